@@ -84,7 +84,8 @@ export class BlobStore {
    * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable`). It copies everything that can
    * be read of a damaged database to a new one, which needs as much space, and then replaces the old one. A single
    * flipped bit in a block of LevelDB is corrected. After that it verifies every record and byte, and repairs the store
-   * as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted blobs may be back.
+   * as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted blobs may be back. When the
+   * index is lost, data that is no whole blob stays, and counts in `orphans`; the next repair deletes it.
    *
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
@@ -384,8 +385,8 @@ export class BlobStore {
    *
    * @param {GcOptions} [options]
    * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
-   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: damage then hides what
-   *   is protected, and nothing is deleted
+   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index may have
+   *   lost records: damage then hides what is protected, and nothing is deleted
    */
   gc (options = {}) {
     return this.#run(() => this.#context.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
@@ -397,7 +398,7 @@ export class BlobStore {
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
-   * @throws {BaoError} STORE_FULL
+   * @throws {BaoError} STORE_FULL; STORE_CORRUPT when the index may have lost records
    */
   compact (options = {}) {
     return this.#run(() => this.#context.collector.compact(options), options, ['signal'])

@@ -4,9 +4,10 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
-import { hash } from '../../lib/hash/hasher.js'
+import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
 import { BlobScan } from './blob/inspect-blob.js'
+import { FileReader } from '../storage/content/stored-file.js'
 import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'
@@ -22,20 +23,21 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
- * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: does the id have a file? `adopts`: may the blob
- *   have no record at all?
+ * @param {{ hasFile: boolean, adopts: boolean, adoptsFiles: boolean, signal?: AbortSignal }} options  `hasFile`: does
+ *   the id have a file? `adopts`: may the blob have no record at all? `adoptsFiles`: and may its tree be lost, too, so
+ *   that only hashing the file tells which blob it is?
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
+export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
   const hasPath = await orIfUnreadable(databases.index.get(pathKey(id), VIEWS)) !== undefined
   const home = hasFile ? 'file' : hasPath ? 'reference' : 'extents'
   /** @type {BlobRecord} */
   const unknown = {
     id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home, created: Date.now()
   }
-  const { end, head } = await look(databases, unknown)
+  const { end, head, isInParts } = await look(databases, unknown)
   let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
@@ -45,17 +47,44 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
     if (!isThere && size === end) unrecorded ??= found
   }
-  return adopts ? unrecorded : undefined
+  if (!adopts) return undefined
+  if (!adoptsFiles || !hasFile || isInParts || end === 0) return unrecorded
+  // The pairs may be older than the file, when blobs have shared it.
+  const root = await hashFile(databases, unknown, end, signal)
+  const { record } = await catalog.find(root)
+  return record === undefined ? { root, record: { ...unknown, size: end } } : undefined
 }
 
-/** Reads where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */
+/** Bytes of a file that are read at once. */
+const PIECE_LEN = 1 << 20
+
+/** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
+async function hashFile (databases, record, end, signal) {
+  const hasher = new Hasher()
+  const file = new FileReader(databases, NO_ROOT, record)
+  try {
+    for (let at = 0; at < end; at += PIECE_LEN) {
+      signal?.throwIfAborted()
+      hasher.update(await file.read(at, Math.min(at + PIECE_LEN, end)))
+    }
+    return hasher.digest()
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Reads where the bytes end, the first group, and whether slices have brought only parts of the blob.
+ *
+ * @param {Databases} databases @param {BlobRecord} record
+ */
 async function look (databases, record) {
   const scan = new BlobScan(databases, NO_ROOT, record)
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
     if (scan.failure !== undefined) throw scan.failure
-    return { end: scan.end, head }
+    return { end: scan.end, head, isInParts: !scan.marked.isEmpty }
   } finally {
     await scan.close()
   }

@@ -33,11 +33,13 @@ import { SharerCheck } from './check-sharers.js'
  *   and has a record again
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names
+ * @property {number} orphans  ids with data that no record names. A repair deletes it, unless the state was damaged:
+ *   then only the next repair does
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
  *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
  *   stays where it is, even with `repair`
- * @property {boolean} isStateDamaged
+ * @property {boolean} isStateDamaged  may the index have lost records, because it lacks its state, or has not given an
+ *   id under which there is data? Then a repair gives every whole blob a record
  * @property {boolean} isReadable  false when files of LevelDB are damaged, or LevelDB does not find every entry in
  *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
  *   an entry, a repair leaves everything alone. Otherwise it leaves data without a record alone, since LevelDB may be
@@ -128,6 +130,7 @@ export class Fsck {
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
     await this.#checkUses()
+    await this.#repairState()
   }
 
   /**
@@ -194,9 +197,16 @@ export class Fsck {
   /** Turns off repairing from now on. */
   #leaveAll () { this.#repairs = this.#blobs.repairs = false }
 
+  /** Looks whether the store knows that its index is whole. If not, any data may belong to a record that was lost. */
   async #checkState () {
     this.#report.isStateDamaged = !await this.#store.databases.ids.isStateSound()
-    if (this.#report.isStateDamaged && this.#repairs) await this.#store.databases.ids.rewriteState()
+    if (this.#report.isStateDamaged) this.#adopts = true
+  }
+
+  /** Writes the state again, because all data was looked at. */
+  async #repairState () {
+    const mayWrite = this.#repairs && this.#isIndexWhole && this.#isDataWhole && !this.#blobs.isUnreadable
+    if (this.#report.isStateDamaged && mayWrite) await this.#store.databases.ids.rewriteState()
   }
 
   /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
@@ -230,7 +240,7 @@ export class Fsck {
     for await (const { root, record } of this.#records()) {
       if (record?.home === 'shared') await check.checkRecord(root, record)
     }
-    if (this.#isIndexWhole && !check.isUnreadable) await check.cutOff()
+    if (this.#isIndexWhole && !check.isUnreadable && !this.#report.isStateDamaged) await check.cutOff()
     for (const { root, record } of check.lost) {
       for (const id of [record.id, fileIdOf(record)]) this.#recorded.add(id)
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: this.#repairs })
@@ -267,7 +277,8 @@ export class Fsck {
     if (await this.#store.databases.isGoing(id)) return
     let found
     try {
-      found = await findRecord(this.#store.databases, this.#store.catalog, id, { hasFile, adopts: this.#adopts })
+      const options = { hasFile, adopts: this.#adopts, adoptsFiles: this.#report.isStateDamaged, signal: this.#signal }
+      found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
       this.#report.orphans++ // Its owner can only be found when the system can read the file.
@@ -280,7 +291,7 @@ export class Fsck {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
-    if (!this.#repairs || !this.#isIndexWhole) return
+    if (!this.#repairs || !this.#isIndexWhole || this.#report.isStateDamaged) return
     await this.#store.databases.deleteDoomed([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false

@@ -111,7 +111,8 @@ export class Collector {
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
    */
   async mark (signal) {
-    const { catalog, protection, tags } = this.#store
+    const { catalog, databases, protection, tags } = this.#store
+    await databases.ids.assertStateSound()
     const marks = new Marks(this.#store)
     const end = protection.watch(marks)
     try {

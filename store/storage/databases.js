@@ -39,8 +39,10 @@ export class Databases {
   /** The folder `blobs` with the large blobs; undefined where there are no files, or the caller gave two databases. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
-  /** Where the store is, for messages. */
+  /** Where the store is, for messages: as the caller has named it. */
   location
+  /** The directory of the store, whatever the working directory of the process becomes. */
+  #path
   /** Does a resolved write survive a power cut? */
   isSync
   /** Was the store opened for reading only? */
@@ -65,18 +67,22 @@ export class Databases {
    * Takes two databases that are not open yet: `openHeld` opens them.
    *
    * @param {DatabasePair} pair
-   * @param {{ location: string, isSync: boolean, kind: Kind, isReadOnly?: boolean, release: () => Promise<void> }}
-   *   about  `release` is called when they are closed
+   * @param {object} about
+   * @param {string} about.location  of the store, for messages
+   * @param {string} about.path  its directory, where it has one
+   * @param {boolean} about.isSync @param {Kind} about.kind @param {boolean} [about.isReadOnly]
+   * @param {() => Promise<void>} about.release  called when they are closed
    */
-  constructor ({ index, data }, { location, isSync, kind, isReadOnly = false, release }) {
+  constructor ({ index, data }, { location, path, isSync, kind, isReadOnly = false, release }) {
     const isTransactional = kind === 'IndexedDB'
-    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' && !isReadOnly ? `${location}/${name}` : undefined
+    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' && !isReadOnly ? `${path}/${name}` : undefined
     const locks = new Locks()
     const exclusively = (/** @type {() => Promise<any>} */ work) => locks.run('open', work)
     const about = { location, isTransactional, isReadOnly, exclusively }
     this.index = new SafeDatabase(index, { ...about, path: pathOf('index'), otherIsOpen: () => this.data.isOpen })
     this.data = new SafeDatabase(data, { ...about, path: pathOf('data'), otherIsOpen: () => this.index.isOpen })
     this.location = location
+    this.#path = path
     this.isSync = isSync
     this.isReadOnly = isReadOnly
     this.#kind = kind
@@ -234,7 +240,7 @@ export class Databases {
   /** Bytes that the store takes on the disk; undefined when the store is not in a directory. */
   async lenOnDisk () {
     if (this.#kind !== 'LevelDB') return undefined
-    const lens = await Promise.all(['index', 'data', 'blobs'].map(name => folderLen(`${this.location}/${name}`)))
+    const lens = await Promise.all(['index', 'data', 'blobs'].map(name => folderLen(`${this.#path}/${name}`)))
     return lens.reduce((sum, len) => sum + len, 0)
   }
 

@@ -125,6 +125,10 @@ export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}'
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
+/** For an index that may have lost records: the store cannot tell which data has none, so it may not sweep anything. */
+export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: ' +
+  'it lacks its state, or there is data that it has never known. Run fsck with "repair", which finds blobs in the data')
+
 /**
  * For a sequence of hashes that has lost some of them to damage: the store cannot tell what it protects.
  *

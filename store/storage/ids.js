@@ -1,10 +1,11 @@
 // Gives ids to blobs, and writes the state of the store, which tells the next opening which ids were given. No id is
 // given twice: otherwise data that a crash has left under an id would become part of another blob.
 
-import { DAMAGED, orIfUnreadable } from './errors.js'
+import { DAMAGED, damagedIndex, orIfUnreadable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 
+/** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
@@ -17,6 +18,8 @@ export class Ids {
   #swept = 0
   /** False when orphans could not be told from other data: the next opening tries to delete them again. */
   #isSwept = true
+  /** False while the index may have lost records. A state on the disk says that it has not, so none is written then. */
+  #isWhole = true
   #next = 0
   /** Ids below this one are reserved: the state that says so is on the disk, or is being written. */
   #reserved = 0
@@ -49,11 +52,13 @@ export class Ids {
    * @param {number} from.next  the first id to be given
    * @param {number} from.swept  every id below has a record or no data
    * @param {boolean} from.isSwept  does every id below `next` have a record or no data?
+   * @param {boolean} from.isWhole  is it certain that the index has lost no record?
    */
-  async begin ({ next, swept, isSwept }) {
+  async begin ({ next, swept, isSwept, isWhole }) {
     this.#next = this.#reserved = next
     this.#swept = isSwept ? next : swept
     this.#isSwept = isSwept
+    this.#isWhole = isWhole
     await this.#write(false)
   }
 
@@ -105,19 +110,29 @@ export class Ids {
   /** Makes an id count as under way until the store is closed. @param {number} id */
   hold (id) { this.#underWay.add(id) }
 
-  /** Is the stored state undamaged? */
+  /** Is the stored state undamaged, and is it certain that the index has lost no record? */
   async isStateSound () {
+    if (!this.#isWhole) return false
     await this.#reserving.catch(() => {})
     const given = Math.min(this.#next, this.#reserved)
     const { state } = await this.stored()
     return state !== undefined && state.nextId >= given
   }
 
-  /** Writes the state again after it was damaged. */
-  async rewriteState () { await this.#write(false) }
+  /** @throws {BaoError} STORE_CORRUPT when records may be lost: then nothing may be deleted for want of a record */
+  async assertStateSound () {
+    if (!await this.isStateSound()) throw damagedIndex()
+  }
+
+  /** Writes a state again after it was damaged, or when all data without a record was looked at. */
+  async rewriteState () {
+    this.#isWhole = true
+    await this.#write(false)
+  }
 
   /** @param {boolean} isClean */
   async #write (isClean) {
+    if (!this.#isWhole) return
     const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#reserved }
     await this.#index.put(stateKey, encodeState(state), this.#syncOptions)
   }

@@ -13,10 +13,12 @@ export const LEFT_OUT = {
   Bun: {
     ...OUTSIDE_NODE,
     'makes a file of the blocks of one that is meant, and leaves nothing of another':
-      'what a module has imported from node:fs/promises cannot be replaced'
+      'what a module has imported from node:fs/promises cannot be replaced',
+    'is left when its thread ends': 'Bun does not close the files that a thread has open when it is terminated'
   },
   Deno: {
     ...OUTSIDE_NODE,
+    'is that of a folder, also where it is mounted a second time': 'a shell starts Deno without its options',
     'names that are no text': 'Deno makes text of a path that is given as bytes, and writes to another file',
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',

@@ -21,19 +21,24 @@ const KEPT_OPEN = 128
 
 /**
  * @param {string} path  of a directory, which is made when it is missing; its parent must exist
+ * @param {string} [location]  of the store, for messages
  * @throws {Error} when something else is there
  */
-export async function openFolder (path) {
-  const folder = new BlobFolder(path)
+export async function openFolder (path, location) {
+  const folder = new BlobFolder(path, { location })
   await folder.make()
   return folder
 }
 
-/** Returns a folder for reading only: it makes and writes nothing. @param {string} path */
-export const readFolder = path => new BlobFolder(path, { isReadOnly: true })
+/**
+ * Returns a folder for reading only: it makes and writes nothing.
+ *
+ * @param {string} path @param {string} [location]  of the store, for messages
+ */
+export const readFolder = (path, location) => new BlobFolder(path, { location, isReadOnly: true })
 
-/** @param {string} name  of a file */
-const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
+/** Is it the name of a blob file? @param {string} name */
+export const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
 
 export class BlobFolder {
   #path
@@ -44,10 +49,16 @@ export class BlobFolder {
   #endKeeping
   #isClosed = false
   #isReadOnly
+  #location
 
-  /** @param {string} path @param {{ isReadOnly?: boolean }} [options]  `isReadOnly`: refuse to change anything */
-  constructor (path, { isReadOnly = false } = {}) {
+  /**
+   * @param {string} path
+   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: of the store, for messages. Default:
+   *   the folder around this one. `isReadOnly`: refuse to change anything
+   */
+  constructor (path, { location = dirname(path), isReadOnly = false } = {}) {
     this.#path = path
+    this.#location = location
     this.#isReadOnly = isReadOnly
     this.#endKeeping = keepsFilesOpen(() => this.#closeIdle())
   }
@@ -86,7 +97,7 @@ export class BlobFolder {
       return new FileWriter(handle)
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-      if (code === 'ENOENT') throw movedError(dirname(this.#path))
+      if (code === 'ENOENT') throw movedError(this.#location)
       const isOther = code === 'EEXIST' || isNoFile(error)
       throw isOther || (isDenied(error) && await this.len(id) !== undefined) ? obstructed(path, error) : error
     }
@@ -282,7 +293,7 @@ export class BlobFolder {
 
   /** @throws {import('../../../lib/core/errors.js').BaoError} STORE_READ_ONLY { location } */
   #assertWritable () {
-    if (this.#isReadOnly) throw readOnlyError(dirname(this.#path))
+    if (this.#isReadOnly) throw readOnlyError(this.#location)
   }
 
   /** @param {number} id */

@@ -9,15 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { openRegular } from './regular-file.js'
 import { withRoom } from '../../../lib/source/open-files.js'
 
-/** Is there a store? Callers ask before they open anything, because opening makes a store. @param {string} location */
-export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
-
-/** Is this a directory of LevelDB without the file CURRENT, which says what its files are? @param {string} path */
-export async function isHeadless (path) {
-  const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
-  return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
-}
-
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
 
@@ -41,6 +32,9 @@ export async function makeFolder (path) {
   await syncFolder(dirname(path))
   return true
 }
+
+/** Makes a folder, and those above it that are missing. @param {string} path */
+export const makeFolders = path => mkdir(path, { recursive: true })
 
 /**
  * Checks that a path leads to a folder and not to a link: the target of a link does not belong to the store.

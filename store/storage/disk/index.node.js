@@ -2,12 +2,14 @@
 // files that this one exports need `node:fs`.
 
 export { openFolder, readFolder } from './blob-folder.js'
-export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
+export { claimFolder } from './directory/claim.js'
+export { isStoreAt, nameStore, openingFault, rescueFault, storeIdOf } from './directory/parts.js'
+export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './directory/level-folder.js'
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMarkedFolder, isMissing, isStoreAt,
-  linkFile, makeFolder, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
+  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMarkedFolder, isMissing, linkFile, makeFolder,
+  makeFolders, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
   removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
 export { checkDatabase } from './leveldb/check.js'

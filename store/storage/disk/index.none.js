@@ -1,7 +1,7 @@
 // Stands in for index.node.js in browsers, where all bytes are in the databases.
 
-/** @param {string} _path @returns {Promise<undefined>} */
-export const openFolder = async _path => undefined
+/** @param {string} _path @param {string} [_location] @returns {Promise<undefined>} */
+export const openFolder = async (_path, _location) => undefined
 
 /**
  * Callers ask before they open anything, because opening makes a store that is missing.
@@ -20,8 +20,17 @@ export const assertFolder = async _path => false
 /** @param {string} _path */
 export const assertLevel = async _path => {}
 
-/** @param {string} _path */
-export const isHeadless = async _path => false
+/** @param {string} _location @returns {Promise<Error | undefined>} */
+export const openingFault = async _location => undefined
+
+/** @param {string} _location @returns {Promise<Error | undefined>} */
+export const rescueFault = async _location => undefined
+
+/** @param {string} _location */
+export const storeIdOf = async _location => ''
+
+/** @param {string} _path @param {string} _storeId */
+export const nameStore = async (_path, _storeId) => {}
 
 /** @param {string} _path */
 export const folderLen = async _path => 0
@@ -37,6 +46,9 @@ export const realPath = async path => path
 
 /** @param {string} _path */
 export const makeFolder = async _path => true
+
+/** @param {string} _path */
+export const makeFolders = async _path => {}
 
 /** @param {string} _path */
 export const removeFolder = async _path => {}
@@ -95,6 +107,9 @@ export const removeFoldersLike = async (_path, _prefix) => {}
 
 export const ownPid = undefined
 
+/** @param {string} _path @param {string[]} _locks @returns {Promise<(() => Promise<void>) | undefined>} */
+export const claimFolder = async (_path, _locks) => async () => {}
+
 /** @param {string[]} _paths @returns {Promise<number | undefined>} */
 export const lockOwner = async _paths => undefined
 
@@ -131,5 +146,5 @@ export class Salvage {
   async * entries () {}
 }
 
-/** @param {string} _path @returns {import('./blob-folder.js').BlobFolder | undefined} */
-export const readFolder = _path => undefined
+/** @param {string} _path @param {string} [_location] @returns {import('./blob-folder.js').BlobFolder | undefined} */
+export const readFolder = (_path, _location) => undefined

@@ -4,6 +4,7 @@
 // it; the index is small and is written in random order. In one database each would slow the other down.
 
 import { Level } from 'level'
+import { realPath } from '#disk'
 import { VIEWS } from '../format/keys.js'
 
 /**
@@ -55,14 +56,25 @@ const LEVEL_OPTIONS = {
 /** Makes the level of this name, without opening it. @param {'index' | 'data'} name @param {string} path */
 export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path, LEVEL_OPTIONS[name]))
 
-/** Makes the two levels of a store, without opening them. @param {string} location @returns {DatabasePair} */
+/**
+ * Makes the two levels of a store, without opening them.
+ *
+ * @param {string} location  the real path: LevelDB notes by their names which files the threads of this process have
+ *   locked
+ * @returns {DatabasePair}
+ */
 export const levelsAt = location =>
   ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
-/** Does any process have this database open? @param {string} path */
+/**
+ * Does another process have this database open? Callers hold the location of the store: LevelDB would end the lock if
+ * this process had it.
+ *
+ * @param {string} path
+ */
 export async function isOpen (path) {
   // LevelDB takes its lock first. So this call always fails, before LevelDB reads or writes anything.
-  const level = new Level(path, { ...VIEWS, createIfMissing: false, errorIfExists: true })
+  const level = new Level(await realPath(path), { ...VIEWS, createIfMissing: false, errorIfExists: true })
   const error = await level.open().then(() => undefined, error => error)
   return isLocked(error)
 }

@@ -1,51 +1,57 @@
 // Makes sure that only one store at a time is open at a location.
 //
 // LevelDB keeps other processes away with a lock file. When a process tries to lock a file that it has locked already,
-// it loses that lock to other processes. So this file keeps a list of the locations of its own process. IndexedDB lets
-// every page in, so pages use a lock of the browser: two open stores would give the same ids to different blobs, and
-// each would delete the data that the other is putting.
+// it loses that lock to other processes. So before LevelDB is asked, this file looks whether the process has the store
+// open, under any name of its directory. IndexedDB lets every page in, so pages use a lock of the browser: two open
+// stores would give the same ids to different blobs, and each would delete the data that the other is putting.
 
-import { lockOwner, ownPid, realPath } from '#disk'
+import { claimFolder, identityOf, lockOwner, ownPid, realPath } from '#disk'
 import { lockedError } from '../errors.js'
 import { NAMES } from '../level/levels.js'
 
-/** The locations that this process holds. */
-const held = /** @type {Set<string>} */ (new Set())
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+
+const HELD = Symbol.for('baobox.locations')
+/**
+ * The locations that this thread holds: for each its path, and what identifies its directory. All copies of this
+ * package that the thread has loaded share them.
+ */
+const held = /** @type {Set<string>} */ (/** @type {any} */ (globalThis)[HELD] ??= new Set())
 
 /** The locks that pages of one origin share. Browsers do not offer them to pages that were loaded without TLS. */
 const browserLocks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
 
 /**
- * @param {string} location
- * @returns {Promise<(() => Promise<void>) | undefined>} releases the location; undefined when it is held already
+ * @param {string} location  LevelDB must get its real path, by which it knows what other threads have locked
+ * @returns {Promise<() => Promise<void>>} releases the location
+ * @throws {BaoError} STORE_LOCKED when this process, or another page, holds it
  */
 export async function holdLocation (location) {
   const path = await realPath(location)
-  if (held.has(path)) return undefined
-  held.add(path)
-  const forget = async () => { held.delete(path) }
+  const identity = await identityOf(path)
+  const names = identity === '' ? [path] : [path, identity]
+  if (names.some(name => held.has(name))) throw lockedError(location, { pid: ownPid })
+  for (const name of names) held.add(name)
+  const forget = () => { for (const name of names) held.delete(name) }
   try {
-    const release = await holdInBrowser(location)
-    if (release !== undefined) return () => release().finally(forget)
+    const release = identity === '' ? await holdInBrowser(location) : await claimFolder(path, locksOf(path))
+    if (release === undefined) throw lockedError(location, { pid: identity === '' ? undefined : ownPid })
+    return () => release().finally(forget)
   } catch (error) {
-    await forget()
+    forget()
     throw error
   }
-  await forget()
-  return undefined
 }
 
-/** Returns the error for a location that `holdLocation` has found held. @param {string} location */
-export async function heldError (location) {
-  const isHere = held.has(await realPath(location)) // else another page holds it
-  return lockedError(location, { pid: isHere ? ownPid : undefined })
-}
-
-/** Folders whose locks keep other processes away from a store: its two databases, and the database of a rescue. */
-const LOCKS = [...NAMES, 'rescue/lock']
+/**
+ * Returns the files whose locks keep other processes away: of the two databases, and of the database of a rescue.
+ *
+ * @param {string} location
+ */
+const locksOf = location => [...NAMES, 'rescue/lock'].map(folder => `${location}/${folder}/LOCK`)
 
 /** Returns the process that has a store open, where the system tells it. @param {string} location */
-export const ownerOf = location => lockOwner(LOCKS.map(folder => `${location}/${folder}/LOCK`))
+export const ownerOf = location => lockOwner(locksOf(location))
 
 /**
  * Returns the error for a lock of LevelDB that another process holds. It names the process where the system tells it.

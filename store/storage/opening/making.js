@@ -1,7 +1,8 @@
 // Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the
-// store creates each database under a temporary name, and renames it when all its files are on the disk.
+// store creates each database under a temporary name, and renames it when all its files are on the disk. The index
+// comes first, and says which store both belong to.
 
-import { isMissing, placeFolder, removeFolder, removeFoldersLike, syncFiles } from '#disk'
+import { isMissing, nameStore, placeFolder, removeFolder, removeFoldersLike, storeIdOf, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'
 
 /**
@@ -21,6 +22,7 @@ export async function makeMissing (location, { sync }) {
       const level = newLevel(name, draft)
       await level.open()
       await level.close()
+      await nameStore(draft, await storeIdOf(location))
       if (sync) await syncFiles(draft)
       await placeFolder(draft, path, { sync })
     } catch (error) {

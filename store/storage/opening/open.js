@@ -1,13 +1,15 @@
 // Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
 // is being rescued, and deletes what an interrupted process has left.
 
-import { assertFolder, assertLevel, checkBeforeOpening, isHeadless, isStoreAt, openFolder } from '#disk'
+import {
+  assertFolder, assertLevel, checkBeforeOpening, isStoreAt, makeFolders, openFolder, openingFault, realPath
+} from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
 import { absentError, damagedDatabase, diskFull, isDiskFull } from '../errors.js'
-import { heldError, holdLocation, lockedElsewhere, ownerOf } from './location-lock.js'
+import { holdLocation, lockedElsewhere, ownerOf } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, isOpen, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
@@ -51,15 +53,16 @@ function assertWhere (where) {
 
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function tryOpening (where, { sync, create, signal }) {
-  const release = typeof where === 'string' ? await holdLocation(where) : async () => {}
-  if (release === undefined) throw await heldError(locationOf(where))
+  const options = { sync, create, sweeps: true, isRescue: false, signal }
+  if (typeof where !== 'string') return openHeld(where, options)
+  const failed = (/** @type {unknown} */ cause) => { throw notOpened('open', where, cause) }
+  if (create) await makeFolders(where).catch(failed)
+  const release = await holdLocation(where)
   try {
-    if (typeof where === 'string') {
-      await assertOwnFolders(where)
-      await assertOpenable(where, create)
-      await makeMissing(where, { sync }).catch(cause => { throw notOpened('open', where, cause) })
-    }
-    return await openHeld(where, { sync, create, sweeps: true, isRescue: false, signal, release })
+    await assertOwnFolders(where)
+    await assertOpenable(where, create)
+    await makeMissing(where, { sync }).catch(failed)
+    return await openHeld(where, { ...options, release })
   } catch (error) {
     await release()
     throw error
@@ -82,16 +85,17 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const isDirectory = typeof where === 'string'
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
+  const path = isDirectory ? await realPath(where) : location
   // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
   const checked = isDirectory && !isRescue ? await assertSound(location) : undefined
-  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, kind, release })
+  const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
   databases.checked = checked
   try {
     await index.open()
     await data.open()
     if (isDirectory && !isRescue) await assertNoRescue(location)
-    if (isDirectory) databases.files = await openFolder(`${location}/blobs`)
+    if (isDirectory) databases.files = await openFolder(`${path}/blobs`, location)
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     if (cause instanceof BaoError) throw cause
@@ -99,7 +103,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
     throw notOpened('open', location, cause)
   }
   try {
-    await recover(databases, options)
+    await recover(databases, { ...options, takesLostIndex: !isDirectory || isRescue })
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     options.signal?.throwIfAborted()
@@ -146,18 +150,14 @@ export async function assertOwnFolders (location) {
 
 /**
  * Checks that a store can be opened. Call this before any level is made, because opening a level makes missing files.
- * LevelDB even takes a directory without the file CURRENT for a new database, and deletes everything in it.
  *
  * @param {string} location @param {boolean} create
  */
 async function assertOpenable (location, create) {
   await assertNoRescue(location)
   if (!create && !await isStoreAt(location)) throw absentError(location)
-  for (const name of NAMES) {
-    const path = `${location}/${name}`
-    if (!await isHeadless(path)) continue
-    throw notOpened('open', location, new Error(`${path} lacks the file CURRENT: call BlobStore.rescue`))
-  }
+  const fault = await openingFault(location)
+  if (fault !== undefined) throw notOpened('open', location, fault)
   await removeRescued(location)
 }
 

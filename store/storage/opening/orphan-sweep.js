@@ -7,6 +7,7 @@ import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../format/k
 import { decodeRecord, isWellFormed } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
+/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { BlobRecord } from '../format/records.js' */
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Databases } from '../databases.js' */
@@ -23,14 +24,14 @@ import { readEntries } from '../level/entries.js'
  * Deletes orphans while the store is in use.
  *
  * @param {Databases} databases @param {AbortSignal} [signal]
+ * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
  */
 export async function sweepOrphansInUse (databases, signal) {
   const { index, ids } = databases
   // Data that is written from now on may get its record later, so it does not count as an orphan.
   const limit = ids.next
   const underWay = new Set(ids.underWay)
-  // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
-  if (!await ids.isStateSound()) return
+  await ids.assertStateSound()
   await sweepOrphans(databases, await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
 }
 

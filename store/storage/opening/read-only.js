@@ -5,7 +5,8 @@
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
 import {
-  checkDatabase, copyLive, exists, isStoreAt, makeCopyFolder, moveFolder, readFolder, removeFolder, stampOf
+  checkDatabase, copyLive, identityOf, isStoreAt, makeCopyFolder, moveFolder, openingFault, readFolder, realPath,
+  removeFolder, stampOf
 } from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -15,7 +16,7 @@ import { LAYOUT_VERSION } from '../format/records.js'
 import { NAMES, OUR_KIND, levelsAt } from '../level/levels.js'
 import { assertOwnFolders, notOpened } from './open.js'
 import { copyReadable } from './copy-readable.js'
-import { rescueFolder } from './rescue-mark.js'
+import { isHalfReplaced } from './rescue.js'
 
 /**
  * See `BlobStore.open`.
@@ -43,22 +44,31 @@ export async function openReadOnly (where, { tempDir, signal }) {
 async function assertReadable (location) {
   if (!await isStoreAt(location)) throw absentError(location)
   await assertOwnFolders(location)
-  if (!await exists(rescueFolder(location))) return
-  throw notOpened('open', location, new Error('it is being rescued, or its rescue was interrupted'))
+  // A rescue copies the databases and leaves the old ones in place until the copies are complete.
+  const fault = await isHalfReplaced(location) ? halfReplaced() : await openingFault(location)
+  if (fault !== undefined) throw notOpened('open', location, fault)
 }
+
+const halfReplaced = () =>
+  new Error('its rescue has not replaced both of its databases yet: if it was interrupted, call BlobStore.rescue again')
 
 /**
  * @param {string} location @param {string} copy  a new folder @param {AbortSignal} [signal]
  * @returns {Promise<Databases>} databases that remove the folder when they are closed
  */
 async function openCopy (location, copy, signal) {
-  const originals = NAMES.map(name => `${location}/${name}`)
+  const path = await realPath(location)
+  const originals = NAMES.map(name => `${path}/${name}`)
   const stamp = await stampOf(originals)
-  for (const name of NAMES) await copyDatabase(name, location, copy, signal)
+  const identities = () => Promise.all(originals.map(identityOf))
+  const before = await identities()
+  for (const name of NAMES) await copyLive(`${path}/${name}`, `${copy}/${name}`, signal)
+  if (await isHalfReplaced(location) || `${await identities()}` !== `${before}`) throw halfReplaced()
+  for (const name of NAMES) await restoreCopy(name, `${copy}/${name}`, signal)
   const databases = new Databases(levelsAt(copy), {
-    location, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
+    location, path, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })
-  databases.files = readFolder(`${location}/blobs`)
+  databases.files = readFolder(`${path}/blobs`, location)
   databases.hasChanged = async () => await stampOf(originals) !== stamp
   const { index, data, ids } = databases
   try {
@@ -74,13 +84,11 @@ async function openCopy (location, copy, signal) {
 }
 
 /**
- * Copies a database. Of a damaged one it copies what can be read, because LevelDB must not meet the damage.
+ * Makes a copy anew of what can be read of it if it is damaged, because LevelDB must not meet the damage.
  *
- * @param {'index' | 'data'} name @param {string} location @param {string} copy @param {AbortSignal} [signal]
+ * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]
  */
-async function copyDatabase (name, location, copy, signal) {
-  const path = `${copy}/${name}`
-  await copyLive(`${location}/${name}`, path, signal)
+async function restoreCopy (name, path, signal) {
   const { fault } = await checkDatabase(path, { forgivesValues: name === 'data', signal })
   if (fault === undefined) return
   const damaged = `${path}.damaged`

@@ -11,36 +11,54 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
+ * An index that lacks its state, or that has not given an id under which there is data, may have lost records: it was
+ * damaged, it is an older copy, or it is that of another store. Then nothing is swept, and no state is written until
+ * `fsck` has looked at all data.
+ *
  * @param {Databases} databases  open, and not in use yet
- * @param {{ create: boolean, sweeps: boolean, signal?: AbortSignal }} options  see `openHeld`
+ * @param {{ create: boolean, sweeps: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see `openHeld`.
+ *   `takesLostIndex`: may the index have no entries although there is data?
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
-export async function recover (databases, { create, sweeps, signal }) {
+export async function recover (databases, { create, sweeps, takesLostIndex, signal }) {
   const { index, ids, location } = databases
   const { isThere, state } = await ids.stored()
-  if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absentError(location)
+  const isEmpty = !isThere && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0
+  const { given, taken } = await idsAfterData(databases)
+  if (isEmpty && given > 0 && !takesLostIndex) throw new Error('its index has lost all entries: call BlobStore.rescue')
+  if (isEmpty && !create) throw absentError(location)
   if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
+  const isWhole = state === undefined ? isEmpty && given === 0 : given <= state.nextId
   const swept = state?.swept ?? 0
   // LevelDB may have lost the last state and show an older one, so look at the records for the ids that are in use.
-  const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
-  const next = Math.max(state?.nextId ?? 0, await idAfterData(databases), recorded?.after ?? 0)
+  const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
+  const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
   await deleteAllDoomed(databases)
-  // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
   const isSettled = (/** @type {number} */ id) => id >= swept
-  const isSwept = !sweeps || state === undefined || recorded === undefined ||
-    await sweepOrphans(databases, recorded, isSettled, signal)
-  if (sweeps && state !== undefined && recorded !== undefined) await cutOffBases(databases, recorded, signal)
-  await ids.begin({ next, swept, isSwept })
+  const mustSweep = sweeps && isWhole && recorded !== undefined
+  const isSwept = !mustSweep || await sweepOrphans(databases, recorded, isSettled, signal)
+  if (mustSweep) await cutOffBases(databases, recorded, signal)
+  await ids.begin({ next, swept, isSwept, isWhole })
 }
 
-/** An id greater than any that has data. @param {Databases} databases */
-async function idAfterData ({ data, files }) {
-  const idAfterFiles = (await files?.names() ?? []).reduce((after, { id }) => Math.max(after, id + 1), 0)
+/**
+ * @param {Databases} databases
+ * @returns {Promise<{ given: number, taken: number }>} `given`: an id greater than any that has data. `taken`: an id
+ *   greater than that, and than any number that something else in the folder of the files has as its name
+ */
+async function idsAfterData ({ data, files }) {
+  let [given, taken] = [0, 0]
+  for (const { id, isFile } of await files?.names() ?? []) {
+    taken = Math.max(taken, id + 1)
+    if (isFile) given = Math.max(given, id + 1)
+  }
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
-    if (id !== undefined) return Math.max(idAfterFiles, id + 1)
+    if (id === undefined) continue
+    given = Math.max(given, id + 1)
+    break
   }
-  return idAfterFiles
+  return { given, taken: Math.max(given, taken) }
 }
 
 /** @param {Databases} databases */

@@ -6,7 +6,7 @@
 // store. A store takes its own locks and then checks for the mark. So at least one of the two sees the other.
 
 import { Level } from 'level'
-import { exists, makeFolder, moveFolder, removeFolder } from '#disk'
+import { exists, makeFolder, moveFolder, realPath, removeFolder } from '#disk'
 import { lockedElsewhere } from './location-lock.js'
 import { NAMES, isLocked, isOpen } from '../level/levels.js'
 import { VIEWS } from '../format/keys.js'
@@ -27,7 +27,7 @@ export async function rescueAt (location) {
 /**
  * Marks a store, and takes the lock of its rescue.
  *
- * @param {string} location  a directory
+ * @param {string} location  a directory, which the caller holds
  * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock; unless
  *   `isMarked` it also deletes the mark, with everything in its folder
  * @throws {BaoError} STORE_LOCKED when the store is open, or somebody else rescues it
@@ -36,7 +36,7 @@ export async function markRescue (location) {
   const isFirst = await makeFolder(rescueFolder(location))
   // A crash may have damaged the files of this database. The lock does not need them.
   await removeFolder(`${lockFolder(location)}/CURRENT`)
-  const lock = new Level(lockFolder(location), VIEWS)
+  const lock = new Level(await realPath(lockFolder(location)), VIEWS)
   try {
     await lock.open()
   } catch (error) {

@@ -12,8 +12,8 @@
 // blobs are in files that LevelDB does not know: they stay where they are, and need no more space.
 
 import {
-  assertFolder, bytesLostSinceClosing, checkDatabase, exists, isMissing, makeFolder, moveFolder, removeFolder,
-  removeSeal, replaceFolder, syncFiles
+  assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
+  removeSeal, replaceFolder, rescueFault, storeIdOf, syncFiles
 } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { diskFull, isDiskFull, lockedError, unknownLayout } from '../errors.js'
@@ -21,7 +21,7 @@ import { isEventKey, stateKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
 import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
 import { copyReadable } from './copy-readable.js'
-import { heldError, holdLocation } from './location-lock.js'
+import { holdLocation } from './location-lock.js'
 import { assertOwnFolders, openHeld } from './open.js'
 import { markRescue, rescueFolder } from './rescue-mark.js'
 
@@ -49,7 +49,6 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  */
 export async function rescueDatabases (location, check, signal) {
   const release = await holdLocation(location)
-  if (release === undefined) throw await heldError(location)
   try {
     await assertOwnFolders(location)
     if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED), 0)
@@ -69,15 +68,19 @@ async function rescueFiles (location, check, signal) {
   const failed = (/** @type {unknown} */ cause) => {
     throw signal?.aborted ? signal.reason : notRescued(location, cause)
   }
-  const mark = await markRescue(location).catch(failed)
   let isMarked = await exists(newOf(location))
+  const fault = isMarked ? undefined : await rescueFault(location)
+  if (fault !== undefined) failed(fault)
+  const mark = await markRescue(location).catch(failed)
+  isMarked ||= await exists(newOf(location))
   try {
     const lostBytes = isMarked ? 0 : await copyAll(location, signal).catch(failed)
     isMarked = true
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // Opening them has recorded that orphans were not deleted. So the store is usable, even if `check` fails.
+    // Opening them has recorded that orphans were not deleted, or has left the index without a state. So no opening
+    // deletes them, even if `check` fails.
     isMarked = false
     return await check(databases, lostBytes)
   } finally {
@@ -94,7 +97,7 @@ async function rescueFiles (location, check, signal) {
 async function copyAll (location, signal) {
   const draft = `${rescueFolder(location)}/draft`
   await removeFolder(draft)
-  await assertNotEmpty(location)
+  const storeId = await storeIdOf(location)
   let lostBytes = 0
   try {
     await makeFolder(draft)
@@ -104,6 +107,7 @@ async function copyAll (location, signal) {
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
       lostBytes += await bytesLostSinceClosing(location, name)
       lostBytes += await copyReadable(name, { from, to, change, signal })
+      await nameStore(to, storeId)
       await syncFiles(to)
     }
     await syncFiles(draft)
@@ -122,12 +126,6 @@ async function copyAll (location, signal) {
 async function isSound (path, signal) {
   const { fault } = await checkDatabase(path, { checksOrder: true, forgivesValues: true, signal })
   return fault === undefined
-}
-
-/** @param {string} location */
-async function assertNotEmpty (location) {
-  const areMissing = await Promise.all(NAMES.map(name => isMissing(`${location}/${name}`)))
-  if (!areMissing.includes(false)) throw new Error('neither of its databases has any files')
 }
 
 /**
@@ -161,6 +159,16 @@ async function replaceAll (location) {
     const from = `${newOf(location)}/${name}`
     if (await assertFolder(from)) await replaceFolder(from, `${location}/${name}`, `${oldOf(location)}/${name}`)
   }
+}
+
+/**
+ * Has a rescue replaced, or taken away, one database and not yet the other one? It begins with the index.
+ *
+ * @param {string} location
+ */
+export async function isHalfReplaced (location) {
+  const [index, data] = await Promise.all(NAMES.map(name => exists(`${newOf(location)}/${name}`)))
+  return index ? exists(`${oldOf(location)}/index`) : data
 }
 
 /** @param {string} location @param {unknown} cause */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -62,17 +62,6 @@ describe('store: on a disk', () => {
       await store.close()
       expect(await readdir(location)).to.have.members(['blobs', 'data', 'index', 'seal'])
     }
-  })
-
-  it('is made when making it was interrupted before', async () => {
-    await (await place.open()).close()
-    await rm(join(place.where, 'data'), { recursive: true })
-    await mkdir(join(place.where, 'data.making-1'))
-    await writeFile(join(place.where, 'data.making-1', 'MANIFEST-000001'), 'the power went')
-    const store = await place.open()
-    const { cid } = await store.put(noise(100))
-    expect(same(await store.bytes(cid), noise(100))).to.equal(true)
-    expect(await readdir(place.where)).to.have.members(['blobs', 'data', 'index', 'seal'])
   })
 
   it('does not take folders, or files whose names are no ids, for blobs', async () => {

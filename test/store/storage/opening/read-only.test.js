@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { chmod, lstat, mkdtemp, readFile, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -264,6 +265,76 @@ describe('store: opened for reading', () => {
     await writeFile(current, 'MANIFEST-999999\n')
     expect(await errorOf(openReadOnly())).to.include({ code: 'STORE_OPEN_FAILED' })
     expect(await readdir(tempDir), 'no copy is left').to.deep.equal([])
+  })
+
+  it('works beside a rescue, unless only one of the databases is replaced', async () => {
+    const writer = await place.open()
+    await fill(writer)
+    await writer.close()
+    const at = (...names) => join(place.where, ...names)
+    const stages = {
+      'before the new databases are complete': async () => {
+        for (const name of ['lock', 'draft']) await mkdir(at('rescue', name), { recursive: true })
+      },
+      'before the old ones are moved': async () => {
+        for (const name of ['index', 'data']) await cp(at(name), at('rescue', 'new', name), { recursive: true })
+        await mkdir(at('rescue', 'old'))
+      },
+      'while the index is missing': () => rename(at('index'), at('rescue', 'old', 'index')),
+      'while the data is the old one': () => rename(at('rescue', 'new', 'index'), at('index')),
+      'while the data is missing': () => rename(at('data'), at('rescue', 'old', 'data')),
+      'when both are the new ones': () => rename(at('rescue', 'new', 'data'), at('data')),
+      'when the new ones are checked': () => rm(at('rescue', 'old'), { recursive: true })
+    }
+    for (const [when, reach] of Object.entries(stages)) {
+      await reach()
+      const before = await everythingIn(place.where)
+      if (when.startsWith('while')) {
+        const error = await errorOf(openReadOnly())
+        expect(error, when).to.include({ code: 'STORE_OPEN_FAILED', location: place.where })
+        expect(error.message).to.match(/its rescue (has not|was)/)
+      } else {
+        const store = await openReadOnly()
+        await expectFilled(store)
+        await store.close()
+      }
+      expect(await everythingIn(place.where), when).to.deep.equal(before)
+      expect(await readdir(tempDir)).to.deep.equal([])
+    }
+  })
+
+  it('works while another process rescues the store', async () => {
+    const writer = await place.open()
+    await fill(writer)
+    await writer.close()
+    const child = start('rescue')
+    expect((await child.lines.next()).value).to.equal('checking')
+    for (const isOver of [false, true]) {
+      if (isOver) await killed(child)
+      const store = await openReadOnly()
+      expect(same(await store.bytes(hash(SMALL)), SMALL)).to.equal(true)
+      expect(same(await collect(store.get(hash(LONG))), LONG)).to.equal(true)
+      await store.close()
+    }
+  })
+
+  it('does not take one database from before a rescue and the other one from after it', async () => {
+    const writer = await place.open()
+    await fill(writer)
+    await writer.close()
+    const { signal } = new AbortController()
+    let isReplaced = false
+    signal.throwIfAborted = () => {
+      if (isReplaced || !existsSync(join(tempDir, readdirSync(tempDir)[0] ?? '', 'data'))) return
+      isReplaced = true
+      renameSync(join(place.where, 'index'), join(place.where, 'old'))
+      cpSync(join(place.where, 'old'), join(place.where, 'index'), { recursive: true })
+    }
+    expect(await errorOf(openReadOnly({ signal }))).to.include({ code: 'STORE_OPEN_FAILED', location: place.where })
+    expect(isReplaced).to.equal(true)
+    const store = await openReadOnly()
+    await expectFilled(store)
+    await store.close()
   })
 
   it('can be called off', async () => {

@@ -377,7 +377,7 @@ describe('store: rescue', () => {
     expect(await errorOf(BlobStore.rescue(where))).to.include({ code: 'STORE_OPEN_FAILED', location: where })
     expect(existsSync(where)).to.equal(false)
     await mkdir(join(where, 'blobs'), { recursive: true })
-    await writeFile(join(where, 'blobs', '0'), 'all that is left')
+    await writeFile(join(where, 'blobs', 'README'), 'no blob')
     expect(await errorOf(BlobStore.rescue(where))).to.include({ code: 'STORE_OPEN_FAILED', location: where })
     expect(await readdir(where)).to.deep.equal(['blobs'])
     await rm(where, { recursive: true })

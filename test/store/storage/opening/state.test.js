@@ -93,6 +93,97 @@ describe('store: the state', () => {
     }
   })
 
+  describe('that does not tell that the index is whole', () => {
+    const small = noise(300, 7)
+    const part = noise(400_000, 8)
+    const range = { start: 0, end: 5 << 14 }
+    const LOSSES = {
+      'because the index is empty': async index => index.clear(),
+      'because it is lost, with the records': async index => {
+        await stateEntry(index).remove()
+        for (const bytes of [first, small, part]) await recordEntry(index, hash(bytes)).remove()
+      },
+      'because it is damaged': async index => {
+        await stateEntry(index).change(state => flipped(state, 20))
+        for (const bytes of [first, small, part]) await recordEntry(index, hash(bytes)).remove()
+      },
+      'because the index is an older one': async (index, older) => {
+        await index.clear()
+        await index.batch(older.map(([key, value]) => ({ type: 'put', key, value })), VIEWS)
+      }
+    }
+    let pair
+    /** A store that was closed. Then its index has lost the first and the small blob, and the part of a third one. */
+    const lossy = async lose => {
+      pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      let store = await BlobStore.open(pair)
+      await store.put(second, { tag: 'second' })
+      await store.close()
+      await pair.index.open()
+      const older = (await pair.index.iterator(VIEWS).all()).map(entry => entry.map(bytes => new Uint8Array(bytes)))
+      store = await BlobStore.open(pair)
+      for (const bytes of [first, small]) await store.put(bytes)
+      await store.receive(hash(part), sliceOf(part, range), range)
+      await store.close()
+      await Promise.all([pair.index.open(), pair.data.open()])
+      await lose(pair.index, older)
+    }
+
+    for (const [why, lose] of Object.entries(LOSSES)) {
+      it(`keeps everything from being swept ${why}, until a repair has looked at all data`, async () => {
+        await lossy(lose)
+        const before = await idsIn(pair.data)
+        for (let life = 0; life < 2; life++) {
+          const store = await BlobStore.open(pair)
+          for (const call of [() => store.gc(), () => store.gc({ dryRun: true }), () => store.compact()]) {
+            expect(await errorOf(call)).to.include({ code: 'STORE_CORRUPT' })
+          }
+          expect(await store.fsck()).to.include({ isStateDamaged: true, isSound: false })
+          await store.close()
+          await Promise.all([pair.index.open(), pair.data.open()])
+          expect(await idsIn(pair.data)).to.deep.equal(before)
+        }
+        const store = await BlobStore.open(pair)
+        const report = await store.fsck({ repair: true })
+        expect(report).to.include({ isStateDamaged: true, orphans: 1 })
+        expect(report.records.every(({ isRestored }) => isRestored)).to.equal(true)
+        for (const bytes of [first, second, small]) {
+          expect(same(await store.bytes(hash(bytes)), bytes), `${bytes.length} bytes`).to.equal(true)
+        }
+        expect(await idsIn(pair.data), 'the part is kept, and was told').to.deep.equal(before)
+        expect(await store.fsck()).to.include({ isStateDamaged: false, orphans: 1 })
+        expect(await store.fsck({ repair: true })).to.include({ orphans: 1 })
+        expect(await store.fsck()).to.include({ isSound: true })
+        await store.gc()
+        await store.close()
+      })
+    }
+
+    it('keeps blobs from being evicted', async () => {
+      await lossy(LOSSES['because it is damaged'])
+      const store = await BlobStore.open(pair, { quota: 500_000 })
+      await store.tags.delete('second')
+      expect(await errorOf(store.put(noise(450_000)))).to.include({ code: 'STORE_CORRUPT' })
+      expect(await store.has(hash(second))).to.equal(true)
+      await store.close()
+    })
+
+    it('is not written by a repair that LevelDB kept from looking at all data', async () => {
+      await lossy(LOSSES['because it is damaged'])
+      const store = await BlobStore.open(pair)
+      const { keys } = pair.data
+      pair.data.keys = function (options) {
+        const made = keys.call(this, options)
+        made.nextv = async () => { throw Object.assign(new Error('Corruption'), { code: 'LEVEL_CORRUPTION' }) }
+        return made
+      }
+      expect(await store.fsck({ repair: true })).to.include({ isReadable: false, isStateDamaged: true })
+      pair.data.keys = keys
+      expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
+      await store.close()
+    })
+  })
+
   it('is written again after a write of it failed', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)

@@ -3,20 +3,20 @@
 
 import { randomFillSync } from 'node:crypto'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
-import { withRoom } from '../../../lib/source/open-files.js'
+import { withRoom } from '../../../../lib/source/open-files.js'
 
 /** Bytes that `assertSpaceFor` writes at a time. */
 const PIECE_LEN = 1 << 20
 
 /**
- * Returns what identifies a file on this machine as long as it is open.
+ * Returns what identifies a file or folder on this machine as long as it is open, whatever its path is.
  *
- * @param {string} path @returns {Promise<string>} empty when there is no file
+ * @param {string} path @returns {Promise<string>} empty when nothing is there, or the file system has no numbers
  */
 export async function identityOf (path) {
   try {
-    const { dev, ino } = await stat(path)
-    return `${dev}:${ino}`
+    const { dev, ino } = await stat(path, { bigint: true })
+    return ino === 0n ? '' : `${dev}:${ino}`
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return ''
     throw error
