@@ -254,7 +254,7 @@ export class Databases {
    */
   async assertSound (options) {
     if (this.#kind !== 'LevelDB' || this.isReadOnly) return
-    const fault = await findFaultInUse(this.location, options)
+    const fault = await findFaultInUse(this.#path, options)
     if (fault !== undefined) throw damagedDatabase(this.location, fault)
   }
 
@@ -285,7 +285,7 @@ export class Databases {
 
   /** Writes the seal. Without one, the next opening checks all tables, so it does no harm when that fails. */
   async #seal () {
-    if (this.checked !== undefined) await sealStore(this.location, this.checked).catch(() => {})
+    if (this.checked !== undefined) await sealStore(this.#path, this.checked).catch(() => {})
   }
 }
 

@@ -87,7 +87,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
   // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
-  const checked = isDirectory && !isRescue ? await assertSound(location) : undefined
+  const checked = isDirectory && !isRescue ? await assertSound(location, path) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
   databases.checked = checked
@@ -116,17 +116,17 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
 /**
  * Checks the files of LevelDB before LevelDB reads them.
  *
- * @param {string} location
+ * @param {string} location  for messages @param {string} path  of the store
  * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED
  */
-async function assertSound (location) {
+async function assertSound (location, path) {
   for (let isRetry = false; ; isRetry = true) {
-    if (await ownerOf(location) !== undefined) throw await lockedElsewhere(location)
-    const { fault, checked } = await checkBeforeOpening(location)
+    if (await ownerOf(path) !== undefined) throw await lockedElsewhere(location)
+    const { fault, checked } = await checkBeforeOpening(path)
     if (fault === undefined) return checked
     if (isRetry) throw damagedDatabase(location, fault)
     // Another process may be writing these files, or may have closed them after they were read.
-    for (const name of NAMES) if (await isOpen(`${location}/${name}`)) throw await lockedElsewhere(location)
+    for (const name of NAMES) if (await isOpen(`${path}/${name}`)) throw await lockedElsewhere(location)
   }
 }
 
