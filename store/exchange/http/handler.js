@@ -21,7 +21,7 @@ import { canonicalName, resolveName, rootOfSite } from './request/names.js'
 import { membersQueryOf } from './request/members-query.js'
 import { routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
-import { redirectTo, respond, respondError, respondJson, respondOptions } from './response/headers.js'
+import { redirectTo, respondEmpty, respondError, respondJson, respondOptions } from './response/headers.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { HandlerOptions } from './options.js' */
@@ -134,7 +134,7 @@ class HttpServer {
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
     // Servers make this URL from the `Host` header, which the client chooses.
-    if (!URL.canParse(request.url)) return respond(null, 400, {})
+    if (!URL.canParse(request.url)) return respondEmpty(400)
     const onEnd = (/** @type {RequestEvent} */ event) => this.#ended(exchange, event)
     const exchange = new Exchange(request, this.#store, this.#options, this.#hooks, onEnd)
     this.#active.add(exchange)
