@@ -341,6 +341,34 @@ describe('serve()', () => {
     expect(await errorOf(serve(store, { port }))).to.include({ code: 'EADDRINUSE' })
   })
 
+  it('leaves no timer behind when it cannot listen, or is closed', async () => {
+    const { port } = await served()
+    const { store } = await newStore()
+    const { setInterval, clearInterval } = globalThis
+    const timers = new Set()
+    globalThis.setInterval = (...args) => {
+      const timer = setInterval(...args)
+      timers.add(timer)
+      return timer
+    }
+    globalThis.clearInterval = timer => {
+      timers.delete(timer)
+      clearInterval(timer)
+    }
+    try {
+      for (const place of [{ port }, { path: folder }]) {
+        expect(await errorOf(serve(store, place))).to.include({ code: 'EADDRINUSE' })
+        expect(timers.size, JSON.stringify(place)).to.equal(0)
+      }
+      const server = await serve(store)
+      expect(timers.size).to.equal(1)
+      await server.close()
+      expect(timers.size).to.equal(0)
+    } finally {
+      Object.assign(globalThis, { setInterval, clearInterval })
+    }
+  })
+
   describe('at a Unix socket', () => {
     const getFrom = (socketPath, path) => new Promise((resolve, reject) => {
       request({ socketPath, path }, async response => {
