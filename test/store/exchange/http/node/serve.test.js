@@ -19,6 +19,7 @@ import { noise } from '../../../../support/inputs.js'
 import { entriesOf, isHeld, isPage } from '../../../../support/store/inspect.js'
 import { hexOf } from '../../../../support/store/served.js'
 import { newStores, onDisk } from '../../../../support/store/stores.js'
+import { withTimers } from '../../../../support/timers.js'
 
 const BYTES = noise(1_000_003)
 const ROOT = hash(BYTES)
@@ -344,18 +345,7 @@ describe('serve()', () => {
   it('leaves no timer behind when it cannot listen, or is closed', async () => {
     const { port } = await served()
     const { store } = await newStore()
-    const { setInterval, clearInterval } = globalThis
-    const timers = new Set()
-    globalThis.setInterval = (...args) => {
-      const timer = setInterval(...args)
-      timers.add(timer)
-      return timer
-    }
-    globalThis.clearInterval = timer => {
-      timers.delete(timer)
-      clearInterval(timer)
-    }
-    try {
+    await withTimers('Interval', async timers => {
       for (const place of [{ port }, { path: folder }]) {
         expect(await errorOf(serve(store, place))).to.include({ code: 'EADDRINUSE' })
         expect(timers.size, JSON.stringify(place)).to.equal(0)
@@ -364,9 +354,7 @@ describe('serve()', () => {
       expect(timers.size).to.equal(1)
       await server.close()
       expect(timers.size).to.equal(0)
-    } finally {
-      Object.assign(globalThis, { setInterval, clearInterval })
-    }
+    })
   })
 
   describe('at a Unix socket', () => {
