@@ -19,7 +19,7 @@ import { DEFAULT_RULES, checkedOptions } from './options.js'
 import { Sites } from './answers/sites/sites.js'
 import { canonicalName, resolveName, rootOfSite } from './request/names.js'
 import { membersQueryOf } from './request/members-query.js'
-import { routeOf } from './request/routes.js'
+import { MAX_URL_LEN, routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
 import { redirectTo, respondEmpty, respondError, respondJson, respondOptions } from './response/headers.js'
 
@@ -67,8 +67,7 @@ import { redirectTo, respondEmpty, respondError, respondJson, respondOptions } f
 
 const DEFAULT_GRACE = 10_000
 
-/** Characters of a URL, and of a header that is read here. */
-const MAX_URL_LEN = 4096
+/** Characters of a header that is read here. */
 const MAX_HEADER_LEN = 8192
 const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
 
