@@ -103,6 +103,8 @@ class HttpServer {
   #options
   #hooks
   #sites
+  /** The site at the top, which requests for others neither hold up nor push out. */
+  #top
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
   /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
@@ -122,6 +124,7 @@ class HttpServer {
     this.#options = checkedOptions(options)
     this.#hooks = hooks
     this.#sites = new Sites(store)
+    this.#top = new Sites(store)
   }
 
   /** @returns {HandlerStats} */
@@ -230,7 +233,7 @@ class HttpServer {
     const rules = this.#options.collections ?? DEFAULT_RULES
     const root = await rootOfSite(exchange, site)
     exchange.cid = `${toCid(root)}`
-    return answerSite(exchange, path, root, { sites: this.#sites, rules, isNamed: false })
+    return answerSite(exchange, path, root, { sites: this.#top, rules, isNamed: false })
   }
 
   /** @param {import('./request/routes.js').Route} route */
