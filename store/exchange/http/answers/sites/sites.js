@@ -7,7 +7,9 @@ import { LruCache } from '../../../../../lib/core/lru.js'
 import { BaoError } from '../../../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../../../lib/core/constants.js'
 import { RAW, toCid } from '../../../../../lib/hash/cid.js'
-import { BoundedReader, getCollection } from '../../../collections/get.js'
+import { notFound } from '../../../../storage/errors.js'
+import { contextOf } from '../../../context-of.js'
+import { BoundedReader, getCollection, tooLong } from '../../../collections/get.js'
 import { isMapHead } from '../../../collections/web/drisl.js'
 import { invalid } from '../../../collections/web/resources.js'
 import { rootOfSource } from '../../../collections/web/stored.js'
@@ -32,7 +34,7 @@ const READING = { burst: 1 << 24, rate: 1 << 21 }
 /** Of each: blobs that are no manifest, or no collection, and sequences that name a manifest. They push no site out. */
 const MAX_KNOWN = 1000
 /** Codes of errors that depend on the bytes of one blob alone, so they stay. */
-const LASTING = ['COLLECTION_INVALID', 'COLLECTION_TOO_LONG', 'MANIFEST_INVALID']
+const LASTING = ['COLLECTION_INVALID', 'MANIFEST_INVALID']
 
 export class Sites {
   #store
@@ -57,7 +59,7 @@ export class Sites {
    * @throws {import('../../errors.js').HttpError} 503 when too much was read already
    */
   async get (root) {
-    const { size } = await this.#store.stat(root) // it may be gone since
+    const { size } = await this.#record(root) // it may be gone since
     const known = this.#kept.get(this.#blobs.get(base16.baseEncode(root)) ?? '')
     return known?.site ?? this.#find(root, size)
   }
@@ -97,10 +99,11 @@ export class Sites {
   async #read (root, key, blobs, read) {
     const refusal = this.#refused.get(key)
     if (refusal !== undefined) throw refusal
-    const stats = await Promise.all(blobs.map(blob => this.#store.stat(blob)))
-    const len = stats.reduce((sum, { size }) => sum + size, 0)
-    const isReadable = len <= LIMIT.maxLen && stats.every(({ complete }) => complete)
-    const { site } = this.#kept.get(key) ?? this.#begin(key, isReadable ? Math.max(len, MIN_WEIGHT) : 0, read)
+    const records = await Promise.all(blobs.map(blob => this.#record(blob)))
+    const len = records.reduce((sum, { size }) => sum + size, 0)
+    if (len > LIMIT.maxLen) throw tooLong(toCid(root), LIMIT.maxLen, len)
+    const isWhole = records.every(({ complete }) => complete)
+    const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#blobs.set(base16.baseEncode(root), key)
     return site
   }
@@ -123,6 +126,14 @@ export class Sites {
       if (error instanceof BaoError && LASTING.includes(error.code)) this.#refused.set(key, error)
     })
     return kept
+  }
+
+  /** `store.stat` would also look which parts of a blob are there. @param {Uint8Array} root */
+  async #record (root) {
+    const { catalog, life } = contextOf(this.#store)
+    const record = await life.run(() => catalog.get(root))
+    if (record === undefined) throw notFound(root)
+    return record
   }
 
   /** @param {string} key */

@@ -1,9 +1,11 @@
 // What requests for many sites make a server read: bytes are counted, and the test moves the clock.
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
-import { hash, toCid } from '../../../../../../lib/index.js'
+import { createOutboardSync, encodeSliceSync } from '../../../../../../encoder/index.js'
+import { ChunkRanges, hash, toCid } from '../../../../../../lib/index.js'
 import { Collection } from '../../../../../../store/exchange/collections/index.js'
 import { Sites } from '../../../../../../store/exchange/http/answers/sites/sites.js'
+import { SafeDatabase } from '../../../../../../store/storage/level/safe-database.js'
 import { concat } from '../../../../../support/bytes.js'
 import { errorOf } from '../../../../../support/feeding.js'
 import { noise } from '../../../../../support/inputs.js'
@@ -110,6 +112,31 @@ describe('the sites of a server', () => {
     }
     expect(read).to.be.below(10_000)
     expect(await ask(await manifests(3, 5 * MIB))).to.deep.equal([undefined, undefined, undefined])
+  })
+
+  it('are not looked for page by page in a long blob of which the store has parts', async () => {
+    const bytes = noise(32 * MIB)
+    bytes[0] = 0xa1
+    const outboard = createOutboardSync(bytes)
+    const half = ChunkRanges.fromBytes(0, 16 * MIB)
+    const { place, store: receiving } = await newStore()
+    await receiving.receive(outboard.root, encodeSliceSync(bytes, outboard, half), half)
+    await receiving.close()
+    const again = new Sites(await place.open())
+    const { get } = SafeDatabase.prototype
+    let reads = 0
+    SafeDatabase.prototype.get = function (...args) {
+      reads++
+      return get.apply(this, args)
+    }
+    try {
+      for (let i = 0; i < 3; i++) {
+        expect(await errorOf(again.get(outboard.root))).to.include({ code: 'COLLECTION_TOO_LONG', len: 32 * MIB })
+      }
+    } finally {
+      SafeDatabase.prototype.get = get
+    }
+    expect(reads).to.be.below(40)
   })
 
   it('are also limited when their names are long and their sequences short', async () => {
