@@ -234,6 +234,16 @@ export const pageKey = (id, { band, lastChunk }) => encode({ u64: id }, { u64: l
 export const allOfId = id => ({ gte: encode({ u64: id }), lt: encode({ u64: id + 1 }) })
 
 /**
+ * Returns the range of the extents that start, and of the pages that end, in some chunks.
+ *
+ * @param {number} id @param {number} start  chunk @param {number} end  chunk, not included
+ */
+export function dataOf (id, start, end) {
+  const gte = encode({ u64: id }, { u64: start })
+  return { gte, lt: end > MAX_CHUNK ? encode({ u64: id + 1 }) : encode({ u64: id }, { u64: end }) }
+}
+
+/**
  * Returns the range of the extents that start in [start, end), and of the pages between them.
  *
  * @param {number} id @param {number} start  bytes, whole chunks @param {number} end  bytes

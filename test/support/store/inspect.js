@@ -359,3 +359,19 @@ export function pagesOf (id, pairs, places) {
 
 /** Downloads by another clock. */
 export const downloadBy = (clock, store, cid, options) => download(contextOf(store), cid, options, clock)
+
+/** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
+export const countReads = store => countCalls(contextOf(store).databases.data, 'get')
+
+/** Counts how often a store looks up a record from now on. @returns {{ count: number }} */
+export const countLookups = store => countCalls(contextOf(store).catalog, 'get')
+
+function countCalls (object, name) {
+  const calls = { count: 0 }
+  const call = object[name]
+  object[name] = function (...args) {
+    calls.count++
+    return call.apply(this, args)
+  }
+  return calls
+}
