@@ -9,7 +9,7 @@ import { cut, cutSync, sliceLenOf } from '../lib/slice/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/outboard/paged-outboard.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
-import { closeSource, toRandomAccess } from '../lib/source/source.js'
+import { assertRandomAccess, closeSource, toRandomAccess } from '../lib/source/source.js'
 import { levelOf } from '../lib/tree/geometry.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { toRanges } from '../lib/tree/ranges.js'
@@ -84,7 +84,9 @@ export function sliceLen ({ size, groupLog }, ranges, options = {}) {
 export function encodeSlice (source, outboard, ranges, options = {}) {
   assertKnownOptions(options, [...OPTIONS, 'reuse', 'signal', 'onProgress'])
   const { signal, onProgress, reuse } = options
-  return give(source, outboard, begin(outboard, ranges, options), { signal, onProgress, reuse })
+  const begun = begin(outboard, ranges, options)
+  assertRandomAccess(source)
+  return give(source, outboard, begun, { signal, onProgress, reuse })
 }
 
 /**

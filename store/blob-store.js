@@ -22,6 +22,7 @@ import { GROW_OPTIONS, splice } from './write/grow/splice.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
+import { assertExportOptions } from './exchange/transfer/selection.js'
 import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
 import { downloadFile } from './exchange/download/download-file.js'
 
@@ -80,28 +81,28 @@ export class BlobStore {
   }
 
   /**
-   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). It copies everything
-   * that can be read of them to new databases, which need as much space, and then replace the old ones. After that it
-   * verifies every record and byte, and repairs the store as `fsck({ repair: true })` does. A whole blob without a
-   * record gets one, so deleted blobs may be back. When the index is lost, data that is no whole blob stays, and counts
-   * in `orphans`; the next repair deletes it.
+   * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable`). It copies everything that can
+   * be read of a damaged database to a new one, which needs as much space, and then replaces the old one. A single
+   * flipped bit in a block of LevelDB is corrected. After that it verifies every record and byte, and repairs the store
+   * as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted blobs may be back. When the
+   * index is lost, data that is no whole blob stays, and counts in `orphans`; the next repair deletes it.
    *
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
-   * @returns {Promise<FsckReport>} what the check of the new databases has found. What LevelDB could not read may have
-   *   left no trace
+   * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
     assertKnownOptions(options, ['signal', 'onProgress'])
-    return rescueDatabases(location, async databases => {
+    return rescueDatabases(location, async (databases, lostBytes) => {
       const context = new StoreContext(databases)
       try {
-        await context.catalog.log.begin(Date.now())
-        return await new Fsck(context, { ...options, repair: true, adopts: true }).run()
+        await context.catalog.log.begin()
+        const report = await new Fsck(context, { ...options, repair: true, adopts: true }).run()
+        return { ...report, lostBytes }
       } finally {
         await context.close()
       }
@@ -116,7 +117,8 @@ export class BlobStore {
    * @param {string | URL} path
    * @param {FileDownloadOptions} options
    * @returns {Promise<DownloadResult>}
-   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
+   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded; PATH_EXISTS { location }
+   *   when `path.part` is a folder that no download has made: it stays as it is
    */
   static async downloadFile (cid, path, options) {
     assertOptions('options', options, '{ from, ... }')
@@ -329,7 +331,10 @@ export class BlobStore {
    * @throws {BaoError} STORE_CORRUPT { cid } for a damaged record, after all others were given; STORE_NOT_FOUND { cid }
    *   for `after`, in the order of a time
    */
-  list (options = {}) { return this.#context.life.each(() => list(this.#context, options)) }
+  list (options = {}) {
+    const blobs = list(this.#context, options)
+    return this.#context.life.each(() => blobs)
+  }
 
   /**
    * Deletes a blob, whole or in part. Readers that have already begun get the rest, or STORE_NOT_FOUND.
@@ -458,14 +463,15 @@ export class BlobStore {
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
-    const { repair = false, cids, signal, onProgress } = options
-    const run = async () => {
-      if (repair) this.#context.databases.assertWritable()
-      return new Fsck(this.#context, { repair, cids, signal, onProgress }).run()
-    }
-    // A collection would delete data that a repair is about to give a record.
-    const work = () => repair ? this.#context.locks.run('gc', run) : run()
-    return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
+    return this.#run(() => {
+      const { repair = false, ...rest } = options
+      const run = async () => {
+        if (repair) this.#context.databases.assertWritable()
+        return new Fsck(this.#context, { repair, ...rest }).run()
+      }
+      // A collection would delete data that a repair is about to give a record.
+      return repair ? this.#context.locks.run('gc', run) : run()
+    }, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**
@@ -518,7 +524,13 @@ export class BlobStore {
    * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
    *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
    */
-  async * export (options = {}) {
+  export (options = {}) {
+    assertExportOptions(options)
+    return this.#export(options)
+  }
+
+  /** @param {ExportOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #export (options) {
     // Loading the packages for CARs takes 40 ms, so load them only when they are needed.
     const { exportCar } = await import('./exchange/transfer/export.js')
     yield * this.#context.life.each(() => exportCar(this, options))

@@ -42,13 +42,13 @@ export const fetch = define({
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. Tickets need ' +
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +
-    'A download that was interrupted goes on when it is run again; until then a file is kept in OUTPUT.part. ' +
-    'Prints what was received, then what each mirror has brought.',
+    'A download that was interrupted goes on when it is run again; until then a file is kept in the folder ' +
+    'OUTPUT.part. Prints what was received, then what each mirror has brought.',
     'With --recursive, and by the ticket of a collection, all files come into the store, and with OUTPUT from there ' +
     'into that folder, as by get -r. Prints a line for each file that is whole, also for those that were there. A ' +
     'URL stands for all blobs of its server: the CID in its path is replaced.',
     'gc keeps what has come of a blob that has a --tag, also when the download was interrupted: until all is there, ' +
-    'the tag is called NAME.part.'
+    'the tag is called NAME.part, or NAME.part2 if that name is taken.'
   ],
   examples: [
     'baobox fetch http://localhost:4700/bafkr4i...',

@@ -4,6 +4,7 @@ import { constants, fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withRoom } from './open-files.js'
 import { PIECE_LEN } from './read-pieces.js'
 import { sourceChanged } from '../core/errors.js'
 
@@ -27,7 +28,7 @@ const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
  * @param {(fd: number) => void} [check]  throws when it is not the file that is meant. Then the path must be no link
  */
 export async function openFile (path, check) {
-  const handle = await open(path, check === undefined ? 'r' : O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  const handle = await withRoom(() => open(path, check === undefined ? 'r' : O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   try {
     check?.(handle.fd)
     return new OpenFile(path, handle, await handle.stat())
@@ -154,7 +155,7 @@ export async function createFile (path) {
   const random = crypto.getRandomValues(new Uint32Array(2))
   const shown = basename(final).slice(0, SHOWN_NAME_LEN)
   const name = join(dirname(final), `.${shown}.${[...random].map(word => word.toString(36)).join('')}.part`)
-  return new WrittenFile(await open(name, 'wx+'), { name, final })
+  return new WrittenFile(await withRoom(() => open(name, 'wx+')), { name, final })
 }
 
 /** Characters of the final name that the temporary name has, at most, because systems limit a name to 255 bytes. */
@@ -188,7 +189,7 @@ export async function replaceFile (path, pieces, { sync = true } = {}) {
 
 /** A file that is changed where it is. @param {string | URL} path */
 export async function changeFile (path) {
-  return new WrittenFile(await open(path, 'r+'))
+  return new WrittenFile(await withRoom(() => open(path, 'r+')))
 }
 
 export class WrittenFile {
@@ -260,7 +261,7 @@ const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUP
 /** Makes the new name of a file outlast a power cut. @param {string} path  of its folder */
 async function syncFolder (path) {
   try {
-    const folder = await open(path, 'r')
+    const folder = await withRoom(() => open(path, 'r'))
     await folder.sync().finally(() => folder.close())
   } catch (error) {
     if (!NOT_SYNCED.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error

@@ -27,8 +27,8 @@ export class CheckedFile {
  * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
  */
 export async function toRandomAccess (source, signal) {
+  assertRandomAccess(source)
   if (source instanceof Uint8Array) {
-    assertBytes('source', source)
     return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
   }
   if (isPath(source)) {
@@ -38,17 +38,26 @@ export async function toRandomAccess (source, signal) {
     throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
   }
   if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
-  if (isRandomAccess(source)) {
-    assertInteger('source.size', source.size)
-    return {
-      size: source.size,
-      overlaps: source.overlaps === true,
-      read: (start, end, signal) => source.read(start, end, signal),
-      readInto: source.readInto?.bind(source),
-      close () {}
-    }
+  return {
+    size: source.size,
+    overlaps: source.overlaps === true,
+    read: (start, end, signal) => source.read(start, end, signal),
+    readInto: source.readInto?.bind(source),
+    close () {}
   }
-  throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
+}
+
+/**
+ * @param {unknown} source
+ * @returns {asserts source is Uint8Array | Blob | RandomAccess | string | URL}
+ * @throws {TypeError | RangeError} unless `toRandomAccess` takes it
+ */
+export function assertRandomAccess (source) {
+  if (source instanceof Uint8Array) assertBytes('source', source)
+  else if (isRandomAccess(source)) assertInteger('source.size', source.size)
+  else if (!isPath(source) && !(source instanceof Blob)) {
+    throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
+  }
 }
 
 /**
@@ -87,8 +96,19 @@ export async function openSource (source, signal) {
  * @param {ProgressOptions & { type?: string }} [options]  `type`: of the progress events, which
  *   come when the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
+ * @throws {TypeError | RangeError} at once when it is no source
  */
-export async function * toPieces (source, options = {}) {
+export function toPieces (source, options = {}) {
+  if (source instanceof Uint8Array || isRandomAccess(source)) assertRandomAccess(source)
+  else if (!isPath(source) && !(source instanceof CheckedFile || source instanceof Blob)) iterableOf(source)
+  return openedPieces(source, options)
+}
+
+/**
+ * @param {Source | CheckedFile} source @param {ProgressOptions & { type?: string }} options
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * openedPieces (source, options) {
   const opened = await openSource(source, options.signal)
   try {
     yield * withProgress(opened, options)

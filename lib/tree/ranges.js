@@ -121,6 +121,7 @@ export class ChunkRanges {
       const end = Math.max(Math.min(this.boundaries[i + 1] ?? Infinity, chunks), start + 1)
       if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
       else boundaries[boundaries.length - 1] = end
+      if (start === chunks - 1) break // so do all that follow
     }
     return new ChunkRanges(boundaries)
   }

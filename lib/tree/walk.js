@@ -194,8 +194,12 @@ export class Walk {
  * @param {ChunkRanges} [ranges]  what is wanted
  * @returns {Generator<WalkStep>}
  */
-export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
-  const steps = new Walk(size, groupLog, ranges, { comesBack: true })
+export function walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
+  return stepsOf(new Walk(size, groupLog, ranges, { comesBack: true }))
+}
+
+/** @param {Walk} steps @returns {Generator<WalkStep>} */
+function * stepsOf (steps) {
   while (steps.next()) yield /** @type {WalkStep} */ ({ ...steps })
 }
 

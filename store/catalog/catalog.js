@@ -8,9 +8,9 @@ import { Aliases } from './names/aliases.js'
 import { EventLog } from './events/event-log.js'
 import { Uses } from './uses.js'
 import { Records } from './records.js'
-import { damagedRecord } from '../storage/errors.js'
-import { blobKey, pathKey, usedKey } from '../storage/format/keys.js'
-import { encodePath, encodeRecord } from '../storage/format/records.js'
+import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
+import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 
@@ -73,6 +73,8 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 export class Catalog extends Records {
   #store
   #subscribers = /** @type {Subscriber[]} */ ([])
+  /** How many writes of the index were begun here. */
+  #writesBegun = 0
   aliases
   uses
   log
@@ -83,7 +85,7 @@ export class Catalog extends Records {
     super(store.databases)
     this.#store = store
     this.aliases = new Aliases(store.databases.index)
-    this.uses = new Uses(store.databases.index)
+    this.uses = new Uses(store.databases.index, roots => this.filterRecorded(roots))
     this.log = new EventLog(store.databases)
     this.bases = new Bases(store.databases)
   }
@@ -106,7 +108,7 @@ export class Catalog extends Records {
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     // If `removal` has made the changes, the bases are known and this awaits nothing.
     const bases = basesOf(changes)
-    if (!this.bases.knows(bases)) await this.bases.load(bases)
+    while (!this.bases.knows(bases)) await this.bases.load(bases)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
@@ -162,18 +164,46 @@ export class Catalog extends Records {
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
-  /** Writes the entry of a sharer again that has lost it. @param {Uint8Array} root @param {BlobRecord} record */
+  /**
+   * Writes the entry of a sharer again that has lost it. The caller holds the blob's lock.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   */
   async addSharer (root, record) {
-    this.#tellRecord({ root, before: record, after: record, gained: await this.bases.addEntry(root, record) })
+    while (!this.bases.knows([record.base])) await this.bases.load([record.base])
+    // The base knows the sharer before the write, so that no deletion of the others takes its bytes meanwhile.
+    const { operation, gained } = this.bases.restore(root, record)
+    this.#tellRecord({ root, before: record, after: record, gained })
+    await this.#batch(true, [operation])
   }
 
   /**
-   * Deletes the entry of a sharer that no record matches.
+   * Deletes the entry of a sharer that no record matches. The caller holds the lock of the blob that the entry names.
    *
    * @param {Uint8Array} root  of the sharer @param {number} base @param {number} size
    */
   async dropSharer (root, base, size) {
-    this.#tellRecord({ root, gained: await this.bases.removeEntry(base, size) })
+    await this.bases.load([base])
+    const { operation, gained } = this.bases.drop(base, size)
+    this.#tellRecord({ root, gained })
+    await this.#batch(true, [operation])
+  }
+
+  /**
+   * Deletes an entry that no store writes, unless a call replaces it by a right one meanwhile. Such an entry does not
+   * tell to which blob it belongs, so the caller cannot hold the blob's lock.
+   *
+   * @param {Uint8Array} key
+   */
+  async removeStray (key) {
+    const { index } = this.#store.databases
+    for (;;) {
+      const begun = this.#writesBegun
+      await index.batch([]) // When this is done, the next line reads what all earlier calls have written.
+      const value = await orIfUnreadable(index.get(key, VIEWS))
+      if (value === undefined || isWellFormed(key, value)) return
+      if (begun === this.#writesBegun) return this.#batch(true, [{ type: 'del', key }])
+    }
   }
 
   /** @param {Change} change */
@@ -303,6 +333,7 @@ export class Catalog extends Records {
   /** @param {boolean} sync @param {Operation[]} operations */
   #batch (sync, operations) {
     const { index, isSync } = this.#store.databases
+    this.#writesBegun++
     return index.batch(operations, { sync: sync && isSync })
   }
 }

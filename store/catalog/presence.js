@@ -48,7 +48,7 @@ export class Presence {
     if (record.complete) return ChunkRanges.none
     const whole = ChunkRanges.all.canonical(record.size)
     const groups = wanted.canonical(record.size).roundToGroups(GROUP_LOG).intersect(whole)
-    return groups.difference(await this.of(record))
+    return groups.difference(this.#known.get(record.id) ?? await presentChunks(this.#data, record, groups))
   }
 
   /** @param {Change} change */

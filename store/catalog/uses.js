@@ -10,30 +10,40 @@ import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { HashRange } from '../storage/format/keys.js' */
+/** @import { Records } from './records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** How many uses are kept in memory before they are written. */
+/** How many blobs are used before the uses are written; and how many uses are kept while they cannot be written. */
 const UNWRITTEN_USES = 1000
+const MAX_UNWRITTEN = 10_000
 
 export class Uses {
   #index
+  #filterRecorded
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
-  #isFlushing = false
+  /** How many blobs were used since writing uses has begun last. */
+  #added = 0
+  /** How many calls are writing uses. */
+  #flushing = 0
   /** How many times writing uses has begun. */
   flushCount = 0
 
-  /** @param {SafeDatabase} index */
-  constructor (index) {
+  /** @param {SafeDatabase} index @param {Records['filterRecorded']} filterRecorded */
+  constructor (index, filterRecorded) {
     this.#index = index
+    this.#filterRecorded = filterRecorded
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept, so it must not change */
   touch (root) {
     if (this.#index.isReadOnly || isEmptyRoot(root)) return
+    const before = this.#unwritten.size
     this.#unwritten.set(nameOf(root), { root, time: Date.now() })
-    // If a time cannot be written it is lost, which does little harm.
-    if (this.#unwritten.size >= UNWRITTEN_USES && !this.#isFlushing) this.flush().catch(() => {})
+    this.#added += this.#unwritten.size - before
+    // A lost use does little harm.
+    if (this.#unwritten.size > MAX_UNWRITTEN) this.#unwritten.delete(this.#unwritten.keys().next().value ?? '')
+    if (this.#added >= UNWRITTEN_USES && this.#flushing === 0) this.flush().catch(() => {})
   }
 
   /** Forgets the use of a blob that is being deleted. @param {Uint8Array} root */
@@ -52,19 +62,36 @@ export class Uses {
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
 
-  /** Writes the uses. Until they are written, they stay in memory. */
+  /**
+   * Writes the uses of blobs that have a record, and forgets the others. Until they are written, and when they cannot
+   * be written, they stay in memory.
+   */
   async flush () {
     if (this.#index.isReadOnly) return
-    const uses = [...this.#unwritten]
-    this.#isFlushing = true
+    this.#flushing++
     this.flushCount++
+    this.#added = 0
     try {
-      const puts = uses.map(([, { root, time }]) => (
-        { type: /** @type {const} */ ('put'), key: usedKey(root), value: encodeTime(time) }))
-      await this.#index.batch(puts)
+      const noted = [...this.#unwritten.values()]
+      // A call may have used a blob that was being deleted. So wait for all earlier writes, and look at the records.
+      await this.#index.batch([])
+      const recorded = new Set(await this.#filterRecorded(noted.map(({ root }) => root)))
+      this.#settle(noted.filter(({ root }) => !recorded.has(root)))
+      // Leave out blobs whose deletion has begun since: `forget` was called for them.
+      const uses = noted.filter(use => this.#unwritten.get(nameOf(use.root)) === use)
+      await this.#index.batch(uses.map(({ root, time }) => (
+        { type: /** @type {const} */ ('put'), key: usedKey(root), value: encodeTime(time) })))
+      this.#settle(uses)
     } finally {
-      for (const [name, use] of uses) if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)
-      this.#isFlushing = false
+      this.#flushing--
+    }
+  }
+
+  /** Takes uses out of memory, except for those that came later. @param {{ root: Uint8Array, time: number }[]} uses */
+  #settle (uses) {
+    for (const use of uses) {
+      const name = nameOf(use.root)
+      if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)
     }
   }
 
@@ -78,7 +105,7 @@ export class Uses {
     return new UsesInOrder(this.#index, range, {
       unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
       lastUse: (root, record) => this.lastUse(root, record),
-      flushCount: this.#isFlushing ? undefined : this.flushCount
+      flushCount: this.#flushing > 0 ? undefined : this.flushCount
     })
   }
 }

@@ -15,6 +15,7 @@ import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
+/** @import { Entry } from '../storage/level/entries.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
@@ -52,18 +53,18 @@ export class SharerCheck {
       for (const [key, value] of entries) {
         const sharer = decodeSharer(key, value)
         if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
-        await this.#store.locks.run(nameOf(sharer.root), () => this.#checkEntry(key, sharer))
+        await this.#store.locks.run(nameOf(sharer.root), () => this.#checkEntry([key, value], sharer))
       }
     }
   }
 
-  /** @param {Uint8Array} key @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer */
-  async #checkEntry (key, { root, id, base, size }) {
+  /** @param {Entry} entry @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer  what it says */
+  async #checkEntry ([key, value], { root, id, base, size }) {
     const { catalog, databases } = this.#store
     const { isThere, record } = await catalog.find(root)
     if (record !== undefined && record.id === id && record.base === base && record.size === size) return
-    const isNow = await databases.index.get(key, VIEWS) !== undefined // It was read before the record was locked.
-    if (!isNow) return
+    const now = await databases.index.get(key, VIEWS)
+    if (now === undefined || !equals(now, value)) return // It was read before the record was locked.
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
     // When there is no record at all, only a whole blob counts, because the blob may have been deleted.

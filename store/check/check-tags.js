@@ -1,10 +1,11 @@
 // Checks tags. The index keeps each tag twice, under its name and beside its blob. So a tag that one place has lost can
 // be restored from the other.
 
-import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameBeside, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
 import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/format/tags.js'
 import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
+/** @import { TagChange } from '../catalog/catalog.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
@@ -34,7 +35,7 @@ export class TagCheck {
   async run () {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
-      if (tag === undefined) await this.#strayBeside(key)
+      if (tag === undefined) await this.#alone(nameBeside(key), () => this.#strayBeside(key))
       else if (!areSameTags(tag, await this.#named(tag.name))) {
         await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
       }
@@ -59,8 +60,10 @@ export class TagCheck {
 
   /** @param {Uint8Array} key  of a damaged entry beside a blob: the entry under the name tells what the tag was */
   async #strayBeside (key) {
+    const value = await orIfUnreadable(this.#index.get(key, VIEWS))
+    if (value === undefined || decodeTagged(key, value) !== undefined) return
     this.strays++
-    if (this.#repairs) await this.#index.del(key)
+    if (this.#repairs) await this.#delete(key)
   }
 
   /**
@@ -77,8 +80,8 @@ export class TagCheck {
     const isStale = named !== undefined
     this.#note(name, true)
     if (!this.#repairs) return
-    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#store.databases.syncBatch)
-    else await this.#write(tag)
+    if (isStale) await this.#delete(key)
+    else await this.#write(tag, [{ name, after: tag }])
   }
 
   /** @param {Uint8Array} key @param {string} name */
@@ -93,12 +96,14 @@ export class TagCheck {
     else await this.#store.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
-  /** @param {Tag} tag */
-  async #write (tag) {
+  /** Deletes an entry without which the tag is as it was. @param {Uint8Array} key */
+  #delete (key) { return this.#store.catalog.commit([], { also: [{ type: 'del', key }] }) }
+
+  /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  what changes for watchers */
+  async #write (tag, tags) {
     /** @type {Operation[]} */
-    const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
-    const { databases: { syncBatch }, tags } = this.#store
-    await tags.whileTagging([tag], () => this.#index.batch(operations, syncBatch))
+    const also = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
+    await this.#store.tags.whileTagging([tag], () => this.#store.catalog.commit([], { also, tags }))
   }
 
   /** Reads the tag under a name. @param {string} name */

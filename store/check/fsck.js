@@ -1,11 +1,12 @@
 // Checks everything in a store: every extent and page against the roots, every record against its checksum, and
 // whatever lies beside them. With `repair` it repairs what it can.
 
+import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../storage/concurrency/in-order.js'
-import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
-import { isCorruption, isOfSystem } from '../storage/errors.js'
+import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../catalog/roots.js'
 import { findRecord } from './find-owner.js'
@@ -34,13 +35,17 @@ import { SharerCheck } from './check-sharers.js'
  *   `repair` the others are deleted; before that, no garbage can be collected
  * @property {number} orphans  ids with data that no record names. A repair deletes it, unless the state was damaged:
  *   then only the next repair does
- * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
- *   link, a folder or a device that has the name of a file of the store stays where it is, even with `repair`
+ * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
+ *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
+ *   stays where it is, even with `repair`
  * @property {boolean} isStateDamaged  may the index have lost records, because it lacks its state, or has not given an
  *   id under which there is data? Then a repair gives every whole blob a record
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find every entry in
- *   them: call `BlobStore.rescue` then. Until then, a repair leaves data without a record alone, since LevelDB may be
- *   unable to read the record. When LevelDB does not find an entry, a repair leaves everything alone
+ * @property {boolean} isReadable  false when files of LevelDB are damaged, or LevelDB does not find every entry in
+ *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
+ *   an entry, a repair leaves everything alone. Otherwise it leaves data without a record alone, since LevelDB may be
+ *   unable to read the record
+ * @property {number} [lostBytes]  only after a rescue: bytes of LevelDB's files in which nothing could be read. Records
+ *   and tags may have been there
  */
 
 export class Fsck {
@@ -111,6 +116,7 @@ export class Fsck {
   }
 
   async #checkAll () {
+    if (!await this.#checkFiles()) return
     // Data that comes from now on is not checked: it may be there before its record is.
     const limit = this.#store.databases.ids.next
     const underWay = new Set(this.#store.databases.ids.underWay)
@@ -123,6 +129,7 @@ export class Fsck {
     await this.#blobs.checkAll(this.#recordBatches(), limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
+    await this.#checkUses()
     await this.#repairState()
   }
 
@@ -144,6 +151,22 @@ export class Fsck {
     }
     for (const { record } of blobs) await this.#blobs.expect(record)
     for (const { root, record } of blobs) await this.#blobs.check(root, record, false)
+  }
+
+  /**
+   * Checks LevelDB's files. When one is damaged, nothing may be read through LevelDB: that might end the process.
+   *
+   * @returns {Promise<boolean>} are they sound?
+   */
+  async #checkFiles () {
+    try {
+      await this.#store.databases.assertSound({ checksOrder: true, signal: this.#signal })
+      return true
+    } catch (error) {
+      if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
+      this.#isInOrder = false
+      return false
+    }
   }
 
   /**
@@ -188,12 +211,11 @@ export class Fsck {
 
   /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
   async #count () {
-    const { index } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
-        if (!isSound) await this.#stray(() => index.del(key))
+        if (!isSound) await this.#stray(() => this.#store.catalog.removeStray(key))
       }
     }
     for await (const batch of this.#recordBatches()) {
@@ -304,6 +326,26 @@ export class Fsck {
         if (isThere && record === undefined) await this.#store.catalog.remove(root)
       })
     }
+  }
+
+  /** Finds times of use of blobs that have no record. */
+  async #checkUses () {
+    const { catalog, locks } = this.#store
+    for await (const batch of this.#entryBatches(allUsed)) {
+      const roots = batch.flatMap(([key, value]) => isWellFormed(key, value) ? hashOfKey(key) ?? [] : [])
+      const recorded = new Set(await catalog.filterRecorded(roots))
+      for (const root of roots) {
+        if (!recorded.has(root)) await locks.run(nameOf(root), () => this.#settleUse(root))
+      }
+    }
+  }
+
+  /** Looks at the use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
+  async #settleUse (root) {
+    const { catalog, databases: { index } } = this.#store
+    const key = usedKey(root)
+    if ((await catalog.find(root)).isThere || await orIfUnreadable(index.get(key, VIEWS)) === undefined) return
+    await this.#stray(() => index.del(key))
   }
 
   async * #records () { for await (const batch of this.#recordBatches()) yield * batch }

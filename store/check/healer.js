@@ -6,6 +6,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from '../catalog/roots.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
+import { cancelSource } from '../../lib/source/source.js'
 import { missing } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -81,16 +82,17 @@ export class Healer {
     let readers = 0
     const enter = () => {
       readers++
-      return () => { if (--readers === 0) ending.abort(new DOMException('no read waits any more', 'AbortError')) }
+      return () => {
+        if (--readers > 0) return
+        end() // Later reads must not wait for this call, which may still be keeping what has come.
+        ending.abort(new DOMException('no read waits any more', 'AbortError'))
+      }
     }
     const fetching = () => this.#fetch(root, ranges, ending.signal)
     const done = this.#store.activity.run(fetching, reason => ending.abort(reason))
     const ask = { ranges, done, enter }
     this.#asks.set(name, asks.add(ask))
-    const end = () => {
-      asks.delete(ask)
-      if (asks.size === 0) this.#asks.delete(name)
-    }
+    const end = () => { if (asks.delete(ask) && asks.size === 0) this.#asks.delete(name) }
     done.then(end, end)
     return ask
   }
@@ -99,7 +101,11 @@ export class Healer {
   async #fetch (root, ranges, signal) {
     const heal = /** @type {Heal} */ (this.#heal)
     const cid = toCid(root)
-    const source = await untilAborted((async () => heal(cid, ranges, { signal }))(), signal)
+    const asked = (async () => heal(cid, ranges, { signal }))()
+    const source = await untilAborted(asked, signal).catch(error => {
+      asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads what comes now.
+      throw error
+    })
     if (source === undefined) throw new Error(`"heal" has nothing of ${cid}`)
     await this.#store.receiver.receive(cid, source, ranges, { signal })
   }

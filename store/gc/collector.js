@@ -10,7 +10,7 @@ import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
 import { damagedSequence } from '../storage/errors.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf, rootOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
@@ -49,6 +49,8 @@ export class Collector {
     return this.#store.locks.run('gc', async () => {
       if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
+      // A damaged table may hide a tag.
+      await this.#store.databases.assertSound({ names: ['index'], signal })
       const freed = { blobs: 0, bytes: 0 }
       if (!dryRun) await this.#store.tags.sweepExpired(signal)
       const { marks, end } = await this.mark(signal)
@@ -96,6 +98,7 @@ export class Collector {
     return locks.run('gc', async () => {
       databases.assertWritable()
       signal?.throwIfAborted()
+      await databases.assertSound({ signal }) // LevelDB reads all tables.
       await sweepOrphansInUse(databases, signal)
       await databases.compact()
     })
@@ -226,8 +229,8 @@ export class Marks {
   #store
   /** Members of sequences that the store has, and blobs that were tagged or arrived since the marks were begun. */
   #hashes = new HashSet()
-  /** Sequences of hashes that must still be read. */
-  #waiting = /** @type {Uint8Array[]} */ ([])
+  /** Sequences of hashes that must still be read, by their names. */
+  #waiting = /** @type {Set<string>} */ (new Set())
   /** Sequences that were incomplete when they were read. When more of them comes, they protect more blobs. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
@@ -245,7 +248,7 @@ export class Marks {
   /** @param {Uint8Array} root @param {TagFormat} format */
   keep (root, format) {
     this.#hashes.add(root)
-    if (format === 'hashseq') this.#waiting.push(root)
+    if (format === 'hashseq') this.#waiting.add(nameOf(root))
   }
 
   /** @param {Uint8Array} root */
@@ -260,10 +263,15 @@ export class Marks {
    * @throws {BaoError} STORE_CORRUPT
    */
   async settle (signal) {
-    while (this.#waiting.length > 0) {
-      const root = this.#waiting[0]
-      this.#unfinished.add(nameOf(root))
-      if (await this.#read(root, signal)) this.#waiting.shift()
+    for (const name of this.#waiting) { // also those that are added meanwhile
+      this.#waiting.delete(name)
+      this.#unfinished.add(name)
+      let isRead = false
+      try {
+        isRead = await this.#read(rootOf(name), signal)
+      } finally {
+        if (!isRead) this.#waiting.add(name)
+      }
     }
   }
 

@@ -32,10 +32,17 @@ export const LOOKUP_COUNT = 64
  * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
  * @returns {AsyncGenerator<GetResult>}
  */
-export async function * getMany (store, cids, options) {
+export function getMany (store, cids, options) {
   assertMany('cids', cids, 'CIDs')
   assertKnownOptions(options, ['signal', 'onProgress'])
-  const { signal, onProgress } = options
+  return told(store, cids, options)
+}
+
+/**
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
+ * @returns {AsyncGenerator<GetResult>}
+ */
+async function * told (store, cids, { signal, onProgress }) {
   let done = 0
   /** @param {Uint8Array[]} roots */
   const look = roots => store.life.run(() => lookSmall(store, roots))

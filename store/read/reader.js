@@ -4,6 +4,7 @@ import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { parseRoot } from '../../lib/hash/cid.js'
 import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
@@ -63,9 +64,13 @@ export class BlobReader {
    * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.get`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * get (cid, range, options) {
-    yield * this.#told(await this.#findAll(cid, range, options))
+  get (cid, range, options) {
+    const asked = askedOf(range, options)
+    return this.#get(parseRoot(cid, 'cid'), asked)
   }
+
+  /** @param {Uint8Array} root @param {Asked} asked @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #get (root, asked) { yield * this.#told(await this.#findAll(root, asked)) }
 
   /** @param {Wanted[]} all */
   #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
@@ -92,7 +97,7 @@ export class BlobReader {
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
   async bytes (cid, range, options) {
-    const all = await this.#findAll(cid, range, options)
+    const all = await this.#findAll(cid, askedOf(range, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
     for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
@@ -172,25 +177,15 @@ export class BlobReader {
   /**
    * Finds out what is to be read: one range of the blob, or one for each range of chunks.
    *
-   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
+   * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, range = {}, options = NO_OPTIONS) {
-    assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
-    assertKnownOptions(options, READ_OPTIONS)
-    if (range instanceof ChunkRanges) {
-      const { root, record: found } = await this.#access.use(cid, options.signal)
-      // There may be chunks after the claimed end, too.
-      const record = found.complete ? found : await this.#present(root, found, range, options)
-      return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
-    }
-    assertKnownOptions(range, RANGE_OPTIONS)
-    const { start = 0, end = Infinity } = range
-    assertInteger('start', start)
-    if (end !== Infinity) assertInteger('end', end)
-    const given = options === NO_OPTIONS ? range : { ...range, ...options }
-    const { root, record } = await this.#access.use(cid, given.signal)
-    return [this.#wanted(root, record, start, end, given)]
+  async #findAll (cid, { ranges, start = 0, end = Infinity, options }) {
+    const { root, record: found } = await this.#access.use(cid, options.signal)
+    if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
+    // There may be chunks after the claimed end, too.
+    const record = found.complete ? found : await this.#present(root, found, ranges, options)
+    return ranges.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
   }
 
   /**
@@ -216,6 +211,27 @@ export class BlobReader {
     const healing = this.#store.healer.read(root, { notes: verify, signal })
     return this.#store.life.run(() => healing.present(record, wanted))
   }
+}
+
+/**
+ * @typedef {{ ranges?: ChunkRanges, start?: number, end?: number, options: ReadOptions }} Asked  `ranges`: of chunks,
+ *   instead of `start` and `end`
+ */
+
+/**
+ * @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
+ * @returns {Asked}
+ * @throws {TypeError | RangeError}
+ */
+function askedOf (range = NO_OPTIONS, options = NO_OPTIONS) {
+  assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
+  assertKnownOptions(options, READ_OPTIONS)
+  if (range instanceof ChunkRanges) return { ranges: range, options }
+  assertKnownOptions(range, RANGE_OPTIONS)
+  const { start = 0, end = Infinity } = range
+  assertInteger('start', start)
+  if (end !== Infinity) assertInteger('end', end)
+  return { start, end, options: options === NO_OPTIONS ? range : { ...range, ...options } }
 }
 
 /**

@@ -3,6 +3,7 @@
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { parseRoot } from '../../lib/hash/cid.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { Outboard } from '../../encoder/outboard.js'
@@ -50,11 +51,19 @@ export class SliceReader {
    * @param {{ readsAhead?: boolean }} [how]  false for callers that may wait long between pieces: see `calmSource`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
+  slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
     assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
-    const { groupLog = GROUP_LOG, header = true, reuse, signal } = options
+    const { groupLog = GROUP_LOG } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const wanted = toRanges(ranges)
+    return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readsAhead })
+  }
+
+  /**
+   * @param {Uint8Array} cid @param {ChunkRanges} wanted
+   * @param {SliceOptions & { groupLog: number, readsAhead: boolean }} options
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * #slice (cid, wanted, { groupLog, header = true, reuse, signal, readsAhead }) {
     const { root, record } = await this.#access.use(cid, signal)
     const release = this.#store.protection.use(root)
     const validate = this.#store.verifies || record.home === 'reference'

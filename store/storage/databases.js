@@ -1,10 +1,10 @@
 // Holds the two databases of an open store, and its blob files. It also deletes the data of an id, because that may lie
 // in the data database or in a file.
 
-import { folderLen } from '#disk'
+import { findFaultInUse, folderLen, sealStore } from '#disk'
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
-import { orIfUnreadable, readOnlyError } from './errors.js'
+import { damagedDatabase, orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from './concurrency/locks.js'
 import { CELL_LEN } from './content/extents.js'
@@ -17,6 +17,7 @@ import { encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Operation } from './level/safe-database.js' */
+/** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Home } from './format/records.js' */
 
@@ -48,6 +49,8 @@ export class Databases {
   isReadOnly
   /** May other processes have changed the store since it was opened? Set for a store that does not lock them out. */
   hasChanged = async () => false
+  /** The tables of LevelDB that were found right before the databases were opened. @type {Checked | undefined} */
+  checked
   #kind
   #release
   #slabs = slabAllocator()
@@ -241,6 +244,20 @@ export class Databases {
     return lens.reduce((sum, len) => sum + len, 0)
   }
 
+  /**
+   * Checks that LevelDB's tables are as LevelDB wrote them. LevelDB does not notice damage in them, which may hide a
+   * record or end the process.
+   *
+   * @param {{ names?: ('index' | 'data')[], checksOrder?: boolean, signal?: AbortSignal }} [options]  see
+   *   `findFaultInUse`
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT { location }
+   */
+  async assertSound (options) {
+    if (this.#kind !== 'LevelDB' || this.isReadOnly) return
+    const fault = await findFaultInUse(this.#path, options)
+    if (fault !== undefined) throw damagedDatabase(this.location, fault)
+  }
+
   /** Makes LevelDB rewrite its tables without deleted entries. */
   async compact () {
     for (const database of [this.index, this.data]) await database.compact()
@@ -248,15 +265,27 @@ export class Databases {
 
   /** @param {boolean} isClean  is no call under way that would leave data behind? */
   async close (isClean) {
+    let isWhole = false
     try {
       if (isClean && !this.isReadOnly) {
         await this.dropNotes()
         await this.syncDeletions() // The next opening does not look at ids below the next id again.
         await this.ids.end()
+        isWhole = await this.index.isWhole() && await this.data.isWhole()
       }
     } finally {
-      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#release)
+      try {
+        await Promise.all([this.index.close(), this.data.close(), this.files?.close()])
+        if (isWhole) await this.#seal()
+      } finally {
+        await this.#release()
+      }
     }
+  }
+
+  /** Writes the seal. Without one, the next opening checks all tables, so it does no harm when that fails. */
+  async #seal () {
+    if (this.checked !== undefined) await sealStore(this.#path, this.checked).catch(() => {})
   }
 }
 

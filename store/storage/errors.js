@@ -113,6 +113,11 @@ export const damagedRecord = root => root === undefined
   ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged: run fsck')
   : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged: run fsck`, { cid: toCid(root) })
 
+/** @param {string} location @param {string} fault  which file is damaged, and how */
+export const damagedDatabase = (location, fault) => new BaoError('STORE_CORRUPT',
+  `a database of the store at ${location} is damaged (${fault}): close the store, and call BlobStore.rescue`,
+  { location })
+
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged: run fsck`, { tag })
 

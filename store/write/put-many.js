@@ -43,10 +43,18 @@ const BATCHES_AHEAD = 3
  * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
-export async function * putMany (store, blobs, options) {
+export function putMany (store, blobs, options) {
   assertMany('blobs', blobs, 'sources')
   assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
   if (options.tag !== undefined) store.protection.assertMayTag(options.tag)
+  return told(store, blobs, options)
+}
+
+/**
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
+ * @returns {AsyncGenerator<PutResult>}
+ */
+async function * told (store, blobs, options) {
   let done = 0
   for await (const result of results(store, blobs, options)) {
     yield result
@@ -182,20 +190,25 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
   life.assertOpen()
   return activity.run(async () => {
     const id = await databases.ids.newIds(batch.length)
-    const blobs = /** @type {NewBlob[]} */ ([])
-    for (const [i, bytes] of batch.entries()) {
-      const isSmall = bytes.length <= GROUP_LEN
-      blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
-    }
-    for (const { root } of blobs) tag?.add(root)
-    const names = blobs.map(({ name }) => name)
-    const release = protection.useAll(names)
+    const settle = () => databases.ids.settle(id, batch.length)
+    let release = () => {}
+    let isWriting = false
     try {
+      const blobs = /** @type {NewBlob[]} */ ([])
+      for (const [i, bytes] of batch.entries()) {
+        const isSmall = bytes.length <= GROUP_LEN
+        blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
+      }
+      for (const { root } of blobs) tag?.add(root)
+      const names = blobs.map(({ name }) => name)
+      release = protection.useAll(names)
+      isWriting = true
       const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases))
-      databases.ids.settle(id, batch.length)
+      settle()
       return kept
     } catch (error) {
-      activity.noteLeftovers() // Data or records may have reached the disk, so the ids stay unsettled.
+      if (isWriting) activity.noteLeftovers() // Data or records may have reached the disk, so the ids stay unsettled.
+      else settle()
       throw error
     } finally {
       release()

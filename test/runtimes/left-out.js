@@ -4,7 +4,6 @@ const OUTSIDE_NODE = {
   'before the new databases are complete changes nothing, and can be made again':
     'what a module has imported from node:fs/promises cannot be replaced',
   'in the middle of putting the new databases in place goes on when it is called again': 'the same',
-  'because LevelDB gave up what it had read changes nothing': 'the same',
   'The tests of a store, over levels of your own': 'describe of node:test needs the test runner of this runtime'
 }
 

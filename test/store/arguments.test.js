@@ -1,9 +1,10 @@
 // Arguments that no call of a store takes. Each is refused with an error that names the argument.
 import { expect } from 'chai'
-import { collect, listed } from '../support/feeding.js'
+import { BlobStore } from '../../store/index.js'
+import { collect, errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
-import { forEachPlace } from '../support/store/stores.js'
+import { forEachPlace, newStores } from '../support/store/stores.js'
 
 describe('store: arguments', () => {
   forEachPlace(newPlace => {
@@ -47,4 +48,77 @@ describe('store: arguments', () => {
       expect(await listed(store.list())).to.have.length(1)
     })
   })
+})
+
+describe('store: wrong arguments of a call that gives a promise', () => {
+  const newStore = newStores()
+  const BYTES = noise(100)
+  /** Right arguments of each call: the options come last. */
+  const CALLS = {
+    put: () => [BYTES, {}],
+    append: ({ cid }) => [cid, BYTES, {}],
+    splice: ({ cid }) => [cid, { start: 0, end: 1 }, {}],
+    concat: ({ cid }) => [[cid], {}],
+    bytes: ({ cid }) => [cid, {}, {}],
+    importFile: () => ['nowhere', {}],
+    exportFile: ({ cid }) => [cid, 'nowhere', {}],
+    resolve: ({ cid }) => [cid],
+    has: ({ cid }) => [cid],
+    stat: ({ cid }) => [cid],
+    info: () => [{}],
+    delete: ({ cid }) => [cid, {}],
+    deleteMany: ({ cid }) => [[cid], {}],
+    gc: () => [{}],
+    compact: () => [{}],
+    receive: ({ cid }) => [cid, BYTES, undefined, {}],
+    missing: ({ cid }) => [cid, {}],
+    fsck: () => [{}],
+    download: ({ cid }) => [cid, { from: [] }],
+    copyTo: ({ other }) => [other, {}],
+    import: () => [BYTES, {}],
+    outboard: ({ cid }) => [cid, {}]
+  }
+  const OTHERS = [
+    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'export', 'observe', 'watch',
+    'close'
+  ]
+
+  it('are those of all calls', () => {
+    const names = Object.getOwnPropertyNames(BlobStore.prototype)
+    expect(names).to.have.members([...Object.keys(CALLS), ...OTHERS])
+  })
+
+  for (const [name, argumentsOf] of Object.entries(CALLS)) {
+    it(`${name}() rejects`, async () => {
+      const { store } = await newStore()
+      const { store: other } = await newStore()
+      const { cid } = await store.put(BYTES)
+      const right = argumentsOf({ cid, other })
+      for (const [at, argument] of right.entries()) {
+        for (const wrong of [null, 5]) {
+          if (argument === undefined) continue
+          const given = right.map((own, i) => i === at ? wrong : own)
+          let promise
+          expect(() => { promise = store[name](...given) }, `${wrong} as argument ${at}`).to.not.throw()
+          expect(promise, `${wrong} as argument ${at}`).to.be.instanceOf(Promise)
+          expect(await errorOf(promise), `${wrong} as argument ${at}`).to.be.instanceOf(TypeError)
+        }
+      }
+      expect(await store.has(cid)).to.equal(true)
+    })
+  }
+
+  for (const [name, given] of Object.entries({
+    open: [['nowhere', null], [null, {}]],
+    rescue: [['nowhere', null], [null, {}]],
+    downloadFile: [[null, 'nowhere', { from: [] }], ['b', 'nowhere', null], ['b', null, { from: [] }]]
+  })) {
+    it(`BlobStore.${name}() rejects`, async () => {
+      for (const wrong of given) {
+        let promise
+        expect(() => { promise = BlobStore[name](...wrong) }, wrong).to.not.throw()
+        expect(await errorOf(promise), `${wrong}`).to.be.instanceOf(Error)
+      }
+    })
+  }
 })

@@ -1,7 +1,7 @@
 // What a caller may give to the calls of a store, beside what each call is about.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
-import { BlobStore, asBlockstore } from '../../store/index.js'
+import { BlobStore, asBlockstore, healFrom } from '../../store/index.js'
 import { testStore } from '../../store/exchange/contract/index.js'
 import { concat, same } from '../support/bytes.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
@@ -44,6 +44,9 @@ describe('store: options', () => {
       outboard: store => store.outboard(ROOT, odd),
       'tags.set': store => store.tags.set('a', ROOT, odd),
       'tags.list': store => listed(store.tags.list(odd)),
+      download: store => store.download(ROOT, { from: [], ...odd }),
+      downloadFile: () => BlobStore.downloadFile(ROOT, 'nowhere', { from: [], ...odd }),
+      healFrom: () => healFrom([], odd),
       asBlockstore: store => asBlockstore(store, odd),
       testStore: () => testStore(odd)
     }

@@ -4,8 +4,8 @@ const isDeno = globalThis.process?.versions.deno !== undefined
 /** Turns of the event loop in which nothing may happen before time passes. */
 const IDLE_TURNS = isDeno ? 5 : 30
 
-/** In Deno, messages overtake all other work, and timers, which take longer, do not. */
-const turn = () => new Promise(resolve => {
+/** Lets the event loop run once. In Deno, messages overtake all other work, and timers, which take longer, do not. */
+export const turn = () => new Promise(resolve => {
   if (isDeno) {
     setTimeout(resolve, 0)
     return

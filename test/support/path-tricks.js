@@ -28,11 +28,19 @@ export const TRICKS = {
   'a device as a folder': ['prn/out'],
   'a device with a digit': ['COM1'],
   'a device with a superscript digit': ['lpt²'],
+  'a device with any other digit': ['COM\u2084'],
+  'a device in wide characters': ['\uff23\uff2f\uff2e'],
+  'a device in wide characters as a folder': ['top/\uff50\uff52\uff4e/out'],
+  'a device in wide characters with a wide extension': ['\uff41\uff55\uff58\uff0e\uff54'],
+  'a device in circled letters': ['\u24dd\u24e4\u24db.txt'],
+  'a device with an odd space in front of the extension': ['con\u3000.txt'],
   'a device with a stream': ['nul:stream'],
   'the input of the console': ['CONIN$'],
   'a dot at the end': ['top./out'],
   'a space at the end': ['out '],
   'three dots': ['.../out'],
+  'a wide dot at the end': ['out\uff0e'],
+  'a dot of another kind at the end of a folder': ['out\u2024/a'],
   'a parent folder with a space at the end': ['.. /out'],
   'a parent folder with a dot and a space': ['top/. ./out'],
   'a parent folder with a character of no width': ['.\u200b./out'],
@@ -45,6 +53,14 @@ export const TRICKS = {
   'a part of nothing but characters of no width': ['top/\u200b/out'],
   'a device with a character of no width': ['N\u00adUL'],
   'a dot at the end with a character of no width behind it': ['out.\u200d'],
+  'an odd space at the end with a character of no width behind it': ['out\u00a0\ufe0f'],
+  'a joiner behind a letter that joins nothing': ['out\u200d'],
+  'a selector of variants behind a letter that has none': ['out\ufe0f'],
+  'a line feed at the end': ['out\n'],
+  'a character of no width at the beginning': ['top/\u200bout'],
+  'a character that turns the text after it around': ['out\u202egpj.exe'],
+  'an odd space for a space': ['a b', 'a\u00a0b'],
+  'an odd space for another in a folder': ['a\u2003b/c', 'a\u3000b/d'],
   'the same name twice': ['out', 'out'],
   'a name in another case': ['top/out', 'top/OUT'],
   'a folder in another case': ['top/a', 'TOP/b'],
@@ -67,6 +83,14 @@ export const TRICKS = {
   'a path of more than 4096 bytes': [`${'a/'.repeat(2048)}a`]
 }
 
+/** Characters that show nothing, or nothing but a space. */
+const BLANKS = '\t\u0085\u00a0\u00ad\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a' +
+  '\u200b\u2028\u2029\u202f\u205f\u2060\u2800\u3000\u3164\ufeff'
+for (const blank of BLANKS) {
+  const code = blank.charCodeAt(0).toString(16).padStart(4, '0')
+  TRICKS[`the blank U+${code} at the end`] = [`top/out${blank}`]
+}
+
 /** Names that only Windows cannot have. */
 export const NOT_IN_WINDOWS = [
   ['12:30'], ['file.txt:stream'], ['out::$DATA'], ['what?'], ['a*b'], ['"quoted"'], ['a|b'], ['<a>'], ['line\nfeed'],
@@ -78,5 +102,9 @@ export const HARMLESS = [
   ['a/b', 'a/c', 'a.txt', 'A b/..c'], ['..a', '...b', 'a..b', '.hidden', '-rf', '~', '$HOME', '%PATH%', 'a b', ' a'],
   ['nul1', 'console', 'com', 'com10', 'auxiliary.txt', 'lptx'], ['i\u0307', '\u00fc', '\u4e2d\u6587', '\u{1f600}'],
   ['x'.repeat(255), `top/${'\u00e9'.repeat(127)}`, `${'a/'.repeat(1000)}a`],
+  ['a\u3000b', '\u3000a', '9.41\u202fAM.png', 'a\u00a0c'], ['to be continued\u2026', 'A\uff1a b', 'why\uff1f'],
+  ['\u2764\ufe0f', '\u{1f468}\u200d\u{1f469}', '\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}'], // emoji
+  ['\u0d28\u0d4d\u200d', '\u0645\u06cc\u200c\u062e', '\u05d0\u200f!'], // Malayalam, Persian, Hebrew
+  ['x\u00b2', 'x2', '\uff41', 'a'],
   ['constructor', '__proto__', 'toString/valueOf'], ['a', 'b/a', 'c/a/a']
 ]

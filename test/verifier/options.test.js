@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import { createOutboardSync, createProofSync, encode, encodeSliceSync } from '../../encoder/index.js'
 import {
-  SliceSource, SliceVerifier, VerifiedReader, decode, fetchVerified, httpSource, validOutboardRanges, validRanges,
-  verifyProof, verifySlice, verifyStream, verifyTransform
+  SliceSource, SliceVerifier, VerifiedReader, decode, fetchVerified, httpSource, mirrorOf, validOutboardRanges,
+  validRanges, verifyProof, verifySlice, verifyStream, verifyTransform
 } from '../../verifier/index.js'
 import { concat } from '../support/bytes.js'
 import { bytesOf, collect, errorOf, stream } from '../support/feeding.js'
@@ -48,6 +48,8 @@ const CALLS = {
   validRanges: options => validRanges(BYTES, outboard, RANGES, options),
   validOutboardRanges: options => validOutboardRanges(outboard, RANGES, options),
   httpSource: options => httpSource('http://localhost', options),
+  mirrorOf: options => mirrorOf('http://localhost', options),
+  'mirrorOf of a function': options => mirrorOf(() => slice, options),
   fetchVerified: options => fetchVerified('http://localhost', { root, fetch, ...options })
 }
 

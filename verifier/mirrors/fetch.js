@@ -180,7 +180,8 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
   for (const [name, value] of new Headers(headers)) own.set(name, value)
   const { credentials, redirect } = request
   /** @type {typeof globalThis.fetch} */
-  const fetchLike = (url, init) => fetch(url, { credentials, redirect, ...init })
+  const fetchLike = (url, init) =>
+    fetch(url, { credentials, ...init, ...(redirect !== 'follow' && { redirect: 'error' }) })
   return { fetch: fetchLike, headers: own }
 }
 

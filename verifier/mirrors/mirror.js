@@ -1,12 +1,12 @@
 // Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere stands on this interface.
 
-import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
 import { HttpFile } from '../sources/http/file.js'
 import { HTTP_OPTIONS, withoutCredentials } from '../sources/http/options.js'
 import { urlOf } from '../sources/http/urls.js'
 import { UrlMirror } from './server/url-mirror.js'
-import { areEqual, describe } from '../../lib/core/bytes.js'
+import { areEqual, assertBytesOf, assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { base16 } from 'multiformats/bases/base16'
 import { fetchRefused } from '../../lib/core/errors.js'
@@ -16,9 +16,9 @@ import { readPieces } from '../../lib/source/read-pieces.js'
 import { sliceOfPlain } from './plain/plain-slice.js'
 import { HASHSEQ, toCid } from '../../lib/hash/cid.js'
 import { toPieces, toRandomAccess } from '../../lib/source/source.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { SliceRequest } from './server/url-mirror.js' */
 /** @import { RandomAccess, SliceOutboard, Source } from '../../lib/core/types.js' */
@@ -117,7 +117,14 @@ export class Mirror {
    * @param {SliceRequest} what @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
    */
-  pieces (what, signal) { return this.#give(what, signal) }
+  pieces (what, signal) {
+    assertOptions('what', what, '{ root, ranges, groupLog }')
+    const { root, ranges, groupLog } = what
+    assertBytesOf('root', root, HASH_LEN)
+    if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    return this.#give(what, signal)
+  }
 }
 
 /**
@@ -125,7 +132,7 @@ export class Mirror {
  *
  * Behind a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
  * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
- * read whole. What was found is tried first at the next URL of the same origin.
+ * read whole. What was found is tried first at the next URL of the same origin, for ten minutes and the same headers.
  *
  * A RASL URL stands for the servers of its hints, which are asked without headers and credentials. The first of them is
  * the mirror, and has the others as `others`: whatever takes mirrors takes them, too.
@@ -214,11 +221,15 @@ function mirrorOfSlices (giver, location) {
     const cid = toCid(root, HASHSEQ)
     yield * toPieces(await /** @type {Required<SliceGiver>} */ (giver).members(cid, indices, { signal }), { signal })
   }
-  return new Mirror(location, async function * ({ root, ranges, groupLog, key }, signal) {
-    if (groupLog !== DEFAULT_GROUP_LOG || key !== undefined) {
+  /** @param {SliceRequest} what @param {AbortSignal} signal */
+  const pieces = async function * ({ root, ranges }, signal) {
+    yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
+  }
+  return new Mirror(location, (what, signal) => {
+    if (what.groupLog !== DEFAULT_GROUP_LOG || what.key !== undefined) {
       throw new TypeError('"groupLog" and "key" are for URLs and outboards: others give slices at group log 4')
     }
-    yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
+    return pieces(what, signal)
   }, { members: giver.members && members })
 }
 

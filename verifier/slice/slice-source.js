@@ -1,16 +1,16 @@
 // Reads several slices that follow one another in one stream, such as a connection. It reads each slice
 // to its end, and leaves the bytes behind it for the next.
 
-import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { toPieces } from '../../lib/source/source.js'
 import { truncated } from '../../lib/core/errors.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { verifyPieces } from './pieces.js'
+import { SliceVerifier } from './slice.js'
 
 /** @import { Leaf } from './leaves.js' */
-/** @import { SliceVerifier } from './slice.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 const NOTHING = new Uint8Array(0)
@@ -93,7 +93,13 @@ export class SliceSource {
    * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
    * @throws {import('../../lib/core/errors.js').BaoError} BAO_TRUNCATED { wanted, got }
    */
-  async * take (len) {
+  take (len) {
+    assertInteger('len', len)
+    return this.#take(len)
+  }
+
+  /** @param {number} len @returns {AsyncGenerator<Uint8Array>} */
+  async * #take (len) {
     for (let left = len; left > 0;) {
       if (!await this.#hasMore()) throw truncated({ wanted: len, got: len - left })
       const piece = this.#rest.subarray(0, left)
@@ -115,7 +121,15 @@ export class SliceSource {
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Leaf>}
    */
-  async * verifyNext (verifier, signal) {
+  verifyNext (verifier, signal) {
+    if (!(verifier instanceof SliceVerifier)) {
+      throw new TypeError(`"verifier" expected a SliceVerifier, got ${describe(verifier)}`)
+    }
+    return this.#verifyNext(verifier, signal)
+  }
+
+  /** @param {SliceVerifier} verifier @param {AbortSignal} [signal] @returns {AsyncGenerator<Leaf>} */
+  async * #verifyNext (verifier, signal) {
     if (this.#isBusy) throw new TypeError('a slice of this source is still being read: expected that to end first')
     this.#isBusy = true
     try {

@@ -84,7 +84,7 @@ export class VerifiedReader {
   /** @param {[any?, any?, any?]} args @returns {Promise<Uint8Array<ArrayBuffer>>} */
   async read (...args) {
     const pieces = []
-    for await (const piece of this.#pieces(args)) pieces.push(piece)
+    for await (const piece of this.#pieces(parseArguments(args))) pieces.push(piece)
     return concat(pieces)
   }
 
@@ -104,11 +104,10 @@ export class VerifiedReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   /** @param {[any?, any?, any?]} args @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  stream (...args) { return this.#pieces(args) }
+  stream (...args) { return this.#pieces(parseArguments(args)) }
 
-  /** @param {unknown[]} args  of `read` or `stream` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #pieces (args) {
-    const { ranges, signal } = parseArguments(args)
+  /** @param {ReturnType<typeof parseArguments>} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #pieces ({ ranges, signal }) {
     const chunks = toRanges(ranges)
     if (!(ranges instanceof ChunkRanges) && ranges.start === ranges.end) return
     const origin = await this.#openOrigin(signal)

@@ -51,12 +51,13 @@ export async function withMirrors (from, { relays }, use) {
  *
  * @param {BlobStore} store
  * @param {{ ticket?: string[], 'no-relays'?: boolean, quiet?: boolean, json?: boolean }} values
- * @returns {Promise<{ close: (options: { grace: number }) => Promise<void> }>}
+ * @param {typeof openIrohEndpoint} [open]  tests have another
+ * @returns {Promise<{ close: (options: { grace: number }) => Promise<void> }>} when it fails, no endpoint is left
  */
-export async function servePeers (store, values) {
+export async function servePeers (store, values, open = openIrohEndpoint) {
   const { ticket: names = [], 'no-relays': noRelays = false, quiet } = values
   const cids = await Promise.all(names.map(name => cidIn(store, name)))
-  const endpoint = await openIrohEndpoint({ relays: !noRelays })
+  const endpoint = await open({ relays: !noRelays })
   /** @param {PeerRequest} event */
   const onRequest = event => {
     const { peer, cid = '', outcome, code = '', sent, ms } = event
@@ -65,18 +66,22 @@ export async function servePeers (store, values) {
     printResult(values, { ...event, peer, error: undefined }, line.trimEnd()).catch(() => {})
   }
   const server = serveIroh(store, endpoint, quiet ? {} : { onRequest })
-  if (!noRelays) await untilOnline(endpoint)
-  const { id } = server.address
-  await printResult(values, { iroh: server.address }, `iroh:${id}`)
-  for (const [i, name] of names.entries()) {
-    const ticket = server.ticket(cids[i])
-    await printResult(values, { ticket, name }, `${ticket}  ${name}`)
+  const close = async (/** @type {{ grace: number }} */ options) => {
+    await server.close(options)
+    await endpoint.close()
   }
-  return {
-    async close (options) {
-      await server.close(options)
-      await endpoint.close()
+  try {
+    if (!noRelays) await untilOnline(endpoint)
+    const { id } = server.address
+    await printResult(values, { iroh: server.address }, `iroh:${id}`)
+    for (const [i, name] of names.entries()) {
+      const ticket = server.ticket(cids[i])
+      await printResult(values, { ticket, name }, `${ticket}  ${name}`)
     }
+    return { close }
+  } catch (error) {
+    await close({ grace: 0 })
+    throw error
   }
 }
 
@@ -98,6 +103,9 @@ async function untilOnline (endpoint) {
   /** @type {any} */
   let timer
   const timeout = new Promise(resolve => { timer = setTimeout(resolve, ONLINE_TIMEOUT) })
-  await Promise.race([endpoint.online(), timeout])
-  clearTimeout(timer)
+  try {
+    await Promise.race([endpoint.online(), timeout])
+  } finally {
+    clearTimeout(timer)
+  }
 }

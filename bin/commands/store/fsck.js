@@ -36,11 +36,12 @@ async function printReport (values, report) {
 }
 
 /** @param {Values} values @param {FsckReport} report */
-function * linesOf (values, { blobs, damaged, records, tags, orphans, strays, isStateDamaged }) {
+function * linesOf (values, { blobs, damaged, records, tags, orphans, strays, isStateDamaged, lostBytes = 0 }) {
   for (const blob of damaged) yield `${blob.cid}  ${damageOf(values, blob)}`
   for (const { cid, isRestored } of records) yield `${cid}  damaged record${isRestored ? ', repaired' : ''}`
   for (const { name, isRestored } of tags) yield `tag ${JSON.stringify(name)}  damaged${isRestored ? ', repaired' : ''}`
   if (isStateDamaged) yield 'the state record of the store is damaged'
+  if (lostBytes > 0) yield `${sizeText(values, lostBytes)} of the databases could not be read`
   if (orphans > 0) yield formatCount(orphans, 'unreferenced blob')
   if (strays > 0) yield formatCount(strays, 'unknown entry', 'unknown entries')
   yield `${formatCount(blobs, 'blob')} checked`

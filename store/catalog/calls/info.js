@@ -41,11 +41,12 @@ export class Census {
     signal?.throwIfAborted()
     const point = pointOf(this.#store.catalog.log.place)
     const changes = this.#changes
-    if (this.#last?.changes !== changes) this.#last = { changes, counts: await this.#count(signal) }
+    const counts = this.#last?.changes === changes ? this.#last.counts : await this.#count(signal)
+    if (this.#last === undefined || this.#last.changes < changes) this.#last = { changes, counts }
     const { databases, quota, tags } = this.#store
     const [tagCount, bytesOnDisk] = await Promise.all([tags.count(), databases.lenOnDisk()])
     const limit = quota.isLimited ? quota.limit : undefined
-    return { ...this.#last.counts, tags: tagCount, point, bytesOnDisk, quota: limit }
+    return { ...counts, tags: tagCount, point, bytesOnDisk, quota: limit }
   }
 
   /** @param {AbortSignal} [signal] @returns {Promise<Counts>} */

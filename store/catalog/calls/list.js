@@ -44,7 +44,7 @@ const LOOKUP_BLOBS = 256
  * @param {StoreContext} store @param {ListOptions} options
  * @returns {AsyncGenerator<BlobStat>}
  */
-export async function * list (store, options) {
+export function list (store, options) {
   assertKnownOptions(options, ['prefix', 'after', 'limit', 'reverse', 'order'])
   const { prefix = '', after, limit = Infinity, reverse = false, order = 'hash' } = options
   if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
@@ -54,7 +54,16 @@ export async function * list (store, options) {
   if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
   if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
   const behind = after === undefined ? undefined : parseRoot(after, 'after')
-  const range = { prefix: prefix.toLowerCase(), after: behind, reverse }
+  return listed(store, { prefix: prefix.toLowerCase(), after: behind, reverse }, { order, limit })
+}
+
+/** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
+
+/**
+ * @param {StoreContext} store @param {Range} range @param {{ order: ListOrder, limit: number }} options
+ * @returns {AsyncGenerator<BlobStat>}
+ */
+async function * listed (store, range, { order, limit }) {
   let left = limit
   if (left === 0) return
   for await (const stat of order === 'hash' ? byHash(store, range) : byTime(store, range, { order, limit })) {
@@ -63,8 +72,6 @@ export async function * list (store, options) {
     if (--left === 0) return
   }
 }
-
-/** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
 
 /** @param {StoreContext} store @param {Range} range @returns {AsyncGenerator<BlobStat>} */
 async function * byHash ({ catalog }, range) {

@@ -4,7 +4,7 @@
 // exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store queues nothing
 // for them. When the log is too long, the oldest entries are deleted.
 
-import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry } from '../../storage/format/events.js'
+import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry, positionOfKey } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
 import { eachReadable } from '../../storage/errors.js'
 import { CHECK_LEN } from '../../storage/format/codec.js'
@@ -44,11 +44,11 @@ export class EventLog {
 
   /** Finds the end of the log, when the store is opened. */
   async start () {
-    const [last] = await this.#entries({ reverse: true, limit: 1 })
+    const last = await this.#lastEntry()
     if (last === undefined) return
     const place = placeOfEntry(...last)
     // After a damaged entry a new log begins, to which no older point leads.
-    if (place === undefined) return this.begin(Date.now())
+    if (place === undefined) return this.begin()
     this.#last = this.#acknowledged = place
     this.#isBegun = true
     this.#time = place.time <= MAX_TIME ? place.time : 0
@@ -56,17 +56,18 @@ export class EventLog {
     this.#first = (first && placeOfEntry(...first)?.position) ?? 0
   }
 
-  /**
-   * Begins a new log. No point of another log leads to it.
-   *
-   * @param {number} position  greater than that of any entry
-   */
-  async begin (position) {
+  /** Begins a new log, after all entries that are there. No point of another log leads to it. */
+  async begin () {
+    const last = await this.#lastEntry()
+    const position = Math.max(Date.now(), ((last && positionOfKey(last[0])) ?? 0) + 1)
     const check = crypto.getRandomValues(new Uint8Array(CHECK_LEN))
     this.#last = this.#acknowledged = { position, check }
+    if (this.#databases.isReadOnly) return
     await this.#databases.index.batch([{ type: 'put', ...encodeBeginning(this.#last, this.now()) }])
     this.#isBegun = true
   }
+
+  async #lastEntry () { return (await this.#entries({ reverse: true, limit: 1 }))[0] }
 
   /** @param {object} options @returns {Promise<[key: Uint8Array, value: Uint8Array][]>} the entries that can be read */
   async #entries (options) {

@@ -76,10 +76,16 @@ export class Watch {
  * @param {StoreContext} store @param {BlobName} cid @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<BlobState>}
  */
-export async function * observe ({ catalog, locks, presence, life, observers }, cid, options) {
+export function observe (store, cid, options) {
   assertKnownOptions(options, ['signal'])
-  const { signal } = options
-  const root = parseRoot(cid, 'cid')
+  return states(store, parseRoot(cid, 'cid'), options.signal)
+}
+
+/**
+ * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<BlobState>}
+ */
+async function * states ({ catalog, locks, presence, life, observers }, root, signal) {
   const watch = observers.watch(nameOf(root))
   try {
     for (let last; ;) {

@@ -30,7 +30,8 @@ import { cidOfAlias } from '../names/aliases.js'
  * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a blob, or
  *   a part of it, has come. `completed`: the last missing part of a blob has come. `damaged`: a part of a whole blob
  *   was found damaged, and is missing now. `removed`: the blob was deleted, evicted or collected. `tagged`: a tag was
- *   set, and may have replaced another of that name. `untagged`: a tag was deleted; the next `gc` deletes expired ones
+ *   set, and may have replaced another of that name; or `fsck` has restored a damaged one. `untagged`: a tag was
+ *   deleted; the next `gc` deletes expired ones
  */
 
 /** @typedef {LogPlace & { skip: number }} Point  `skip`: how many events of the next entry were given already */

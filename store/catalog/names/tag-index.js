@@ -96,7 +96,27 @@ export class TagIndex {
    * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
    */
   set (tags, commit = changes => this.#store.catalog.commit([], changes)) {
-    return this.#alone(tags.map(({ name }) => name), () => this.whileTagging(tags, async () => {
+    return this.#alone(tags.map(({ name }) => name), () => this.#write(tags, commit))
+  }
+
+  /**
+   * Sets a tag if there is none of its name.
+   *
+   * @param {Tag} tag
+   * @returns {Promise<boolean>} false when there is one, damaged or not
+   */
+  add (tag) {
+    return this.#alone([tag.name], async () => {
+      const { isThere, tag: before } = await this.#find(tag.name)
+      if (isThere && (before === undefined || isLive(before, Date.now()))) return false
+      await this.#write([tag], changes => this.#store.catalog.commit([], changes))
+      return true
+    })
+  }
+
+  /** @param {Tag[]} tags @param {(tags: TagCommit) => Promise<void>} commit */
+  #write (tags, commit) {
+    return this.whileTagging(tags, async () => {
       const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
       for (const tag of tags) {
         const { operations, before } = await this.#removal(tag.name)
@@ -104,14 +124,18 @@ export class TagIndex {
         changes.tags.push({ name: tag.name, before, after: tag })
       }
       await commit(changes)
-    }))
+    })
   }
 
-  /** @param {string} name @returns {Promise<boolean>} was there one? */
-  delete (name) {
+  /**
+   * @param {string} name
+   * @param {(tag: Tag | undefined) => boolean} [isMeant]  gets undefined for a damaged tag. Default: any is
+   * @returns {Promise<boolean>} was there one that was meant?
+   */
+  delete (name, isMeant = () => true) {
     return this.#alone([name], async () => {
       const { operations, before } = await this.#removal(name)
-      if (operations.length === 0) return false
+      if (operations.length === 0 || !isMeant(before)) return false
       await this.#store.catalog.commit([], { also: operations, tags: [{ name, before }] })
       return before === undefined || isLive(before, Date.now())
     })

@@ -106,15 +106,15 @@ export class Tags {
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
    */
   list (options = {}) {
-    return this.#life.each(() => this.#list(options))
-  }
-
-  /** @param {{ prefix?: string }} options */
-  async * #list (options) {
     assertKnownOptions(options, ['prefix'])
     const { prefix = '' } = options
     if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
     assertWellFormed('prefix', prefix)
+    return this.#life.each(() => this.#list(prefix))
+  }
+
+  /** @param {string} prefix */
+  async * #list (prefix) {
     for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
   }
 }

@@ -11,6 +11,7 @@ import { RAW, toCid } from '../../../lib/hash/cid.js'
 import { abortable, untilAborted } from '../../../lib/source/async-util.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertMany } from '../../storage/concurrency/in-order.js'
 import { blockNotFound, damagedAlias } from '../../storage/errors.js'
 import { BlockBatch, unhurried } from './block-batch.js'
 import { BlockChecker } from './block-checker.js'
@@ -106,7 +107,16 @@ class Blockstore {
    * @returns {AsyncGenerator<CID>} the CIDs in the same order, each when its block is kept
    * @throws {import('../../../lib/core/errors.js').BaoError} as `put`
    */
-  async * putMany (pairs, { signal } = {}) {
+  putMany (pairs, { signal } = {}) {
+    assertMany('pairs', pairs, '{ cid, bytes }')
+    return this.#putMany(pairs, signal)
+  }
+
+  /**
+   * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<CID>}
+   */
+  async * #putMany (pairs, signal) {
     const batch = new BlockBatch()
     const { life } = this.#context
     const keep = () => batch.keep((blocks, aliases) => life.run(() => keepMany(this.#context, blocks, { aliases })))
@@ -142,8 +152,11 @@ class Blockstore {
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
-  async * get (cid, { signal } = {}) {
-    const name = new Name(cid)
+  get (cid, { signal } = {}) { return this.#get(new Name(cid), signal) }
+
+  /** @param {Name} name @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #get (name, signal) {
+    const { cid } = name
     signal?.throwIfAborted()
     const root = name.isContent ? undefined : await this.#rootOf(name)
     if (name.isContent) yield new Uint8Array(name.digest)
@@ -166,7 +179,16 @@ class Blockstore {
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
    */
-  async * getMany (cids, options = {}) {
+  getMany (cids, options = {}) {
+    assertMany('cids', cids, 'CIDs')
+    return this.#getMany(cids, options)
+  }
+
+  /**
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} options
+   * @returns {AsyncGenerator<Pair>}
+   */
+  async * #getMany (cids, options) {
     let batch = /** @type {CID[]} */ ([])
     const take = () => {
       const taken = batch
@@ -218,7 +240,16 @@ class Blockstore {
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<CID>} the CIDs, each when its name is deleted
    */
-  async * deleteMany (cids, options) {
+  deleteMany (cids, options) {
+    assertMany('cids', cids, 'CIDs')
+    return this.#deleteMany(cids, options)
+  }
+
+  /**
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<CID>}
+   */
+  async * #deleteMany (cids, options) {
     for await (const cid of options?.signal === undefined ? cids : abortable(cids, options.signal)) {
       await this.delete(cid, options)
       yield cid
@@ -232,9 +263,16 @@ class Blockstore {
     for (const [i, cid] of cids.entries()) {
       options.signal?.throwIfAborted()
       const block = found[i]
-      yield { cid, bytes: block === undefined ? this.get(cid, options) : this.#held(block, options) }
+      yield { cid, bytes: block === undefined ? this.#later(cid, options) : this.#held(block, options) }
     }
   }
+
+  /**
+   * As `get`, but for a caller who may never ask for the bytes: then nothing is wrong with the CID.
+   *
+   * @param {CID} cid @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * #later (cid, options) { yield * this.get(cid, options) }
 
   /** @param {HeldBlock} block @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #held ({ name, root, bytes }, options) {

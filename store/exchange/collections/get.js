@@ -11,6 +11,7 @@ import { contextOf } from '../context-of.js'
 import { Collection, memberCount } from './collection.js'
 import { MetaParser } from './meta.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../blob-store.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
@@ -34,6 +35,10 @@ export async function getCollection (store, cid, options = {}) {
   const sequence = await reader.bytes(reader.root)
   return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
 }
+
+/** @param {CID} cid @param {number} maxLen  bytes @param {number} len  of what must be read @returns {BaoError} */
+export const tooLong = (cid, maxLen, len) =>
+  new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxLen} bytes`, { cid, len })
 
 /** Reads the blobs of a collection or manifest into memory, up to as many bytes as the caller allows. */
 export class BoundedReader {
@@ -64,10 +69,7 @@ export class BoundedReader {
    */
   async bytes (root) {
     this.#len += await wholeLen(this.#store, root)
-    if (this.#len > this.#maxLen) {
-      const message = `${this.#cid} has more than ${this.#maxLen} bytes`
-      throw new BaoError('COLLECTION_TOO_LONG', message, { cid: this.#cid, len: this.#len })
-    }
+    if (this.#len > this.#maxLen) throw tooLong(this.#cid, this.#maxLen, this.#len)
     return this.#store.bytes(root, { signal: this.#signal })
   }
 }
@@ -81,12 +83,15 @@ export class BoundedReader {
  * @returns {AsyncGenerator<CollectionEntry>} in their order. An error may come after entries that were right
  * @throws {BaoError} COLLECTION_INVALID { start }; and what `store.get` may throw
  */
-export async function * collectionEntries (store, cid, options = {}) {
+export function collectionEntries (store, cid, options = {}) {
   contextOf(store)
   assertKnownOptions(options, ['signal'])
-  for await (const batch of entryBatches(store, parseRoot(cid, 'cid'), options.signal)) {
-    for (const entry of batch) yield entry
-  }
+  return oneByOne(entryBatches(store, parseRoot(cid, 'cid'), options.signal))
+}
+
+/** @param {AsyncIterable<CollectionEntry[]>} batches @returns {AsyncGenerator<CollectionEntry>} */
+async function * oneByOne (batches) {
+  for await (const batch of batches) for (const entry of batch) yield entry
 }
 
 /**

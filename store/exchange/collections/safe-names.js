@@ -10,9 +10,22 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
 const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
+/**
+ * What a person does not see: characters of no width at the beginning of a part; these, and spaces of any kind, at its
+ * end. Letters and emoji may end in joiners and selectors of variants, but those of ASCII do not.
+ */
+const UNSEEN = new RegExp([
+  /^[\u00ad\u180e\u200b\u2060-\u2064\ufeff\p{Join_Control}\p{Variation_Selector}]/u,
+  /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
+  /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
+].map(({ source }) => source).join('|'), 'u')
+/** Characters that turn the text after them around, so that a person reads another name. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/
+/** What Windows leaves out at the end of a part, also where a program has put simpler characters in their places. */
+const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
 /** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
 const MAX_PART_LEN = 255
-const MAX_PATH_LEN = 4096
+export const MAX_PATH_LEN = 4096
 /** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
 const MAX_FOLDERS = 1 << 22
 /** Characters of a name that an error message repeats, at most. */
@@ -105,22 +118,24 @@ function faultOf (part, isForWindows) {
   if (/[\\/]/.test(simple)) return 'it has a separator inside a part'
   if (part.includes('\0')) return 'it has a zero byte'
   if (/^[a-z]:/i.test(seen)) return 'it begins with a drive letter'
-  if (/[. ]$/.test(seen)) return 'Windows leaves out the dot or space at the end of a part'
-  if (DEVICE.test(seen.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
+  if (LEFT_OUT.test(seen)) return 'Windows leaves out the dot or space at the end of a part'
+  if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'nobody sees a character at the beginning or end of a part'
+  if (TURNING.test(part)) return 'it has a character that turns the text after it around'
+  if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
   if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
   return undefined
 }
 
 /**
- * The form in which two parts are equal when some file system takes them for the same: by case, normal form or ignored
- * characters. Small letters come first, because a capital sharp s has a small one, and only that has two capital
- * letters.
+ * The form in which two parts are equal when some file system takes them for the same, by case, normal form or ignored
+ * characters, or a person does, because they have other spaces. Small letters come first, because a capital sharp s has
+ * a small one, and only that has two capital letters.
  *
  * @param {string} part
  */
 export const fold = part => IS_ASCII.test(part)
   ? part.toUpperCase()
-  : part.replace(IGNORED, '').normalize('NFD').toLowerCase().toUpperCase().normalize('NFD')
+  : part.replace(IGNORED, '').replace(/\p{Zs}/gu, ' ').normalize('NFD').toLowerCase().toUpperCase().normalize('NFD')
 
 const IS_ASCII = /^[\x20-\x7e]*$/
 

@@ -2,7 +2,9 @@
 // verified, survives crashes and can be resumed as any download.
 
 import { BaoError } from '../../../lib/core/errors.js'
-import { absolute, isFolder, linkFile, removeFolder } from '#disk'
+import {
+  absolute, assertFolder, isFolder, isMarkedFolder, linkFile, makeMarkedFolder, removeFolderAtOnce
+} from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { contextOf } from '../context-of.js'
@@ -11,6 +13,13 @@ import { BLOB_OPTIONS } from './download.js'
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { DownloadResult, FileDownloadOptions } from './download.js' */
+
+/** The file by which the folder of a part is told from the folders of others. It is there before the store is. */
+const MARK = {
+  name: 'unfinished-download',
+  text: 'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
+}
+const ADVICE = 'move it away, or delete it'
 
 /**
  * See `BlobStore.downloadFile`.
@@ -23,42 +32,50 @@ export async function downloadFile (openStore, cid, path, options) {
   assertKnownOptions(options, BLOB_OPTIONS)
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
+  const part = `${target}.part`
   const { signal } = options
-  await assertPlaces(target)
-  const store = await openStore(`${target}.part`)
-  let result
-  let isEmpty = false
+  await preparePlaces(target, part)
+  const store = await openStore(part)
+  let isOver = false
   try {
-    result = await store.download(root, options)
+    let result = await store.download(root, options)
     if (result.received < result.size && !await isRight(store, root, signal)) {
       await store.fsck({ repair: true, cids: [root], signal }) // what is damaged is missing then
       result = await store.download(root, options)
     }
     if (!await placeFile(store, root, target, result.size)) await store.exportFile(root, target, { signal })
+    isOver = true
+    return result
   } catch (error) {
-    isEmpty = await store.list({ limit: 1 }).next().then(({ done }) => done === true, () => false)
+    isOver = await store.list({ limit: 1 }).next().then(({ done }) => done === true, () => false)
     throw error
   } finally {
     await store.close()
-    if (isEmpty) await removeFolder(`${target}.part`)
+    // Somebody may have put another folder there meanwhile.
+    if (isOver && await isMarkedFolder(part, MARK)) await removeFolderAtOnce(part)
   }
-  await removeFolder(`${target}.part`)
-  return result
 }
 
 /**
- * Looks whether a file and the folder beside it can be made, before anything is downloaded.
+ * Looks whether the file can be made, and makes the folder of its part, before anything is downloaded. What no download
+ * has made is left alone.
  *
- * @param {string} target
- * @throws {Error} EISDIR, ENOTDIR
+ * @param {string} target @param {string} part
+ * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
  */
-async function assertPlaces (target) {
+async function preparePlaces (target, part) {
   if (await isFolder(target)) {
     throw Object.assign(new Error(`${target} is a folder: give the path of a file in it`), { code: 'EISDIR' })
   }
-  if (await isFolder(`${target}.part`) !== false) return
-  const message = `${target}.part is a file, and the download needs a folder of that name: move it away, or delete it`
-  throw Object.assign(new Error(message), { code: 'ENOTDIR' })
+  const isThere = await assertFolder(part).catch(cause => {
+    if (cause.code !== 'ENOTDIR') throw cause
+    const message = `${part} is no folder, and the download needs one there: ${ADVICE}`
+    throw Object.assign(new Error(message), { code: 'ENOTDIR' })
+  })
+  if (!isThere) await makeMarkedFolder(part, MARK)
+  if (await isMarkedFolder(part, MARK)) return
+  const message = `${part} is a folder that no download has made: ${ADVICE}`
+  throw new BaoError('PATH_EXISTS', message, { location: part })
 }
 
 /**

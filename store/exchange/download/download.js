@@ -14,6 +14,7 @@ import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
 import { MemberDownloads } from './members/member-downloads.js'
+import { protectByTag } from './part-tag.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../../verifier/mirrors/patience.js' */
@@ -22,7 +23,6 @@ import { MemberDownloads } from './members/member-downloads.js'
 /** @import { RangesLike } from '../../../lib/tree/ranges.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { MirrorReport } from '../../../verifier/mirrors/health.js' */
-/** @import { TagFormat } from '../../storage/format/tags.js' */
 /** @import { DownloadTerms } from './downloader.js' */
 /** @import { WholeMember } from './members/member-downloads.js' */
 /** @import { DownloadEvent } from './progress.js' */
@@ -35,7 +35,8 @@ import { MemberDownloads } from './members/member-downloads.js'
  * @property {boolean} [recursive]  is the blob a sequence of hashes (also a collection) whose members are wanted, too?
  *   Mirrors must be able to give any blob then: URLs need `{cid}` or `{hex}` in them. Default: false
  * @property {string} [tag]  the name of a tag that the blob gets when what is wanted has come, with `recursive` for the
- *   members, too. Until then `.part` stands behind its name, so that `gc` keeps what has come, also after a crash
+ *   members, too. Until then a tag called `NAME.part` has `gc` keep what has come, also after a crash. Where that name
+ *   is taken, by a caller or a download of another blob, it is called `NAME.part2` and so on
  * @property {number} [maxMembers]  how many of them there may be; default: 4 194 304 (2^22)
  * @property {number} [parallel]  how many mirrors are asked at once; default: 4
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
@@ -118,30 +119,6 @@ export async function download (store, cid, options, clock = systemClock) {
       release()
     }
   }, reason => closing.abort(reason))
-}
-
-/**
- * Does the work of a download while the tag `NAME.part` protects what has come. When all has come, the tag `NAME` names
- * the blob. Until then a tag of that name goes on naming what it did. When nothing has come, no tag is left.
- *
- * @template T
- * @param {StoreContext} store @param {{ name: string, root: Uint8Array, format: TagFormat }} tag
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
- */
-async function protectByTag ({ tags, catalog }, tag, work) {
-  const part = { ...tag, name: `${tag.name}.part` }
-  await tags.set([part])
-  try {
-    const result = await work()
-    await tags.set([tag])
-    await tags.delete(part.name)
-    return result
-  } catch (error) {
-    const hasCome = await catalog.get(tag.root).catch(() => true)
-    if (!hasCome) await tags.delete(part.name)
-    throw error
-  }
 }
 
 /**

@@ -2,6 +2,8 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { assertInteger } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { DEFAULT_STALL } from '../../../verifier/mirrors/failover.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { fetchExhausted } from '../../../lib/core/errors.js'
@@ -28,7 +30,10 @@ const MAX_LEN = 1 << 26
  * @returns {(cid: CID, ranges: ChunkRanges, options: { signal?: AbortSignal }) => Promise<Uint8Array>} gives a slice,
  *   or throws FETCH_EXHAUSTED; RangeError for more than 64 MiB
  */
-export function healFrom (mirrors, { stall = DEFAULT_STALL } = {}) {
+export function healFrom (mirrors, options = {}) {
+  assertKnownOptions(options, ['stall'])
+  const { stall = DEFAULT_STALL } = options
+  assertInteger('stall', stall, 1)
   const list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
   return async (cid, ranges, { signal } = {}) => {
     const chunks = [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)

@@ -19,9 +19,9 @@ import { DEFAULT_RULES, checkedOptions } from './options.js'
 import { Sites } from './answers/sites/sites.js'
 import { canonicalName, resolveName, rootOfSite } from './request/names.js'
 import { membersQueryOf } from './request/members-query.js'
-import { routeOf } from './request/routes.js'
+import { MAX_URL_LEN, routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
-import { redirectTo, respond, respondError, respondJson, respondOptions } from './response/headers.js'
+import { redirectTo, respondEmpty, respondError, respondJson, respondOptions } from './response/headers.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { HandlerOptions } from './options.js' */
@@ -67,8 +67,7 @@ import { redirectTo, respond, respondError, respondJson, respondOptions } from '
 
 const DEFAULT_GRACE = 10_000
 
-/** Characters of a URL, and of a header that is read here. */
-const MAX_URL_LEN = 4096
+/** Characters of a header that is read here. */
 const MAX_HEADER_LEN = 8192
 const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
 
@@ -104,6 +103,8 @@ class HttpServer {
   #options
   #hooks
   #sites
+  /** The site at the top, which requests for others neither hold up nor push out. */
+  #top
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
   /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
@@ -123,6 +124,7 @@ class HttpServer {
     this.#options = checkedOptions(options)
     this.#hooks = hooks
     this.#sites = new Sites(store)
+    this.#top = new Sites(store)
   }
 
   /** @returns {HandlerStats} */
@@ -134,7 +136,7 @@ class HttpServer {
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
     // Servers make this URL from the `Host` header, which the client chooses.
-    if (!URL.canParse(request.url)) return respond(null, 400, {})
+    if (!URL.canParse(request.url)) return respondEmpty(400)
     const onEnd = (/** @type {RequestEvent} */ event) => this.#ended(exchange, event)
     const exchange = new Exchange(request, this.#store, this.#options, this.#hooks, onEnd)
     this.#active.add(exchange)
@@ -231,7 +233,7 @@ class HttpServer {
     const rules = this.#options.collections ?? DEFAULT_RULES
     const root = await rootOfSite(exchange, site)
     exchange.cid = `${toCid(root)}`
-    return answerSite(exchange, path, root, { sites: this.#sites, rules, isNamed: false })
+    return answerSite(exchange, path, root, { sites: this.#top, rules, isNamed: false })
   }
 
   /** @param {import('./request/routes.js').Route} route */

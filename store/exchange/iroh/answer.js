@@ -3,6 +3,7 @@
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
 import { hash } from '../../../lib/hash/hasher.js'
+import { notFound } from '../../storage/errors.js'
 import { contextOf } from '../context-of.js'
 import { invalid } from './wire/request.js'
 
@@ -23,11 +24,17 @@ const EMPTY_ROOT = hash(new Uint8Array(0))
  *   which the store lacks something; REQUEST_INVALID when there are no members; and what `store.slice` may throw
  */
 export async function * answerPieces (store, { root, wanted }, signal) {
+  /** How many members there are. @type {number | undefined} */
+  let count
   for (const [i, [index, ranges]] of wanted.entries()) {
     if (ranges.isEmpty) continue
-    const end = wanted[i + 1]?.[0] ?? Infinity
     if (index === 0) yield * slicePieces(store, root, ranges, signal)
-    for await (const member of members(store, root, Math.max(index, 1) - 1, end - 1, signal)) {
+    const [first, end] = [Math.max(index - 1, 0), (wanted[i + 1]?.[0] ?? Infinity) - 1]
+    if (first >= end) continue
+    count ??= await memberCount(store, root)
+    // A short request may name many members that are not there.
+    if (first >= count) return
+    for await (const member of members(store, root, first, Math.min(end, count), signal)) {
       yield * slicePieces(store, member, ranges, signal)
     }
   }
@@ -41,20 +48,29 @@ async function * slicePieces (store, root, ranges, signal) {
 }
 
 /**
- * The hashes in a blob that is a sequence of them.
+ * How many hashes are in a blob that is a sequence of them.
  *
  * @param {BlobStore} store @param {Uint8Array} root
- * @param {number} first @param {number} end  not included; members behind the last one are not there
+ */
+async function memberCount (store, root) {
+  const { catalog, life } = contextOf(store)
+  const record = await life.run(() => catalog.get(root))
+  if (record === undefined) throw notFound(root)
+  if (record.size % HASH_LEN === 0) return record.size / HASH_LEN
+  throw invalid('it asks for members of a blob that is no sequence of hashes')
+}
+
+/**
+ * The hashes in a sequence.
+ *
+ * @param {BlobStore} store @param {Uint8Array} root
+ * @param {number} first @param {number} end  not included
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * members (store, root, first, end, signal) {
-  if (first >= end) return
-  const { size } = await store.stat(root)
-  if (size % HASH_LEN !== 0) throw invalid('it asks for members of a blob that is no sequence of hashes')
-  const last = Math.min(end, size / HASH_LEN)
-  for (let i = first; i < last; i += BATCH) {
-    const range = { start: i * HASH_LEN, end: Math.min(i + BATCH, last) * HASH_LEN }
+  for (let i = first; i < end; i += BATCH) {
+    const range = { start: i * HASH_LEN, end: Math.min(i + BATCH, end) * HASH_LEN }
     const bytes = await store.bytes(root, range, { signal })
     for (let at = 0; at < bytes.length; at += HASH_LEN) yield bytes.subarray(at, at + HASH_LEN)
   }

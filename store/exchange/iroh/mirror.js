@@ -64,9 +64,9 @@ class IrohMirror {
    * @throws {BaoError} STORE_NOT_FOUND { cid } when the peer does not have the blob, or the ranges; FETCH_FAILED;
    *   FETCH_REFUSED; IROH_ABSENT
    */
-  async * slice (cid, ranges, { signal } = {}) {
+  slice (cid, ranges, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
-    yield * this.#ask(root, encodeGet(root, toRanges(ranges)), signal)
+    return this.#ask(root, encodeGet(root, toRanges(ranges)), signal)
   }
 
   /**
@@ -77,15 +77,16 @@ class IrohMirror {
    * @returns {AsyncGenerator<Uint8Array>} ends, or fails with STORE_NOT_FOUND, where the peer lacks a blob
    * @throws {BaoError} as `slice`
    */
-  async * members (cid, indices, { signal } = {}) {
+  members (cid, indices, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
-    yield * this.#ask(root, encodeRequest({ root, wanted: wantedMembers(indices) }), signal)
+    return this.#ask(root, encodeRequest({ root, wanted: wantedMembers(indices) }), signal)
   }
 
   /**
    * The answer to a request. Its errors say what they mean for the blob.
    *
    * @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array>}
    */
   async * #ask (root, request, signal) {
     signal?.throwIfAborted()

@@ -5,7 +5,6 @@ import { CID, varint } from 'multiformats'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { concat } from '../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../lib/core/options.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { cidOfAlias } from '../../catalog/names/aliases.js'
 import { nameOf } from '../../catalog/roots.js'
@@ -14,7 +13,7 @@ import { missing, notFound } from '../../storage/errors.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
 import { contextOf } from '../context-of.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
+import { chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName, BlobStore } from '../../blob-store.js' */
@@ -35,19 +34,14 @@ import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
  * @property {MultihashHasher[]} [hashers]  hash functions of aliases, in addition to SHA2-256 and SHA2-512
  */
 
-const OPTIONS = ['format', 'hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress']
-
 /**
  * See `BlobStore.export`.
  *
- * @param {BlobStore} store @param {ExportOptions} options
+ * @param {BlobStore} store @param {ExportOptions} options  that were checked
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
 export async function * exportCar (store, options) {
-  assertKnownOptions(options, OPTIONS)
-  const { format = 'car', hashers, signal, onProgress } = options
-  if (format !== 'car') throw new TypeError(`"format" expected 'car', got '${format}'`)
-  assertSelection(options)
+  const { hashers, signal, onProgress } = options
   const context = contextOf(store)
   const cids = options.cids && await gathered(options.cids, signal)
   const selection = { cids, tags: options.tags, recursive: options.recursive, signal }

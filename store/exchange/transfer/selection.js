@@ -3,6 +3,7 @@
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { concat } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { assertName } from '../../catalog/names/tag-target.js'
 import { LOOKUP_COUNT } from '../../read/get-many.js'
@@ -14,6 +15,7 @@ import { tagNotFound } from '../../storage/errors.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
+/** @import { ExportOptions } from './export.js' */
 
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
@@ -36,6 +38,19 @@ export function assertSelection ({ cids, tags, recursive }) {
   assertMany('tags', tags, 'names of tags')
   if (Symbol.iterator in tags && typeof tags !== 'string') return
   throw new TypeError('"tags" expected an iterable of names, not an asynchronous one')
+}
+
+/**
+ * Checks the options of an export. Here, because export.js loads packages.
+ *
+ * @param {ExportOptions} options @throws {TypeError}
+ */
+export function assertExportOptions (options) {
+  assertKnownOptions(options, ['format', 'hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  const { format = 'car', hashers = [] } = options
+  if (format !== 'car') throw new TypeError(`"format" expected 'car', got '${format}'`)
+  assertMany('hashers', hashers, 'hash functions')
+  assertSelection(options)
 }
 
 /**

@@ -26,6 +26,7 @@ import { readEntries } from '../level/entries.js'
 
 export class Bases {
   #databases
+  /** The bases that were read, until their last sharers are deleted. */
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
   /** Bases whose files a caller is writing to or cutting off. */
@@ -86,7 +87,19 @@ export class Bases {
       await this.#cutOffBehindLongest(base)
     } finally {
       this.#locked.delete(base)
+      this.#forgetUnused(base)
     }
+  }
+
+  /**
+   * Forgets a base without sharers. A caller that has locked it must still learn whether it is gone.
+   *
+   * @param {number} base
+   */
+  #forgetUnused (base) {
+    const known = this.#known.get(base)
+    if (known === undefined || known.sizes.length > 0 || known.leaving > 0) return
+    if (!known.isInDoubt && !this.#locked.has(base)) this.#known.delete(base)
   }
 
   /** Cuts the file of a base off behind its longest sharer, unless it is being written to. @param {number} base */
@@ -179,6 +192,7 @@ export class Bases {
       change.isBaseGone ||= this.#isUnshared(left)
       if (change.isBaseGone) this.#of(left).isGone = true
     }
+    for (const base of basesLeft(changes)) this.#forgetUnused(base)
   }
 
   /**
@@ -233,29 +247,28 @@ export class Bases {
   }
 
   /**
-   * Writes the entry of a sharer again that has lost its entry.
+   * Knows a sharer again that has lost its entry. `load` must have read the base.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @returns {Promise<number>} bytes by which the file grows, as far as its length is known
+   * @returns {{ operation: Operation, gained: number }} `operation`: writes the entry; `gained`: bytes by which the
+   *   file grows, as far as its length is known
    */
-  async addEntry (root, record) {
+  restore (root, record) {
     const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
-    await this.load([base])
     const key = sharerKey(base, size)
-    await this.#databases.index.put(key, encodeSharer(key, { root, id }), this.#databases.syncBatch)
-    return this.#add({ base, size })
+    const operation = { type: /** @type {const} */ ('put'), key, value: encodeSharer(key, { root, id }) }
+    return { operation, gained: this.#add({ base, size }) }
   }
 
   /**
-   * Deletes an entry that no record matches.
+   * Forgets a sharer that no record matches. `load` must have read the base.
    *
    * @param {number} base @param {number} size
-   * @returns {Promise<number>} bytes by which the file grows: negative when it shrinks
+   * @returns {{ operation: Operation, gained: number }} `operation`: deletes the entry; `gained`: bytes by which the
+   *   file grows, negative when it shrinks
    */
-  async removeEntry (base, size) {
-    await this.load([base])
-    await this.#databases.index.del(sharerKey(base, size))
-    return this.#remove({ base, size })
+  drop (base, size) {
+    return { operation: { type: 'del', key: sharerKey(base, size) }, gained: this.#remove({ base, size }) }
   }
 
   /** Counts the bytes that deletions would free one after the other, without deleting anything. */

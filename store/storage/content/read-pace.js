@@ -4,6 +4,7 @@
 // synchronous reads off.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-util.js'
+import { isTooMany } from '../../../lib/source/open-files.js'
 
 /** @import { BlobFolder } from '../disk/blob-folder.js' */
 /** @import { SafeDatabase } from '../level/safe-database.js' */
@@ -33,7 +34,7 @@ export class Pace {
   /**
    * @template T
    * @param {() => T | typeof NOT_READ} now  reads synchronously
-   * @param {() => Promise<T>} later  reads through the thread pool
+   * @param {() => Promise<T>} later  reads through the thread pool; also called when `now` finds too many files open
    * @returns {T | Promise<T>}
    */
   read (now, later) {
@@ -50,6 +51,8 @@ export class Pace {
       const read = now()
       if (read !== NOT_READ) return /** @type {T} */ (read)
       saved = 0
+    } catch (error) {
+      if (!isTooMany(error)) throw error
     } finally {
       saved += this.#saved - (performance.now() - begun)
       this.#saved = Math.max(-MOST_LOST_MS, Math.min(saved, MOST_SAVED_MS))

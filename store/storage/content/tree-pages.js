@@ -10,7 +10,7 @@
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { chunkCount, levelOf } from '../../../lib/tree/geometry.js'
-import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../format/keys.js'
+import { VIEWS, dataOf, extentKey, pageKey, placeOfKey } from '../format/keys.js'
 import { RunList } from './runs.js'
 import { orIfUnreadable } from '../errors.js'
 import { getSmall } from './read-pace.js'
@@ -317,11 +317,14 @@ export class StoredOutboard {
  *
  * @param {SafeDatabase} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
+ * @param {ChunkRanges} [wanted]  where to look. Others near them may be found, too. Default: everywhere
  */
-export async function presentChunks (data, { id, size, sizeProven }) {
+export async function presentChunks (data, { id, size, sizeProven }, wanted = ChunkRanges.all) {
   const runs = new RunList()
-  for await (const { lastChunk, page } of lowestPages(data, id)) {
-    for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
+  for (const [first, behind] of wanted.roundToGroups(GROUP_LOG + PAGE_LEVELS)) {
+    for await (const { lastChunk, page } of lowestPages(data, id, first, behind)) {
+      for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
+    }
   }
   return sizeProven ? runs.ranges.intersect(new ChunkRanges([0, chunkCount(size)])) : runs.ranges
 }
@@ -352,9 +355,10 @@ export function isPageOf (size, { band, lastChunk }) {
  * blob in a file has pages only.
  *
  * @param {SafeDatabase} data @param {number} id
+ * @param {number} start  the first chunk under a page @param {number} end  chunk, not included
  */
-async function * lowestPages (data, id) {
-  const keys = data.keys({ ...allOfId(id), ...VIEWS })
+async function * lowestPages (data, id, start, end) {
+  const keys = data.keys({ ...dataOf(id, start, end), ...VIEWS })
   const next = () => orIfUnreadable(keys.next())
   try {
     // On a damaged disk the keys may not increase; this makes sure that the loop comes to each page only once.

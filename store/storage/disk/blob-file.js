@@ -30,6 +30,9 @@ export class BlobFile {
 
   get isUsed () { return this.#uses > 0 }
 
+  /** Was it opened, and is no reader using it? */
+  get isIdle () { return this.#fd !== undefined && !this.isUsed }
+
   take () { this.#uses++ }
 
   release () {

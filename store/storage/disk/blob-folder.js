@@ -8,6 +8,7 @@ import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LruCache } from '../../../lib/core/lru.js'
+import { keepsFilesOpen, withRoom } from '../../../lib/source/open-files.js'
 import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
@@ -45,6 +46,7 @@ export class BlobFolder {
   #kept = /** @type {LruCache<number, BlobFile>} */ (new LruCache())
   /** All files that are not closed yet. */
   #open = /** @type {Set<BlobFile>} */ (new Set())
+  #endKeeping
   #isClosed = false
   #isReadOnly
   #location
@@ -58,6 +60,7 @@ export class BlobFolder {
     this.#path = path
     this.#location = location
     this.#isReadOnly = isReadOnly
+    this.#endKeeping = keepsFilesOpen(() => this.#closeIdle())
   }
 
   /** @param {number} id */
@@ -242,7 +245,7 @@ export class BlobFolder {
   /** All names that are ids, and whether a file of the store has them. */
   async names () {
     if (!await this.#isOurs()) return []
-    const entries = await readdir(this.#path, { withFileTypes: true }).catch(unlessMissing) ?? []
+    const entries = await withRoom(() => readdir(this.#path, { withFileTypes: true })).catch(unlessMissing) ?? []
     return entries.filter(({ name }) => isId(name)).map(entry => ({ id: Number(entry.name), isFile: entry.isFile() }))
   }
 
@@ -252,8 +255,15 @@ export class BlobFolder {
   /** Ends all reading. */
   async close () {
     this.#isClosed = true
+    this.#endKeeping()
     this.#kept.clear()
     await Promise.all([...this.#open].map(file => file.close()))
+  }
+
+  /** Closes files that no reader uses. Resolves when they are closed. */
+  async #closeIdle () {
+    for (const id of [...this.#kept.keys()]) if (this.#kept.peek(id)?.isIdle) this.#retire(id)
+    await Promise.allSettled([...this.#open].map(file => file.isIdle ? file.close() : undefined))
   }
 
   /** @param {string} path @param {boolean} follows  may it be a link? */
@@ -319,7 +329,7 @@ function unlessUnusable (error) {
 }
 
 /** @param {string} path  at which nothing is yet */
-const create = path => open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL)
+const create = path => withRoom(() => open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL))
 
 /** @param {string} path @param {boolean} mayBeShared  may the file have other names? */
 async function openOrCreate (path, mayBeShared) {

@@ -2,10 +2,12 @@
 // so after a power cut.
 
 import {
-  access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm, stat
+  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile
 } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openRegular } from './regular-file.js'
+import { withRoom } from '../../../lib/source/open-files.js'
 
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
@@ -18,9 +20,6 @@ export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /** @param {string | URL} path */
 export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
-
-/** @param {string} path */
-export const readText = path => readFile(path, 'utf8')
 
 /** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {
@@ -67,6 +66,49 @@ export async function assertLevel (path) {
 
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
+
+/**
+ * Removes a folder in one step: a process that is killed meanwhile leaves what is left of it under another name.
+ *
+ * @param {string} path
+ */
+export async function removeFolderAtOnce (path) {
+  const left = besideOf(path)
+  await rename(path, left)
+  await removeFolder(left)
+}
+
+/**
+ * Makes a folder that has a file from its first moment on, and the folders above it. Leaves what is there, unless it is
+ * an empty folder.
+ *
+ * @param {string} path @param {{ name: string, text: string }} mark  the file
+ */
+export async function makeMarkedFolder (path, { name, text }) {
+  const draft = besideOf(path)
+  await mkdir(draft, { recursive: true })
+  await writeFile(join(draft, name), text)
+  await syncFiles(draft)
+  await placeFolder(draft, path, { sync: true })
+}
+
+/**
+ * Is there a folder, and no link to one, that has this file?
+ *
+ * @param {string} path @param {{ name: string, text: string }} mark
+ */
+export async function isMarkedFolder (path, { name, text }) {
+  if (!(await lstat(path).catch(unlessMissing))?.isDirectory()) return false
+  const file = await openRegular(join(path, name)).catch(() => undefined)
+  try {
+    return file !== undefined && (await file.stat()).size === text.length && await file.readFile('utf8') === text
+  } finally {
+    await file?.close()
+  }
+}
+
+/** A path beside another one, which nobody has. @param {string} path */
+const besideOf = path => join(dirname(path), `.baobox-${crypto.randomUUID()}`)
 
 /** Is there no folder, or nothing in it? @param {string} path */
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
@@ -121,23 +163,6 @@ export async function replaceFolder (from, to, old) {
 }
 
 /**
- * Makes a folder with links to the files of another one, or with copies where the system has no links. LevelDB replaces
- * files and never writes to them again, so what it does in one folder does not change the files of the other.
- *
- * @param {string} from  may be missing
- * @param {string} to  must not exist
- * @param {string[]} except  names of files to leave out
- */
-export async function linkFiles (from, to, except) {
-  await mkdir(to)
-  for (const entry of await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []) {
-    if (!entry.isFile() || except.includes(entry.name)) continue
-    const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`]
-    await link(source, target).catch(() => copyFile(source, target))
-  }
-}
-
-/**
  * Gives a file another name, replacing a file that has that name. An interrupted call can be repeated.
  *
  * @param {string} from @param {string} to
@@ -181,7 +206,7 @@ const lenOnDisk = ({ blocks, size }) => process.platform === 'win32' ? size : bl
 export async function syncFiles (path) {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     if (!entry.isFile()) continue
-    const file = await open(`${path}/${entry.name}`, 'r+')
+    const file = await withRoom(() => open(`${path}/${entry.name}`, 'r+'))
     await file.sync().finally(() => file.close())
   }
   await syncFolder(path)
@@ -190,7 +215,7 @@ export async function syncFiles (path) {
 /** Makes the names that were added to a folder, or removed from it, survive a power cut. @param {string} path */
 export async function syncFolder (path) {
   if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
-  const folder = await open(path, 'r')
+  const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }
 

@@ -8,6 +8,12 @@ export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs }
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMissing, linkFile, linkFiles, makeFolder,
-  makeFolders, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
+  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMarkedFolder, isMissing, linkFile, makeFolder,
+  makeFolders, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
+  removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
+export { checkDatabase } from './leveldb/check.js'
+export { Salvage } from './leveldb/salvage.js'
+export {
+  bytesLostSinceClosing, checkBeforeOpening, findFaultInUse, removeSeal, sealStore
+} from './leveldb/seal.js'

@@ -45,9 +45,6 @@ export const isFolder = async _path => undefined
 export const realPath = async path => path
 
 /** @param {string} _path */
-export const readText = async _path => ''
-
-/** @param {string} _path */
 export const makeFolder = async _path => true
 
 /** @param {string} _path */
@@ -56,14 +53,20 @@ export const makeFolders = async _path => {}
 /** @param {string} _path */
 export const removeFolder = async _path => {}
 
+/** @param {string} _path */
+export const removeFolderAtOnce = async _path => {}
+
+/** @param {string} _path @param {{ name: string, text: string }} _mark */
+export const makeMarkedFolder = async (_path, _mark) => {}
+
+/** @param {string} _path @param {{ name: string, text: string }} _mark */
+export const isMarkedFolder = async (_path, _mark) => false
+
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
 
 /** @param {string} _from @param {string} _to @param {string} _old */
 export const replaceFolder = async (_from, _to, _old) => {}
-
-/** @param {string} _from @param {string} _to @param {string[]} _except */
-export const linkFiles = async (_from, _to, _except) => {}
 
 /** @param {string} _from @param {string} _to */
 export const linkFile = async (_from, _to) => false
@@ -118,6 +121,30 @@ export const copyLive = async (_from, _to, _signal) => {}
 
 /** @param {string[]} _paths */
 export const stampOf = async _paths => ''
+
+/** @param {string} _location */
+export const checkBeforeOpening = async _location => ({ fault: undefined, checked: undefined })
+
+/** @param {string} _location @param {object} [_options] @returns {Promise<string | undefined>} */
+export const findFaultInUse = async (_location, _options) => undefined
+
+/** @param {string} _location @param {string} _name */
+export const bytesLostSinceClosing = async (_location, _name) => 0
+
+/** @param {string} _location */
+export const removeSeal = async _location => {}
+
+/** @param {string} _location @param {object} _checked */
+export const sealStore = async (_location, _checked) => {}
+
+/** @param {string} _path @param {object} _options @returns {Promise<{ fault?: string }>} */
+export const checkDatabase = async (_path, _options) => ({})
+
+export class Salvage {
+  lostBytes = 0
+  /** @returns {AsyncGenerator<import('./leveldb/salvage.js').Salvaged>} */
+  async * entries () {}
+}
 
 /** @param {string} _path @param {string} [_location] @returns {import('./blob-folder.js').BlobFolder | undefined} */
 export const readFolder = (_path, _location) => undefined

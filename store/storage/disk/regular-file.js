@@ -3,6 +3,7 @@
 
 import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
+import { withRoom } from '../../../lib/source/open-files.js'
 import { NOT_REGULAR } from '../errors.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
@@ -25,8 +26,8 @@ const { O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0, O_RDONLY, O_RDWR } = constants
 export async function openRegular (path, { writes = false, follows = false } = {}) {
   // Opening a pipe for writing would wake its reader. On Windows only this check refuses links.
   if (!follows && (writes || O_NOFOLLOW === undefined)) assertRegular(path, await lstat(path))
-  const noFollow = follows ? 0 : O_NOFOLLOW ?? 0
-  const handle = await open(path, (writes ? O_RDWR : O_RDONLY) | noFollow | O_NONBLOCK | O_NOCTTY)
+  const flags = (writes ? O_RDWR : O_RDONLY) | (follows ? 0 : O_NOFOLLOW ?? 0) | O_NONBLOCK | O_NOCTTY
+  const handle = await withRoom(() => open(path, flags))
   try {
     assertRegular(path, await handle.stat())
     return handle

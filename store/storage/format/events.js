@@ -5,7 +5,7 @@ import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
 import { MAX_TIME } from './records.js'
-import { UTF8, eventKey } from './keys.js'
+import { UTF8, eventKey, isEventKey } from './keys.js'
 
 /** The events; each is stored as one byte. `added`: a part of a blob came first; `addedWhole`: the whole blob came. */
 export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
@@ -78,9 +78,18 @@ export const encodeBeginning = ({ position, check }, time) =>
  * @returns {LogPlace & { time: number } | undefined} undefined when no store writes such an entry
  */
 export function placeOfEntry (key, value) {
-  const position = key.length === 9 ? u64At(key, 1) : Infinity
-  if (position > Number.MAX_SAFE_INTEGER || value.length < TIME_LEN + CHECK_LEN) return undefined
+  const position = positionOfKey(key)
+  if (position === undefined || value.length < TIME_LEN + CHECK_LEN) return undefined
   return { position, check: value.slice(-CHECK_LEN), time: u64At(value, 0) }
+}
+
+/**
+ * @param {Uint8Array} key  of an entry
+ * @returns {number | undefined} the position of the entry; undefined when no store writes such a key
+ */
+export function positionOfKey (key) {
+  const position = isEventKey(key) ? u64At(key, 1) : Infinity
+  return position <= Number.MAX_SAFE_INTEGER ? position : undefined
 }
 
 /** @param {Uint8Array} bytes @returns {StoredEvent[] | undefined} undefined when no store writes such events */

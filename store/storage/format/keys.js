@@ -215,6 +215,9 @@ export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
  */
 export const nameOfTag = key => UTF8.decode(key.subarray(1))
 
+/** Reads the name in the key of a tag beside a blob. @param {Uint8Array} key */
+export const nameBeside = key => UTF8.decode(key.subarray(1 + HASH_LEN))
+
 /** @param {number} id @param {number} offset  bytes, whole chunks @param {Allocate} [allocate] */
 export function extentKey (id, offset, allocate = allocateFresh) {
   const key = allocate(DATA_KEY_LEN)
@@ -229,6 +232,16 @@ export const pageKey = (id, { band, lastChunk }) => encode({ u64: id }, { u64: l
 
 /** Returns the range of all data under an id. @param {number} id */
 export const allOfId = id => ({ gte: encode({ u64: id }), lt: encode({ u64: id + 1 }) })
+
+/**
+ * Returns the range of the extents that start, and of the pages that end, in some chunks.
+ *
+ * @param {number} id @param {number} start  chunk @param {number} end  chunk, not included
+ */
+export function dataOf (id, start, end) {
+  const gte = encode({ u64: id }, { u64: start })
+  return { gte, lt: end > MAX_CHUNK ? encode({ u64: id + 1 }) : encode({ u64: id }, { u64: end }) }
+}
 
 /**
  * Returns the range of the extents that start in [start, end), and of the pages between them.

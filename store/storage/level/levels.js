@@ -42,13 +42,8 @@ const WRITE_BUFFER_LEN = 1 << 24
 
 /** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller gave two levels, of whatever kind */
 
-const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
-
-/** The kind of levels that this runtime makes. @type {Kind} */
-export const OUR_KIND = repair === undefined ? 'IndexedDB' : 'LevelDB'
-
-/** Makes LevelDB repair its files, as far as it can. @param {string} path  of a database that no process has open */
-export const repairFiles = async path => repair?.call(Level, path)
+/** The kind of levels that this runtime makes. Only LevelDB can repair its files. @type {Kind} */
+export const OUR_KIND = 'repair' in Level ? 'LevelDB' : 'IndexedDB'
 
 /** The names of the databases, which are beside each other in the directory of a store. @type {('index' | 'data')[]} */
 export const NAMES = ['index', 'data']

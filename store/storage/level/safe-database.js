@@ -8,6 +8,7 @@
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
+import { withRoom } from '../../../lib/source/open-files.js'
 import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from '../format/keys.js'
@@ -107,7 +108,7 @@ export class SafeDatabase {
   }
 
   async open () {
-    await this.#level.open()
+    await withRoom(() => this.#level.open())
     this.#identity = await this.#lockIdentity()
   }
 
@@ -279,9 +280,14 @@ export class SafeDatabase {
     await this.#assertInPlace()
   }
 
+  /** Is no record of the log torn, and does the path lead to the directory that was opened? */
+  async isWhole () { return this.#failure === undefined && await this.#isInPlace() }
+
+  async #isInPlace () { return await this.#lockIdentity() === this.#identity }
+
   /** @throws {BaoError} STORE_MOVED when the path leads to another directory than the one that was opened */
   async #assertInPlace () {
-    if (await this.#lockIdentity() !== this.#identity) throw movedError(this.#location)
+    if (!await this.#isInPlace()) throw movedError(this.#location)
   }
 
   /** Returns the identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
@@ -324,7 +330,7 @@ export class SafeDatabase {
   async #openWhenUnlocked () {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#level.open({ createIfMissing: false })
+        return await withRoom(() => this.#level.open({ createIfMissing: false }))
       } catch (error) {
         if (!isLocked(error) || tries === LOCK_TRIES) throw /** @type {Error} */ (error).cause ?? error
         await new Promise(resolve => setTimeout(resolve, LOCK_PAUSE))

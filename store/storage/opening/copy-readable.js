@@ -1,15 +1,12 @@
-// Copies every entry that can be read from a damaged LevelDB into a new one. The damaged files stay as they are.
-//
-// LevelDB's own repair works on links to the files. It turns logs into tables, leaves out what it cannot read, and
-// needs neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name. This
-// file only reads the repaired database: the repair keeps tables whose keys are out of order, so a search for a key may
-// find an older value. Iterators give the newest value of every key that they reach.
+// Copies every entry that can be read of a damaged LevelDB into a new one. The damaged files stay as they are.
 
-import { linkFiles, readText, removeFolder } from '#disk'
-import { eachReadable } from '../errors.js'
+import { toString } from 'uint8arrays/to-string'
+import { Salvage, removeFolder } from '#disk'
+import { encode, u64At } from '../format/codec.js'
 import { BATCH, VIEWS } from '../format/keys.js'
-import { newLevel, repairFiles } from '../level/levels.js'
+import { newLevel } from '../level/levels.js'
 
+/** @import { Versioned } from '../disk/leveldb/block.js' */
 /** @import { AnyLevel } from '../level/levels.js' */
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
@@ -18,83 +15,86 @@ import { newLevel, repairFiles } from '../level/levels.js'
 const BATCH_LEN = 1 << 22
 const BATCH_COUNT = 1000
 
-/** Options that read entries one by one. When LevelDB cannot read an entry, all others in the same batch are lost. */
-const ONE_BY_ONE = { ...VIEWS, fillCache: false, highWaterMarkBytes: 1 }
-
-/** LevelDB locks a file and not its name. So a database must not open a link to the lock of another one. */
-const LOCK = 'LOCK'
-
 /**
  * @param {'index' | 'data'} name
  * @param {object} options
  * @param {string} options.from  the damaged database; may be missing
- * @param {string} options.links  a folder for links to its files: made here, and removed at the end
  * @param {string} options.to  a folder for the new database: made here; the database is closed, but not synced
  * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined leaves it
  *   out
  * @param {AbortSignal} [options.signal]
+ * @returns {Promise<number>} how many bytes of the damaged files could not be read
  */
-export async function copyReadable (name, { from, links, to, change, signal }) {
-  await linkFiles(from, links, [LOCK])
-  await repairFiles(links)
-  assertAllWritten(await readText(`${links}/LOG`))
-  const repaired = newLevel(name, links)
+export async function copyReadable (name, { from, to, change, signal }) {
+  const salvage = new Salvage(from, signal)
+  const copy = newLevel(name, to)
+  const versions = newLevel('index', `${to}.versions`)
   try {
-    await repaired.open()
-    // A key that damage has made greater hides the entries that it overtakes from a forward reader, and others from a
-    // backward reader. Both iterators begin now, so that LevelDB deletes no table that they need when it sorts its
-    // tables.
-    const passes = [false, true].map(reverse => repaired.iterator({ ...ONE_BY_ONE, reverse }))
-    const copy = newLevel(name, to)
-    try {
-      await copy.open()
-      for (const entries of passes) await addMissing(copy, eachReadable(entries), change, signal)
-    } finally {
-      await copy.close()
-    }
+    await Promise.all([copy.open(), versions.open()])
+    const newest = new Newest(copy, versions, change)
+    for await (const { entries, isDoubtful } of salvage.entries()) await newest.add(entries, isDoubtful)
+    await newest.write()
   } finally {
-    await repaired.close()
+    await Promise.all([copy.close(), versions.close()])
+    await removeFolder(`${to}.versions`)
   }
-  await removeFolder(links)
+  return salvage.lostBytes
 }
 
 /**
- * Throws when the disk is full. LevelDB's repair gives up entries that it cannot write, and says so only in its log.
- *
- * @param {string} log
+ * Writes the newest version of each key, whatever the order in which the versions come. A second database keeps the
+ * sequence number of each version that was written.
  */
-function assertAllWritten (log) {
-  const [, reason] = /ignoring conversion error: (.*)/.exec(log) ?? []
-  if (reason !== undefined) throw Object.assign(new Error(reason), { code: 'LEVEL_IO_ERROR' })
-  for (const [, table] of log.matchAll(/Table #(\d+): [1-9]\d* entries (?!OK|repaired)/g)) {
-    const isRepaired = new RegExp(`Table #${table}: \\d+ entries repaired`).test(log)
-    if (!isRepaired) throw new Error(`LevelDB could not write its table ${table} again`)
+class Newest {
+  #copy
+  #versions
+  #change
+  /** Entries that are not written yet, by their keys. */
+  #batch = /** @type {Map<string, Versioned>} */ (new Map())
+  #len = 0
+
+  /**
+   * @param {AnyLevel} copy @param {AnyLevel} versions  both open
+   * @param {(entry: Entry) => Entry | undefined} change
+   */
+  constructor (copy, versions, change) {
+    this.#copy = copy
+    this.#versions = versions
+    this.#change = change
+  }
+
+  /**
+   * @param {Versioned[]} entries
+   * @param {boolean} isDoubtful  write an entry only if nothing else is known of its key? Such entries come last
+   */
+  async add (entries, isDoubtful) {
+    for (const { key, value, sequence } of entries) {
+      const entry = { key, value, sequence: isDoubtful ? DOUBTFUL : sequence }
+      const name = toString(key, 'latin1')
+      if (entry.sequence <= (this.#batch.get(name)?.sequence ?? -1)) continue
+      this.#batch.set(name, entry)
+      this.#len += value?.length ?? 0
+    }
+    if (this.#len >= BATCH_LEN || this.#batch.size >= BATCH_COUNT) await this.write()
+  }
+
+  /** Writes what was added and is newer than what was written before. */
+  async write () {
+    const entries = [...this.#batch.values()]
+    this.#batch.clear()
+    this.#len = 0
+    const known = await this.#versions.getMany(entries.map(({ key }) => key), VIEWS)
+    const isNewer = (/** @type {Versioned} */ { sequence }, /** @type {number} */ i) =>
+      known[i] === undefined || sequence > u64At(known[i], 0)
+    const newer = entries.filter(isNewer)
+    await this.#copy.batch(newer.flatMap(({ key, value }) => {
+      const entry = value && this.#change([key, value])
+      return entry === undefined ? [{ type: 'del', key }] : [{ type: 'put', key: entry[0], value: entry[1] }]
+    }), BATCH)
+    await this.#versions.batch(newer.map(({ key, sequence }) =>
+      ({ type: 'put', key, value: encode({ u64: sequence }) })), BATCH)
   }
 }
 
-/**
- * @param {AnyLevel} copy
- * @param {AsyncIterable<Entry>} entries
- * @param {(entry: Entry) => Entry | undefined} change
- * @param {AbortSignal} [signal]
- */
-async function addMissing (copy, entries, change, signal) {
-  let batch = /** @type {Entry[]} */ ([])
-  let len = 0
-  const write = async () => {
-    const areThere = await copy.hasMany(batch.map(([key]) => key), VIEWS)
-    const missing = batch.filter((_, i) => !areThere[i])
-    await copy.batch(missing.map(([key, value]) => ({ type: 'put', key, value })), BATCH)
-    batch = []
-    len = 0
-  }
-  for await (const entry of entries) {
-    signal?.throwIfAborted()
-    const changed = change(entry)
-    if (changed === undefined) continue
-    batch.push(changed)
-    len += entry[1].length
-    if (len >= BATCH_LEN || batch.length >= BATCH_COUNT) await write()
-  }
-  await write()
-}
+/** LevelDB gives numbers from 1 on. */
+const DOUBTFUL = 0

@@ -50,13 +50,16 @@ export async function holdLocation (location) {
  */
 const locksOf = location => [...NAMES, 'rescue/lock'].map(folder => `${location}/${folder}/LOCK`)
 
+/** Returns the process that has a store open, where the system tells it. @param {string} location */
+export const ownerOf = location => lockOwner(locksOf(location))
+
 /**
  * Returns the error for a lock of LevelDB that another process holds. It names the process where the system tells it.
  *
  * @param {string} location @param {unknown} [cause]
  */
 export async function lockedElsewhere (location, cause) {
-  return lockedError(location, { pid: await lockOwner(locksOf(location)), cause })
+  return lockedError(location, { pid: await ownerOf(location), cause })
 }
 
 /** @param {string} location @returns {Promise<(() => Promise<void>) | undefined>} */

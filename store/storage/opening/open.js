@@ -1,14 +1,16 @@
 // Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
 // is being rescued, and deletes what an interrupted process has left.
 
-import { assertFolder, assertLevel, isStoreAt, makeFolders, openFolder, openingFault, realPath } from '#disk'
+import {
+  assertFolder, assertLevel, checkBeforeOpening, isStoreAt, makeFolders, openFolder, openingFault, realPath
+} from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
-import { absentError, diskFull, isDiskFull } from '../errors.js'
-import { holdLocation, lockedElsewhere } from './location-lock.js'
-import { NAMES, OUR_KIND, isLocked, levelsAt } from '../level/levels.js'
+import { absentError, damagedDatabase, diskFull, isDiskFull } from '../errors.js'
+import { holdLocation, lockedElsewhere, ownerOf } from './location-lock.js'
+import { NAMES, OUR_KIND, isLocked, isOpen, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
 import { lockFolder, removeRescued, rescueAt, rescueFolder } from './rescue-mark.js'
@@ -84,8 +86,11 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
+  // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
+  const checked = isDirectory && !isRescue ? await assertSound(location, path) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
+  databases.checked = checked
   try {
     await index.open()
     await data.open()
@@ -106,6 +111,23 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
     throw notOpened('read', location, cause)
   }
   return databases
+}
+
+/**
+ * Checks the files of LevelDB before LevelDB reads them.
+ *
+ * @param {string} location  for messages @param {string} path  of the store
+ * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED
+ */
+async function assertSound (location, path) {
+  for (let isRetry = false; ; isRetry = true) {
+    if (await ownerOf(path) !== undefined) throw await lockedElsewhere(location)
+    const { fault, checked } = await checkBeforeOpening(path)
+    if (fault === undefined) return checked
+    if (isRetry) throw damagedDatabase(location, fault)
+    // Another process may be writing these files, or may have closed them after they were read.
+    for (const name of NAMES) if (await isOpen(`${path}/${name}`)) throw await lockedElsewhere(location)
+  }
 }
 
 /**

@@ -5,7 +5,8 @@
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
 import {
-  copyLive, identityOf, isStoreAt, makeCopyFolder, openingFault, readFolder, realPath, removeFolder, stampOf
+  checkDatabase, copyLive, identityOf, isStoreAt, makeCopyFolder, moveFolder, openingFault, readFolder, realPath,
+  removeFolder, stampOf
 } from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -14,6 +15,7 @@ import { absentError, unknownLayout } from '../errors.js'
 import { LAYOUT_VERSION } from '../format/records.js'
 import { NAMES, OUR_KIND, levelsAt } from '../level/levels.js'
 import { assertOwnFolders, notOpened } from './open.js'
+import { copyReadable } from './copy-readable.js'
 import { isHalfReplaced } from './rescue.js'
 
 /**
@@ -62,6 +64,7 @@ async function openCopy (location, copy, signal) {
   const before = await identities()
   for (const name of NAMES) await copyLive(`${path}/${name}`, `${copy}/${name}`, signal)
   if (await isHalfReplaced(location) || `${await identities()}` !== `${before}`) throw halfReplaced()
+  for (const name of NAMES) await restoreCopy(name, `${copy}/${name}`, signal)
   const databases = new Databases(levelsAt(copy), {
     location, path, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })
@@ -78,4 +81,18 @@ async function openCopy (location, copy, signal) {
     await Promise.allSettled([index.close(), data.close()])
     throw error
   }
+}
+
+/**
+ * Makes a copy anew of what can be read of it if it is damaged, because LevelDB must not meet the damage.
+ *
+ * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]
+ */
+async function restoreCopy (name, path, signal) {
+  const { fault } = await checkDatabase(path, { forgivesValues: name === 'data', signal })
+  if (fault === undefined) return
+  const damaged = `${path}.damaged`
+  await moveFolder(path, damaged)
+  await copyReadable(name, { from: damaged, to: path, change: entry => entry, signal })
+  await removeFolder(damaged)
 }

@@ -1,20 +1,19 @@
-// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read of
-// the old pair, and then replaces the old pair.
+// Rescues a store whose LevelDB files are damaged: makes new databases from everything that can be read of the old
+// ones, and then replaces these. A data database that is sound stays as it is.
 //
 // All of this happens in the folder `rescue`, which marks the store until the rescue is done:
 //
 //   rescue/lock    a database that is open for as long as the rescue runs: see rescue-mark.js
-//   rescue/links   links to the old files, on which LevelDB's own repair works
-//   rescue/draft   the new pair while it is being written
-//   rescue/new     the new pair, complete and synced. Before this name exists, nothing of the store has changed
-//   rescue/old     the old pair, from the moment in which the new one takes its place
+//   rescue/draft   the new databases while they are being written
+//   rescue/new     the new databases, complete and synced. Before this name exists, nothing of the store has changed
+//   rescue/old     the old databases, from the moment in which the new ones take their places
 //
 // An interrupted rescue is run again. If it finds `rescue/new` it goes on from there, otherwise it begins again. Large
 // blobs are in files that LevelDB does not know: they stay where they are, and need no more space.
 
 import {
-  assertFolder, exists, makeFolder, moveFolder, nameStore, removeFolder, replaceFolder, rescueFault, storeIdOf,
-  syncFiles
+  assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
+  removeSeal, replaceFolder, rescueFault, storeIdOf, syncFiles
 } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { diskFull, isDiskFull, lockedError, unknownLayout } from '../errors.js'
@@ -42,8 +41,8 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  *
  * @template T
  * @param {string} location
- * @param {(databases: Databases) => Promise<T>} check  verifies the rescued data and repairs the rest, then closes the
- *   databases
+ * @param {(databases: Databases, lostBytes: number) => Promise<T>} check  verifies the rescued data and repairs the
+ *   rest, then closes the databases. `lostBytes`: bytes of LevelDB's files in which nothing could be read
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} what `check` returns
  * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
@@ -52,7 +51,7 @@ export async function rescueDatabases (location, check, signal) {
   const release = await holdLocation(location)
   try {
     await assertOwnFolders(location)
-    if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED))
+    if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED), 0)
     return await rescueFiles(location, check, signal)
   } finally {
     await release()
@@ -62,7 +61,7 @@ export async function rescueDatabases (location, check, signal) {
 /**
  * @template T
  * @param {string} location  held
- * @param {(databases: Databases) => Promise<T>} check
+ * @param {(databases: Databases, lostBytes: number) => Promise<T>} check
  * @param {AbortSignal} [signal]
  */
 async function rescueFiles (location, check, signal) {
@@ -75,7 +74,7 @@ async function rescueFiles (location, check, signal) {
   const mark = await markRescue(location).catch(failed)
   isMarked ||= await exists(newOf(location))
   try {
-    if (!isMarked) await copyAll(location, signal).catch(failed)
+    const lostBytes = isMarked ? 0 : await copyAll(location, signal).catch(failed)
     isMarked = true
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
@@ -83,32 +82,50 @@ async function rescueFiles (location, check, signal) {
     // Opening them has recorded that orphans were not deleted, or has left the index without a state. So no opening
     // deletes them, even if `check` fails.
     isMarked = false
-    return await check(databases)
+    return await check(databases, lostBytes)
   } finally {
     await mark.end({ isMarked })
   }
 }
 
-/** Makes `rescue/new`, and leaves nothing when it fails. @param {string} location @param {AbortSignal} [signal] */
+/**
+ * Makes `rescue/new`, and leaves nothing when it fails.
+ *
+ * @param {string} location @param {AbortSignal} [signal]
+ * @returns {Promise<number>} bytes of LevelDB's files in which nothing could be read
+ */
 async function copyAll (location, signal) {
-  const [links, draft] = [`${rescueFolder(location)}/links`, `${rescueFolder(location)}/draft`]
-  await Promise.all([removeFolder(links), removeFolder(draft)])
+  const draft = `${rescueFolder(location)}/draft`
+  await removeFolder(draft)
   const storeId = await storeIdOf(location)
+  let lostBytes = 0
   try {
-    await makeFolder(links)
     await makeFolder(draft)
     for (const name of NAMES) {
       const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
+      if (name === 'data' && await isSound(from, signal)) continue
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
-      await copyReadable(name, { from, links: `${links}/${name}`, to, change, signal })
+      lostBytes += await bytesLostSinceClosing(location, name)
+      lostBytes += await copyReadable(name, { from, to, change, signal })
       await nameStore(to, storeId)
       await syncFiles(to)
     }
     await syncFiles(draft)
     await moveFolder(draft, newOf(location))
+    return lostBytes
   } finally {
-    await Promise.all([removeFolder(links), removeFolder(draft)])
+    await removeFolder(draft)
   }
+}
+
+/**
+ * Can LevelDB read a data database without harm? Its values may be damaged: the store verifies them.
+ *
+ * @param {string} path @param {AbortSignal} [signal]
+ */
+async function isSound (path, signal) {
+  const { fault } = await checkDatabase(path, { checksOrder: true, forgivesValues: true, signal })
+  return fault === undefined
 }
 
 /**
@@ -137,6 +154,7 @@ function changed (location, [key, value]) {
  */
 async function replaceAll (location) {
   await makeFolder(oldOf(location))
+  await removeSeal(location)
   for (const name of NAMES) {
     const from = `${newOf(location)}/${name}`
     if (await assertFolder(from)) await replaceFolder(from, `${location}/${name}`, `${oldOf(location)}/${name}`)

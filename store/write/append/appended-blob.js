@@ -134,12 +134,9 @@ export class AppendedBlob {
   async release () {
     const { activity, catalog: { bases }, databases } = this.#store
     await this.settle()
-    try {
-      if (bases.isGone(this.base)) await databases.deleteData(this.base) // This call may have written there meanwhile.
-      await bases.unlock(this.base)
-    } catch {
-      activity.noteLeftovers()
-    }
+    // This call may have written to a base that is gone.
+    const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
+    await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
   }
 
   async #closeFile () {

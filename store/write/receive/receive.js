@@ -135,8 +135,8 @@ export class BlobReceiver {
   async #write (slice, options) {
     const { root, received } = slice
     const forCopy = await this.#reserveCopy(root)
-    for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
     try {
+      for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
       return await this.#store.locks.run(nameOf(root), async () => {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)

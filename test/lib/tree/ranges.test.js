@@ -52,6 +52,20 @@ describe('ChunkRanges for a size', () => {
     }
   })
 
+  it('is looked through up to the end of the blob only', () => {
+    let read = 0
+    const boundaries = new Proxy(Array.from({ length: 10_000 }, (_, i) => 3 * i), {
+      get (target, name) {
+        read++
+        return target[name]
+      }
+    })
+    const wanted = new ChunkRanges(boundaries)
+    read = 0
+    expect(wanted.canonical(5000).boundaries).to.deep.equal([0, 3, 4, 5])
+    expect(read).to.be.below(20)
+  })
+
   it('is canonical once it is canonical', () => {
     for (const [size, query] of rows) {
       const once = ranges(query).canonical(size)

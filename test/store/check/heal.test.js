@@ -4,6 +4,7 @@ import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
+import { turn } from '../../support/fake-clock.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
@@ -228,6 +229,53 @@ describe('store: heal', () => {
     expect(await reads[1]).to.equal(reason)
     expect(signals[0].aborted).to.equal(true)
     expect(signals.length).to.equal(1)
+  })
+
+  it('a read that comes while an aborted one keeps what has come asks anew, and gets all bytes', async () => {
+    const leave = new AbortController()
+    const asked = []
+    const { store, data } = await newStore({
+      heal: async (_cid, ranges) => {
+        const slice = sliceOf(BYTES, ranges)
+        if (asked.push(ranges.boundaries) > 1) return slice
+        return (async function * () {
+          yield slice.subarray(0, slice.length / 2)
+          leave.abort(new Error('enough'))
+          await new Promise(() => {})
+        })()
+      }
+    })
+    await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
+    const { batch } = data
+    const keeping = new Promise(resolve => {
+      data.batch = async function (...args) { // holds back the first write, which keeps what has come
+        delete data.batch
+        resolve()
+        for (let i = 0; i < 100; i++) await turn()
+        return batch.apply(this, args)
+      }
+    })
+    const aborted = errorOf(store.bytes(ROOT, { signal: leave.signal }))
+    await keeping
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    expect(await aborted).to.have.property('message', 'enough')
+    expect(asked).to.deep.equal([[16, 1121], [16, 1121]])
+    expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
+  })
+
+  it('what heal gives after the last read was aborted is cancelled', async () => {
+    const leave = new AbortController()
+    const given = {}
+    const cancelled = new Promise(resolve => {
+      given.source = new ReadableStream({ cancel: resolve })
+    })
+    const { store } = await damagedStore(async (_cid, _ranges, { signal }) => {
+      leave.abort(new Error('enough'))
+      while (!signal.aborted) await turn()
+      return given.source
+    })
+    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    await cancelled
   })
 
   it('close() ends what is asked', async () => {

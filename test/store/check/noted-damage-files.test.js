@@ -9,7 +9,7 @@ import { flipped, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { databasesOf, nextIdOf, recordOf } from '../../support/store/inspect.js'
+import { countedBytes, databasesOf, nextIdOf, recordOf } from '../../support/store/inspect.js'
 import { onDisk, sliceOf } from '../../support/store/stores.js'
 
 const BYTES = noise(70 * GROUP + 500, 71)
@@ -130,6 +130,17 @@ describe('store: damage that a read finds', () => {
       await writeFile(path, BYTES)
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
       await expectWhole()
+    })
+
+    it('takes no quota when receive() finds too little space for what is missing', async () => {
+      await store.close()
+      const quota = 66 * GROUP
+      store = await place.open({ quota })
+      const zeros = BYTES.slice().fill(0, 0, 64 * GROUP) // what is left takes 6 groups, what is missing 64
+      await writeFile(path, zeros)
+      expect(await errorOf(store.bytes(ROOT))).to.include({ code: 'STORE_CORRUPT' })
+      expect(await errorOf(store.receive(ROOT, sliceOf(BYTES)))).to.include({ code: 'STORE_FULL' })
+      expect(countedBytes(store, quota)).to.equal(0)
     })
 
     it('importFile() by reference from another path reads that one from then on, noted or not', async () => {

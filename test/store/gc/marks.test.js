@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { Marks } from '../../../store/gc/collector.js'
 import { concat } from '../../support/bytes.js'
-import { oneByOne, ragged, stream } from '../../support/feeding.js'
+import { errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { nameOf } from '../../support/store/inspect.js'
 
@@ -21,5 +21,43 @@ describe('store: Marks', () => {
       expect(marks.size).to.equal(members.length + 1)
       for (const root of members) expect(marks.has(nameOf(root))).to.equal(true)
     }
+  })
+
+  it('settle() reads a sequence once, however often it has come meanwhile, and again when more came during the read',
+    async () => {
+      const root = hash(noise(64))
+      let reads = 0
+      const marks = new Marks({
+        catalog: { get: async () => ({ complete: false }), filterRecorded: async roots => roots },
+        reader: {
+          present: () => {
+            if (++reads === 2) marks.arrived(root)
+            return stream([noise(64)])
+          }
+        }
+      })
+      marks.keep(root, 'hashseq')
+      await marks.settle()
+      for (let i = 0; i < 100; i++) marks.arrived(root)
+      await marks.settle()
+      expect(reads).to.equal(3)
+    })
+
+  it('settle() that failed reads the sequence in the next call', async () => {
+    const root = hash(noise(64))
+    let reads = 0
+    const marks = new Marks({
+      catalog: { get: async () => ({ complete: true }), filterRecorded: async roots => roots },
+      reader: {
+        present: () => {
+          if (++reads === 1) throw new Error('not today')
+          return stream([noise(64)])
+        }
+      }
+    })
+    marks.keep(root, 'hashseq')
+    expect(await errorOf(marks.settle())).to.have.property('message', 'not today')
+    await marks.settle()
+    expect(marks.size).to.equal(3)
   })
 })

@@ -7,7 +7,7 @@ import { MIB } from '../../support/constants.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
-import { afterNextLookup, entriesOf } from '../../support/store/inspect.js'
+import { afterNextLookup, databasesOf, entriesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
 
 const SIZES = [0, 1, 1024, 4096, 16_384, 16_385, 65_536, 65_537, 300_000, MIB, MIB + 1, 2 * MIB + 5]
@@ -294,6 +294,21 @@ describe('store: putMany() and getMany()', () => {
       expect(await store.gc()).to.include({ blobs: blobs.length })
     })
   }
+
+  it('putMany() ends the use of ids when its tag was released before the blobs came', async () => {
+    const { store, place } = await newStore()
+    const { ids } = databasesOf(store)
+    const tag = store.tempTag()
+    const blobs = (async function * () {
+      tag.release()
+      yield noise(10, 560)
+    })()
+    await expectSlip('tag', () => all(store.putMany(blobs, { tag })), [TypeError])
+    expect([...ids.underWay]).to.deep.equal([])
+    expect(await all(store.list())).to.deep.equal([])
+    await store.close()
+    await expectNoOrphans(place)
+  })
 
   it('putMany() refuses tags that are not temporary tags of this store', async () => {
     const [{ store }, { store: other }] = [await newStore(), await newStore()]

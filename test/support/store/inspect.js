@@ -9,9 +9,9 @@ import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allTagged, allUsed,
-  blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey, tagKey, taggedKey,
-  tagsWith, usedKey
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allOfIndex, allTagged,
+  allSharers, allUsed, blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey,
+  tagKey, taggedKey, tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
   decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeSharer,
@@ -42,6 +42,12 @@ export const countedBytes = (store, quota) => contextOf(store).quota.excess(quot
 /** Does a call that goes on protect this blob from garbage collection? */
 export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
 
+/** Is anything remembered of a file that several blobs share? */
+export const knowsBase = (store, base) => contextOf(store).catalog.bases.knows([base])
+
+/** Writes the times of use that are only in memory. */
+export const flushUses = store => contextOf(store).catalog.uses.flush()
+
 /** Runs an action once, after the store has looked several records up and before it uses them. */
 export function afterNextLookup (store, action) {
   const { catalog } = contextOf(store)
@@ -51,6 +57,31 @@ export function afterNextLookup (store, action) {
     delete catalog.findMany
     await action()
     return found
+  }
+}
+
+/**
+ * Holds back what the next look at a range of keys finds, until an action has ended.
+ *
+ * @param {object} level @param {{ gte: Uint8Array }} range @param {() => Promise<unknown>} action
+ */
+export function afterNextRead (level, { gte }, action) {
+  const { iterator } = level
+  let isDone = false
+  let done
+  level.iterator = function (options) {
+    const entries = iterator.call(this, options)
+    if (isDone || options.gte === undefined || !equals(options.gte, gte)) return entries
+    isDone = true
+    for (const read of ['next', 'nextv']) {
+      const own = entries[read]
+      entries[read] = async (...args) => {
+        const found = await own.apply(entries, args)
+        await (done ??= action())
+        return found
+      }
+    }
+    return entries
   }
 }
 
@@ -106,6 +137,12 @@ export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index,
 export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(base, size))
 /** An extent. @param {number} offset  bytes, whole chunks */
 export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
+
+/** The keys of everything in an index, of all records, of all tags, and of tags beside the blobs that they name. */
+export const indexKeys = allOfIndex
+export const blobKeys = allBlobs
+export const tagKeys = tagsWith('')
+export const taggedKeys = allTagged
 
 /** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
 export const malformedKeys = len =>
@@ -300,6 +337,9 @@ export const deletesRecord = ({ type, key }, root) => type === 'del' && isRecord
 
 export const isRecordKey = (key, root) => equals(key, blobKey(root))
 
+/** Is this the key of the entry of a blob that shares its bytes? */
+export const isSharerKey = ([kind]) => kind === allSharers.gte[0]
+
 /** Is this a key of a page, among those of the data database? */
 export const isPageKey = key => offsetOfExtent(key) === undefined
 
@@ -319,3 +359,19 @@ export function pagesOf (id, pairs, places) {
 
 /** Downloads by another clock. */
 export const downloadBy = (clock, store, cid, options) => download(contextOf(store), cid, options, clock)
+
+/** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
+export const countReads = store => countCalls(contextOf(store).databases.data, 'get')
+
+/** Counts how often a store looks up a record from now on. @returns {{ count: number }} */
+export const countLookups = store => countCalls(contextOf(store).catalog, 'get')
+
+function countCalls (object, name) {
+  const calls = { count: 0 }
+  const call = object[name]
+  object[name] = function (...args) {
+    calls.count++
+    return call.apply(this, args)
+  }
+  return calls
+}

@@ -62,16 +62,14 @@ export function membersOfEndpoint (url, indices, options, signal) {
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * askEndpoint (url, { query, type, groupLog }, options, signal, onLink) {
-  const { fetch = globalThis.fetch, headers, signal: end } = options
-  const request = { fetch, url: new URL(url), headers: new Headers(headers), signals: [end, signal] }
-  for (const [name, value] of query) request.url.searchParams.set(name, value)
-  request.url.searchParams.set('group-log', String(groupLog))
-  request.headers.set('accept', `${type}; group-log=${groupLog}`)
-  yield * requestBody(request, async response => {
+  const asked = new URL(url)
+  for (const [name, value] of [...query, ['group-log', `${groupLog}`]]) asked.searchParams.set(name, value)
+  const headers = { accept: `${type}; group-log=${groupLog}` }
+  yield * requestBody({ url: asked, http: options, headers, signal }, async (response, answering) => {
     const { status, headers } = response
     if (status !== 200) throw await refusal(locationOf(url), response)
     if (isOfType(headers.get('content-type'), type, groupLog)) {
-      const link = linkHeaderOf(response, url)
+      const link = linkHeaderOf(response, answering)
       if (link !== undefined) onLink?.(link)
       return true
     }

@@ -8,9 +8,9 @@ import { meansNotHere } from '../../sources/http/answer.js'
 import { HttpFile } from '../../sources/http/file.js'
 import { optionsFor } from '../../sources/http/options.js'
 import { locationOf, urlOf } from '../../sources/http/urls.js'
-import { LruCache } from '../../../lib/core/lru.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { PlainFinder } from './plain-finder.js'
+import { KnownServers, serverOf } from './known-servers.js'
 import { membersOfEndpoint, sliceOfEndpoint } from './bao-endpoint.js'
 import { duplicateLinks } from './links.js'
 import { sliceOfPlain } from '../plain/plain-slice.js'
@@ -23,12 +23,10 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 /** Bytes that are read of an endpoint's least slice. */
 const FIRST_READ_LEN = 1 << 14
 
-/** Origins that are remembered, at most. */
-const MAX_ORIGINS = 1000
-/** Origins whose servers do not give many members at once. */
-const withoutMembers = /** @type {LruCache<string, boolean>} */ (new LruCache(MAX_ORIGINS))
-/** How the servers of an origin had their blobs. @type {LruCache<string, 'bao' | 'plain'>} */
-const lastWays = new LruCache(MAX_ORIGINS)
+/** Statuses of servers that may know a request for members: it lacks credentials, or they lack the first member. */
+const MAY_KNOW = [401, 403, 404, 407]
+
+const allKnown = new KnownServers()
 
 /**
  * @typedef {object} SliceRequest
@@ -61,21 +59,27 @@ export class UrlMirror {
   #http
   #file
   #finder
+  #known
+  /** @type {string | undefined} */
+  #name
   /** How the server has the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
   #access
-  #isNoEndpoint = false
   /** Further URLs of the blob, and the options of requests to them. @type {[URL, HttpOptions][] | undefined} */
   #duplicates
 
-  /** @param {string | URL} url @param {HttpOptions} http */
-  constructor (url, http) {
+  /** @param {string | URL} url @param {HttpOptions} http @param {KnownServers} [known] */
+  constructor (url, http, known = allKnown) {
     this.#url = urlOf(url)
-    this.#http = http
-    this.#file = new HttpFile(url, http, { isLenient: true })
-    this.#finder = new PlainFinder(this.#url, http, this.#file)
+    this.#http = { ...http, headers: new Headers(http.headers) }
+    this.#known = known
+    this.#file = new HttpFile(url, this.#http, { isLenient: true })
+    this.#finder = new PlainFinder(this.#url, this.#http, this.#file)
   }
 
   get location () { return locationOf(this.#url) }
+
+  /** The name under which the server is known. */
+  get #server () { return (this.#name ??= serverOf(this.#url, this.#http)) }
 
   /** Does the server give files only from their beginning? Then one long range costs less than many short ones. */
   get isSequential () { return this.#file.ignoresRanges }
@@ -93,19 +97,18 @@ export class UrlMirror {
     if (typeof this.#access === 'object' && request.size !== undefined && this.#access.size !== request.size) {
       this.#access = undefined // nothing proved its size
     }
-    if (this.#access === undefined && lastWays.get(this.#url.origin) !== 'plain' && !isLastChunk(request.ranges)) {
-      // Most often no other request is needed to find out that it is an endpoint.
-      if (yield * this.#tryEndpoint(request, signal)) return
-      this.#isNoEndpoint = true
-    }
-    this.#access ??= await this.#findAccess(request, signal)
+    const way = this.#known.ways.get(this.#server)
+    const mayBeEndpoint = this.#access === undefined && way !== 'plain' && !isLastChunk(request.ranges)
+    // Most often no other request is needed to find out that it is an endpoint.
+    if (mayBeEndpoint && (yield * this.#tryEndpoint(request, signal))) return
+    this.#access ??= await this.#findAccess(request, signal, { isNoEndpoint: mayBeEndpoint })
     if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, request, signal)
     else yield * this.#sliceOfEndpoint(await this.#canonical(request, signal), signal)
   }
 
   /**
    * Whole members of the sequence behind the URL, as slices one behind the other, unverified. When a server does not
-   * know such a request, its origin gets no other one.
+   * know such a request, it gets no other one for some minutes.
    *
    * @param {number[]} indices  rising, from 0
    * @param {AbortSignal} signal
@@ -113,15 +116,14 @@ export class UrlMirror {
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_STATUS, FETCH_FAILED
    */
   async * members (indices, signal) {
-    const { origin } = this.#url
-    if (lastWays.get(origin) === 'plain' || withoutMembers.has(origin)) return
+    const { ways, withoutMembers } = this.#known
+    if (ways.get(this.#server) === 'plain' || withoutMembers.get(this.#server)) return
     try {
       yield * membersOfEndpoint(this.#url, indices, this.#http, signal)
     } catch (error) {
       if (!meansNotHere(error)) throw error
-      // After a 404 the server may know the request, and lack the first of the members.
       const { status } = /** @type {import('../../../lib/core/errors.js').BaoError} */ (error)
-      if (status !== 404) withoutMembers.set(origin, true)
+      if (!MAY_KNOW.includes(status ?? 0)) withoutMembers.set(this.#server, true)
     }
   }
 
@@ -161,7 +163,7 @@ export class UrlMirror {
       if (meansNotHere(error)) return false
       throw error
     }
-    lastWays.set(this.#url.origin, 'bao')
+    this.#known.ways.set(this.#server, 'bao')
     this.#access = 'bao'
     return true
   }
@@ -170,15 +172,16 @@ export class UrlMirror {
    * Tries the ways in which a server may have a blob, one after the other.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
+   * @param {{ isNoEndpoint: boolean }} tried  has it just turned out that the server is no endpoint?
    * @returns {Promise<'bao' | PlainBlob>}
    */
-  async #findAccess (request, signal) {
-    const { origin } = this.#url
+  async #findAccess (request, signal, { isNoEndpoint }) {
+    const { ways: known } = this.#known
     /** @type {PlainBlob | undefined} */
     let likely
     const ways = {
       bao: async () => {
-        if (this.#isNoEndpoint || await this.#claimedSize(request, signal) === undefined) return undefined
+        if (isNoEndpoint || await this.#claimedSize(request, signal) === undefined) return undefined
         return /** @type {const} */ ('bao')
       },
       plain: async () => {
@@ -189,13 +192,13 @@ export class UrlMirror {
       }
     }
     /** @type {('bao' | 'plain')[]} */
-    const order = lastWays.get(origin) === 'plain' ? ['plain', 'bao'] : ['bao', 'plain']
+    const order = known.get(this.#server) === 'plain' ? ['plain', 'bao'] : ['bao', 'plain']
     let refusal
     for (const way of order) {
       try {
         const access = await ways[way]()
         if (access === undefined) continue
-        lastWays.set(origin, way)
+        known.set(this.#server, way)
         return access
       } catch (error) {
         if (!meansNotHere(error)) throw error

@@ -49,12 +49,12 @@ function lengthOf (text) {
 /**
  * The `Link` header of an answer, if it has one.
  *
- * @param {Response} response @param {URL} url  that was asked for
+ * @param {Response} response @param {URL} base  the URL that has answered
  * @returns {LinkHeader | undefined}
  */
-export function linkHeaderOf ({ headers, redirected, url: final }, url) {
+export function linkHeaderOf ({ headers }, base) {
   const header = headers.get('link')
-  return header === null ? undefined : { header, base: redirected && URL.canParse(final) ? new URL(final) : url }
+  return header === null ? undefined : { header, base }
 }
 
 /**

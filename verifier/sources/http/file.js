@@ -20,9 +20,7 @@ const MIN_ANSWER_LEN = 1 << 14
 /** One file of one server, as it was when first seen. */
 export class HttpFile {
   #url
-  #fetch
-  #headers
-  #signal
+  #http
   #isLenient
   /** What the first answer has told. Later answers must tell the same. @type {FileClaims | undefined} */
   #first
@@ -42,10 +40,7 @@ export class HttpFile {
     this.#url = urlOf(url)
     this.#isLenient = isLenient
     if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
-    this.#fetch = fetch
-    this.#headers = new Headers(headers)
-    this.#headers.set('accept-encoding', 'identity')
-    this.#signal = signal
+    this.#http = { fetch, headers: new Headers(headers), signal }
   }
 
   get location () { return locationOf(this.#url) }
@@ -103,7 +98,7 @@ export class HttpFile {
   async measure (signal) {
     let claim
     let counted = 0
-    const pieces = requestBody(this.#request(this.#headers, signal), response => {
+    const pieces = requestBody(this.#request({}, signal), response => {
       if (response.status !== 200) throw statusError(this.location, response)
       claim = wholeLen(response.headers)
       return claim === undefined
@@ -122,8 +117,8 @@ export class HttpFile {
   async * #answer (start, end, answer, signal) {
     let toSkip = 0
     let left = end - start
-    const pieces = requestBody(this.#request(this.#headersFor(start, end), signal), response => {
-      toSkip = this.#check(response, start, end)
+    const pieces = requestBody(this.#request(this.#rangeHeaders(start, end), signal), (response, url) => {
+      toSkip = this.#check(response, url, start, end)
       answer.isWhole = response.status === 200
       return toSkip < Infinity
     })
@@ -137,33 +132,32 @@ export class HttpFile {
     }
   }
 
-  /** @param {Headers} headers @param {AbortSignal} [signal] */
+  /** @param {Record<string, string>} headers @param {AbortSignal} [signal] */
   #request (headers, signal) {
-    return { fetch: this.#fetch, url: this.#url, headers, signals: [this.#signal, signal] }
+    return { url: this.#url, http: this.#http, headers: { ...headers, 'accept-encoding': 'identity' }, signal }
   }
 
-  /** @param {number} start @param {number} end */
-  #headersFor (start, end) {
-    const headers = new Headers(this.#headers)
-    headers.set('range', `bytes=${start}-${end === Infinity ? '' : end - 1}`)
+  /** @param {number} start @param {number} end @returns {Record<string, string>} */
+  #rangeHeaders (start, end) {
+    const range = `bytes=${start}-${end === Infinity ? '' : end - 1}`
     // If the file has changed, this saves a body that would be thrown away. Pages must not send it to
     // other origins without asking them first, so they leave it out there.
     const etag = this.#isLenient ? undefined : this.#first?.etag
     const origin = globalThis.location?.origin ?? this.#url.origin
-    if (etag?.startsWith('"') && origin === this.#url.origin) headers.set('if-range', etag)
-    return headers
+    return etag?.startsWith('"') && origin === this.#url.origin ? { range, 'if-range': etag } : { range }
   }
 
   /**
    * Checks that an answer belongs to its request.
    *
-   * @param {Response} response @param {number} start @param {number} end
+   * @param {Response} response @param {URL} url  that has answered
+   * @param {number} start @param {number} end
    * @returns {number} bytes of the body before `start`; Infinity when the file ends there
    */
-  #check (response, start, end) {
+  #check (response, url, start, end) {
     const { status, headers } = response
     if (status !== 200 && status !== 206 && status !== 416) throw statusError(this.location, response)
-    this.link ??= linkHeaderOf(response, this.#url)
+    this.link ??= linkHeaderOf(response, url)
     const claims = claimsOf(response)
     this.#recognize(claims)
     if (status === 206) {

@@ -3,9 +3,10 @@
 /**
  * @typedef {object} HttpOptions
  * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's, to add credentials, to retry, to
- *   refuse redirects
- * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, in whatever form
- *   `new Headers` takes them
+ *   refuse redirects or places. It gets each redirect as a request of its own, with `redirect: 'manual'`; in a page one
+ *   with `redirect: 'follow'`, without `headers`
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request to the origin of the URL, in
+ *   whatever form `new Headers` takes them. Another origin, to which a server redirects or refers, does not get them
  * @property {AbortSignal} [signal]
  */
 

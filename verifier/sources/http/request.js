@@ -2,54 +2,52 @@
 
 import { BaoError, fetchFailed } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
+import { endOverEncoded } from './encodings.js'
+import { follow } from './redirects.js'
 import { locationOf } from './urls.js'
+
+/** @import { FileRequest } from './redirects.js' */
 
 /**
  * The body of an answer, piece by piece.
  *
- * @param {{ fetch: typeof globalThis.fetch, url: URL, headers: Headers, signals: (AbortSignal | undefined)[] }} request
- * @param {(response: Response) => boolean | Promise<boolean>} check  is the body wanted? Throws when the answer does
- *   not belong to the request
+ * @param {FileRequest & { signal?: AbortSignal }} request
+ * @param {(response: Response, url: URL) => boolean | Promise<boolean>} check  is the body wanted? Gets the URL that
+ *   has answered, and throws when the answer does not belong to the request
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {BaoError} FETCH_FAILED; what `check` throws
+ * @throws {BaoError} FETCH_FAILED; FETCH_REFUSED when a redirect must not be followed; what `check` throws
  */
-export async function * requestBody ({ fetch, url, headers, signals }, check) {
-  const ended = new AbortController()
-  const given = signals.filter(signal => signal !== undefined)
-  const signal = AbortSignal.any([ended.signal, ...given])
+export async function * requestBody (request, check) {
+  endOverEncoded()
+  const given = [request.http.signal, request.signal].filter(signal => signal !== undefined)
+  // `fetch` gets a signal of its own: when it has failed, aborts do not reach it any more. Some do not stand that.
+  const ending = new AbortController()
+  const onAbort = () => ending.abort(given.find(({ aborted }) => aborted)?.reason)
+  for (const signal of given) signal.addEventListener('abort', onAbort)
+  let isAnswered = false
   try {
     for (const signal of given) signal.throwIfAborted()
-    yield * bodyOf(await answered(fetch(url, { headers, signal }), signal), check, signal)
+    const { response, url } = await follow(request, ending.signal)
+    isAnswered = true
+    yield * bodyOf(response, () => check(response, url), ending.signal)
   } catch (error) {
     for (const signal of given) signal.throwIfAborted()
-    throw error instanceof BaoError ? error : fetchFailed(locationOf(url), error)
+    throw error instanceof BaoError ? error : fetchFailed(locationOf(request.url), error)
   } finally {
-    ended.abort()
+    for (const signal of given) signal.removeEventListener('abort', onAbort)
+    if (isAnswered) ending.abort()
   }
 }
 
 /**
- * The answer, or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
- *
- * @param {Promise<Response>} answer @param {AbortSignal} signal
- * @returns {Promise<Response>}
- */
-function answered (answer, signal) {
-  return untilAborted(answer, signal).catch(error => {
-    answer.then(late => late.body?.cancel()).catch(() => {})
-    throw error
-  })
-}
-
-/**
- * @param {Response} response @param {(response: Response) => boolean | Promise<boolean>} check
+ * @param {Response} response @param {() => boolean | Promise<boolean>} isWanted
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * bodyOf (response, check, signal) {
+async function * bodyOf (response, isWanted, signal) {
   let reader
   try {
-    if (!await check(response) || response.body === null) return
+    if (!await isWanted() || response.body === null) return
     reader = response.body.getReader()
     for (;;) {
       const next = await untilAborted(reader.read(), signal)

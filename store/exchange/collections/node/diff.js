@@ -5,9 +5,10 @@ import { absolute, realPath } from '#disk'
 import { areEqual } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { HASH_MODE } from '../../../../lib/engine/mode.js'
-import { fromCid } from '../../../../lib/hash/cid.js'
+import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
 import { hash } from '../../../../lib/hash/hasher.js'
 import { hashSource } from '../../../../lib/parallel/hash-source.js'
+import { createYielder } from '../../../../lib/source/async-util.js'
 import { CheckedFile } from '../../../../lib/source/source.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
@@ -18,7 +19,7 @@ import { compareNames } from '../safe-names.js'
 import { filesIn, findManifest } from '../web/stored.js'
 import { assertFound, readSmallFile } from './read-file.js'
 import { selectionOf } from './selection.js'
-import { prefixOf, walkFolder } from './walk.js'
+import { assertTop, prefixOf, walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../blob-store.js' */
@@ -49,9 +50,20 @@ const HASHED_AHEAD = 8
  * @throws {import('../../../../lib/core/errors.js').BaoError} as `getCollection` and
  *   `getManifest`; PATH_UNSAFE as `importDirectory`
  */
-export async function * diffDirectory (store, cid, path, options = {}) {
-  const { databases } = contextOf(store)
+export function diffDirectory (store, cid, path, options = {}) {
+  contextOf(store)
   assertKnownOptions(options, ['include', 'ignore', 'top', 'signal'])
+  selectionOf(options) // only to check them
+  assertTop(options.top)
+  return differences(store, parseRoot(cid, 'cid'), absolute(path), options)
+}
+
+/**
+ * @param {BlobStore} store @param {Uint8Array} cid @param {string} path @param {DiffOptions} options
+ * @returns {AsyncGenerator<DirectoryDifference>}
+ */
+async function * differences (store, cid, path, options) {
+  const { databases } = contextOf(store)
   const { signal } = options
   const manifest = await findManifest(store, cid, { signal })
   const collection = manifest ? new Map(await filesIn(store, manifest)) : await getCollection(store, cid, { signal })
@@ -75,15 +87,17 @@ export async function * diffDirectory (store, cid, path, options = {}) {
 /**
  * The names of a collection that are compared, once each and in their order.
  *
- * @param {Iterable<CollectionEntry>} collection @param {string | URL} path @param {DiffOptions} options
+ * @param {Iterable<CollectionEntry>} collection @param {string} path @param {DiffOptions} options
  * @returns {Promise<string[]>}
  */
 async function namesIn (collection, path, options) {
   const { hasFile } = selectionOf(options)
-  const location = await realpath(absolute(path))
+  const location = await realpath(path)
   const prefix = prefixOf(location, options.top)
   const names = new Set()
+  const yieldWhenDue = createYielder(options.signal) // names of thousands of folders take a while
   for (const [name] of collection) {
+    await yieldWhenDue()
     const isBelow = name.startsWith(prefix)
     if (!isBelow || hasFile(name.slice(prefix.length))) names.add(name)
   }

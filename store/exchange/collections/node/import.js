@@ -11,18 +11,20 @@ import { GROUP_LEN } from '../../../storage/content/tree-pages.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
 import { FILE_FROM } from '../../../write/blob-builder.js'
 import { importFile } from '../../../write/import/import-file.js'
+import { BATCH_COUNT, BATCH_LEN } from '../../../write/put-many.js'
 import { contextOf } from '../../context-of.js'
 import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
 import { KnownFiles } from './known-files.js'
 import { asChange, assertFound, readSmallFile } from './read-file.js'
 import { UnsafeNames } from './unsafe-names.js'
-import { walkFolder } from './walk.js'
+import { assertTop, walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../blob-store.js' */
 /** @import { TempTag } from '../../../gc/protection.js' */
 /** @import { Pace } from '../../../storage/content/read-pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
+/** @import { PutResult } from '../../../write/put-many.js' */
 /** @import { PutCollectionOptions } from '../put.js' */
 /** @import { FoundFile } from './walk.js' */
 /** @import { SelectionOptions } from './selection.js' */
@@ -32,9 +34,9 @@ import { walkFolder } from './walk.js'
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
- * @property {string} [known]  path of a file that remembers which files were imported. Those whose size, times and
- *   inode are the same as at the last import, and which the store has as `mode` asks, are not read again. Default: all
- *   are read
+ * @property {string} [known]  path of a regular file that remembers which files were imported; made when it is
+ *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
+ *   asks, are not read again. Default: all are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
@@ -78,15 +80,18 @@ export async function importDirectory (store, path, options = {}) {
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }
+  assertTop(top)
   const location = await realPath(databases.location)
-  const known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath)
-  const hold = store.tempTag()
   const pace = paceBeside(databases.data)
-  // When the store or the file of known hashes lies in the folder, it is left out.
-  const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
-  const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
-  const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
+  const hold = store.tempTag()
+  /** @type {KnownFiles | undefined} */
+  let known
   try {
+    known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
+    // When the store or the file of known hashes lies in the folder, it is left out.
+    const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
+    const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
+    const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
     const { size, unread, unsafe: { count, names } } = importing
@@ -114,12 +119,10 @@ export async function importDirectory (store, path, options = {}) {
  * @property {(event: DirectoryEvent) => void} [onProgress]
  */
 
-/** One import: small files go through `putMany`, longer ones are put by themselves, and all come out in order. */
+/** One import: small files go through `putMany` in batches, longer ones are put by themselves. All come in order. */
 class Importing {
   #store
   #terms
-  /** Files that were loaded, whose entries are still to be given. */
-  #waiting = /** @type {Loaded[]} */ ([])
   #files = 0
   size = 0
   unread = 0
@@ -133,43 +136,36 @@ class Importing {
 
   /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
   async * entries (files) {
+    const aheadOf = (/** @type {Known} */ { file }) => isLong(file) ? LONG_AHEAD : SMALL_AHEAD
+    const loaded = inOrder(this.#withKnownRoots(files), aheadOf, known => this.#load(known))
+    for await (const batch of inOrder(batchesOf(loaded), () => 1, batch => this.#keep(batch))) {
+      for (const stored of batch) yield await this.#entryOf(stored)
+    }
+  }
+
+  /** Puts the small files of a batch. @param {Loaded[]} batch @returns {Promise<Stored[]>} */
+  async #keep (batch) {
     const { hold, signal } = this.#terms
-    for await (const { cid, size } of this.#store.putMany(this.#smallOnes(files), { tag: hold, signal })) {
-      yield * this.#storedEntries()
-      const { file } = /** @type {Loaded} */ (this.#waiting.shift())
-      yield await this.#entryOf(file, fromCid(cid), size)
-    }
-    yield * this.#storedEntries()
+    const small = batch.flatMap(({ bytes }) => bytes ?? [])
+    const puts = /** @type {PutResult[]} */ ([])
+    for await (const put of this.#store.putMany(small, { tag: hold, signal })) puts.push(put)
+    return batch.map(loaded => {
+      if (loaded.root !== undefined) return loaded
+      const { cid, size } = /** @type {PutResult} */ (puts.shift())
+      return { file: loaded.file, root: fromCid(cid), size, isUnread: false }
+    })
   }
 
-  /** The entries of files that come next, and that are in the store already. */
-  async * #storedEntries () {
-    const next = this.#waiting.findIndex(({ root }) => root === undefined)
-    for (const loaded of this.#waiting.splice(0, next === -1 ? this.#waiting.length : next)) {
-      const { file, root, size, isUnread } = /** @type {Stored} */ (loaded)
-      if (isUnread) this.unread++
-      yield await this.#entryOf(file, root, size)
-    }
-  }
-
-  /** @param {FoundFile} file @param {Uint8Array} root @param {number} size @returns {Promise<CollectionEntry>} */
-  async #entryOf (file, root, size) {
+  /** @param {Stored} stored @returns {Promise<CollectionEntry>} */
+  async #entryOf ({ file, root, size, isUnread }) {
     const { known, onProgress } = this.#terms
     await known?.note(file, root)
     this.unsafe.note(file.name)
     this.#files++
     this.size += size
+    if (isUnread) this.unread++
     onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
     return [file.name, toCid(root)]
-  }
-
-  /** The bytes of small files. Others are put meanwhile. @param {AsyncIterable<FoundFile>} files */
-  async * #smallOnes (files) {
-    const aheadOf = (/** @type {Known} */ { file }) => Number(file.stat.size) > FILE_FROM ? LONG_AHEAD : SMALL_AHEAD
-    for await (const loaded of inOrder(this.#withKnownRoots(files), aheadOf, known => this.#load(known))) {
-      this.#waiting.push(loaded)
-      if (loaded.bytes !== undefined) yield loaded.bytes
-    }
   }
 
   /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<Known>} */
@@ -186,7 +182,7 @@ class Importing {
       if (await this.#isStored(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
-    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
+    const bytes = isReference || isLong(file) ? undefined : await readSmallFile(file, FILE_FROM, pace)
     if (bytes !== undefined) return { file, bytes }
     const put = await this.#importLong(file, { mode: isReference ? mode : 'copy', tag: hold, signal })
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
@@ -212,4 +208,31 @@ class Importing {
     if (record === undefined || isKept(record)) return record !== undefined
     return this.#terms.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
   }
+}
+
+/** @param {FoundFile} file */
+const isLong = ({ stat }) => Number(stat.size) > FILE_FROM
+
+/**
+ * Gathers small files, which are put together. Other files wait only for small ones before them, and long ones for
+ * none that come later.
+ *
+ * @param {AsyncIterable<Loaded>} files
+ * @returns {AsyncGenerator<Loaded[]>}
+ */
+async function * batchesOf (files) {
+  let batch = /** @type {Loaded[]} */ ([])
+  let len = 0
+  let hasSmall = false
+  for await (const loaded of files) {
+    batch.push(loaded)
+    hasSmall ||= loaded.bytes !== undefined
+    len += loaded.bytes?.length ?? 0
+    if (hasSmall && !isLong(loaded.file) && batch.length < BATCH_COUNT && len < BATCH_LEN) continue
+    yield batch
+    batch = []
+    len = 0
+    hasSmall = false
+  }
+  if (batch.length > 0) yield batch
 }

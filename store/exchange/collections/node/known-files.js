@@ -4,13 +4,14 @@
 // A line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are in
 // nanoseconds. What cannot be read counts as not there: then files are read again.
 
-import { createReadStream } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { absolute, realPath } from '#disk'
+import { absolute, openRegular, realPath } from '#disk'
 import { createFile } from '#files'
+import { isNoFile } from '../../../storage/errors.js'
+import { MAX_NAME_LEN } from '../meta.js'
 import { compareNames } from '../safe-names.js'
 
+/** @import { FileHandle } from 'node:fs/promises' */
 /** @import { WrittenFile } from '../../../../lib/source/files.node.js' */
 /** @import { FoundFile } from './walk.js' */
 
@@ -20,13 +21,16 @@ const HEAD = 'baobox known files 1'
  * it is not remembered.
  */
 const UNSETTLED_MS = 2000
-/** Characters of lines that are written together. */
+/** Characters of lines that are written together, and bytes that are read together. */
 const BATCH_LEN = 1 << 16
+/** Characters of a line, at most: JSON may take six for a byte of a name, and numbers and a hash follow. */
+const MAX_LINE_LEN = 6 * MAX_NAME_LEN + 256
 
 /** @typedef {{ name: string, key: string, hash: string }} KnownFile */
 
 export class KnownFiles {
   #path
+  #file
   #old
   #next = /** @type {KnownFile | undefined} */ (undefined)
   #isAtEnd = false
@@ -36,19 +40,33 @@ export class KnownFiles {
   #written = 0
 
   /**
-   * @param {string} path  real @param {AsyncGenerator<KnownFile>} old @param {WrittenFile} target
+   * @param {string} path  real @param {FileHandle | undefined} file  undefined when nothing is there
+   * @param {WrittenFile} target  that is to replace it @param {AbortSignal} [signal]
    */
-  constructor (path, old, target) {
+  constructor (path, file, target, signal) {
     this.#path = path
-    this.#old = old
+    this.#file = file
+    this.#old = knownIn(file, signal)
     this.#target = target
   }
 
-  /** @param {string} path  of the file, which need not be there */
-  static async open (path) {
-    const folder = await realPath(dirname(absolute(path)))
-    const real = join(folder, basename(path))
-    return new KnownFiles(real, linesOf(real), await createFile(real))
+  /**
+   * @param {string} path  of the file, which need not be there @param {AbortSignal} [signal]
+   * @throws {TypeError} when the path leads to something other than a regular file
+   */
+  static async open (path, signal) {
+    const location = absolute(path)
+    const real = join(await realPath(dirname(location)), basename(location))
+    const file = await openRegular(real, { follows: true }).catch(error => {
+      if (error.code === 'ENOENT') return undefined
+      throw isNoFile(error) ? new TypeError(`"known" expected a regular file, got ${real}`, { cause: error }) : error
+    })
+    try {
+      return new KnownFiles(real, file, await createFile(real), signal)
+    } catch (error) {
+      await file?.close()
+      throw error
+    }
   }
 
   /** Is this the file itself, or the one that is to replace it? @param {string} path  real */
@@ -85,13 +103,13 @@ export class KnownFiles {
   async commit () {
     await this.#write()
     await this.#target.commit({ sync: false })
-    await this.#old.return(undefined)
+    await this.#file?.close()
   }
 
   /** Leaves what was remembered as it was. */
   async discard () {
     await this.#target.discard()
-    await this.#old.return(undefined)
+    await this.#file?.close().catch(() => {})
   }
 
   async #write () {
@@ -105,22 +123,38 @@ export class KnownFiles {
 /** The properties that show whether a file has changed. @param {FoundFile} file */
 const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs}","${ctimeNs}","${ino}"`
 
-/** @param {string} path @returns {AsyncGenerator<KnownFile>} those in front of the first line that makes no sense */
-async function * linesOf (path) {
-  const input = createReadStream(path)
-  try {
-    let isFirst = true
-    for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-      if (isFirst && line !== HEAD) return
-      const known = isFirst ? undefined : parseLine(line)
-      if (!isFirst && known === undefined) return
-      if (known !== undefined) yield known
-      isFirst = false
-    }
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
-  } finally {
-    input.destroy()
+/**
+ * @param {FileHandle | undefined} file @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<KnownFile>} those before the first line that makes no sense
+ */
+async function * knownIn (file, signal) {
+  if (file === undefined) return
+  const lines = linesOf(file, signal)
+  if ((await lines.next()).value !== HEAD) return
+  for await (const line of lines) {
+    const known = parseLine(line)
+    if (known === undefined) return
+    yield known
+  }
+}
+
+/**
+ * @param {FileHandle} file @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<string>} the lines that the file has by now, up to the first that is too long
+ */
+async function * linesOf (file, signal) {
+  const { size } = await file.stat()
+  const buffer = new Uint8Array(BATCH_LEN)
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (let at = 0; at < size && rest.length <= MAX_LINE_LEN;) {
+    signal?.throwIfAborted()
+    const { bytesRead } = await file.read(buffer, 0, Math.min(BATCH_LEN, size - at), at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    const lines = (rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true })).split('\n')
+    rest = /** @type {string} */ (lines.pop())
+    yield * lines
   }
 }
 

@@ -2,6 +2,13 @@
 
 import ignore from 'ignore'
 import { describe } from '../../../../lib/core/bytes.js'
+import { MAX_PATH_LEN } from '../safe-names.js'
+
+/**
+ * Characters of paths and of the folders above them that a matcher has in memory, at most. It remembers each that it
+ * was asked about.
+ */
+const REMEMBERED_LEN = 1 << 25
 
 /**
  * @typedef {object} SelectionOptions  patterns as in .gitignore: `node_modules`, `*.log`, `/build`, `!keep.log`. They
@@ -11,7 +18,8 @@ import { describe } from '../../../../lib/core/bytes.js'
  */
 
 /**
- * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches what is no path
+ * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches what is no path or has
+ *   more than 4096 characters
  * @property {(path: string) => boolean} hasFile  is the file chosen?
  * @property {(path: string) => boolean} entersFolder  may files in the folder be chosen?
  */
@@ -32,6 +40,16 @@ function matcherOf (name, patterns) {
   if (!Array.isArray(patterns) || patterns.some(pattern => typeof pattern !== 'string')) {
     throw new TypeError(`"${name}" expected an array of patterns, got ${describe(patterns)}`)
   }
-  const rules = ignore({ ignorecase: false }).add(patterns)
-  return path => ignore.isPathValid(path) && rules.ignores(path)
+  const newRules = () => ignore({ ignorecase: false }).add(patterns)
+  let rules = newRules()
+  let len = 0
+  return path => {
+    if (path.length > MAX_PATH_LEN || !ignore.isPathValid(path)) return false
+    len += path.length * path.split('/').length
+    if (len > REMEMBERED_LEN) {
+      rules = newRules()
+      len = 0
+    }
+    return rules.ignores(path)
+  }
 }

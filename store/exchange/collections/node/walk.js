@@ -7,8 +7,9 @@ import { basename, join } from 'node:path'
 import { absolute } from '#disk'
 import { sourceChanged } from '../../../../lib/core/errors.js'
 import { describe } from '../../../../lib/core/bytes.js'
+import { withRoom } from '../../../../lib/source/open-files.js'
 import { compareNames, unsafe } from '../safe-names.js'
-import { isStagingName } from './export/staging.js'
+import { isSame, isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
 
 /** @import { BigIntStats } from 'node:fs' */
@@ -48,20 +49,19 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
     return
   }
   if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
-  // For each folder on the way down, a list of the entries that are still to be visited. The last item of a list is the
-  // next.
-  const lists = [await entriesOf(path, '')]
-  while (lists.length > 0) {
+  const folders = [await openFolder(path, '')] // on the way down
+  while (folders.length > 0) {
     options.signal?.throwIfAborted()
-    const entry = lists[lists.length - 1].pop()
+    const folder = folders[folders.length - 1]
+    const entry = folder.left.pop()
     if (entry === undefined) {
-      lists.pop()
+      folders.pop()
       continue
     }
     const inner = join(path, entry.relative)
     if (isLeftOut(inner)) continue
     if (entry.isFolder) {
-      if (selection.entersFolder(entry.relative)) lists.push(await entriesOf(inner, `${entry.relative}/`))
+      if (selection.entersFolder(entry.relative)) folders.push(await openFolder(inner, `${entry.relative}/`, folder))
     } else if (selection.hasFile(entry.relative)) {
       const name = prefix + entry.relative
       assertPortable(name)
@@ -75,23 +75,44 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
 const statOf = async (path, pace) =>
   pace.read(() => lstatSync(path, { bigint: true }), () => lstat(path, { bigint: true }))
 
-/** @param {string} path @param {unknown} top  what names begin with @returns {string} */
-export function prefixOf (path, top = basename(path)) {
-  if (typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
-  return top === '' ? '' : `${top}/`
+/** @param {string} path @param {string} [top]  what names begin with @returns {string} */
+export const prefixOf = (path, top = basename(path)) => top === '' ? '' : `${top}/`
+
+/** @param {unknown} top  that a caller has given @throws {TypeError} */
+export function assertTop (top) {
+  if (top !== undefined && typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
 }
 
 /**
- * @param {string} path  of a folder @param {string} prefix  of its entries, from the folder where the walk began
- * @returns {Promise<{ relative: string, isFolder: boolean }[]>} in reverse order
+ * @typedef {object} OpenFolder
+ * @property {string} path
+ * @property {BigIntStats} stat
+ * @property {{ relative: string, isFolder: boolean }[]} left  what is still to be visited, the last item first
+ */
+
+/**
+ * Reads a folder. A link may come in its place, or in that of a folder above it. Then the path of the folder above it
+ * leads elsewhere, too: to look at that takes one step, and to resolve the path would take one for each folder.
+ *
+ * @param {string} path @param {string} prefix  of its entries, from the folder where the walk began
+ * @param {OpenFolder} [above]  default: the walk begins here
+ * @returns {Promise<OpenFolder>}
  * @throws {import('../../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when it is none any more
  */
+async function openFolder (path, prefix, above) {
+  const left = await entriesOf(path, prefix)
+  const stat = await lstat(path, { bigint: true })
+  const isBelow = above === undefined || isSame(await lstat(above.path, { bigint: true }), above.stat)
+  if (!stat.isDirectory() || !isBelow) throw sourceChanged(path)
+  return { path, stat, left }
+}
+
+/** @param {string} path @param {string} prefix @returns {Promise<OpenFolder['left']>} */
 async function entriesOf (path, prefix) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
-  const entries = await readdir(path, { withFileTypes: true }).catch(error => {
+  const entries = await withRoom(() => readdir(path, { withFileTypes: true })).catch(error => {
     throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
   })
-  if (await realpath(path) !== path) throw sourceChanged(path) // a link has its place, or that of a folder above it
   for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue

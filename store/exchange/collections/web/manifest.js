@@ -4,23 +4,18 @@
 
 import { decode, encode } from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
-import { BaoError } from '../../../../lib/core/errors.js'
-import { areEqual, assertBytes, assertInteger, assertOptions, describe } from '../../../../lib/core/bytes.js'
+import { assertBytes, assertInteger, assertOptions, describe } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { RAW, blake3, codecOf, parseCid, parseRoot, toCid } from '../../../../lib/hash/cid.js'
+import { codecOf, parseCid, parseRoot, toCid } from '../../../../lib/hash/cid.js'
 import { hash } from '../../../../lib/hash/hasher.js'
 import { assertMany } from '../../../storage/concurrency/in-order.js'
 import { Collection } from '../collection.js'
 import { encodeName } from '../meta.js'
-import { faultOfItems } from './count-items.js'
 import { typeOfName } from './media-types.js'
+import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
 
 /** @import { BlobName } from '../../../../lib/hash/cid.js' */
 
-/** Multicodec of DAG-CBOR, and of DRISL. */
-export const DRISL = 0x71
-/** Multicodec of SHA2-256, which base DASL has. */
-const SHA256 = 0x12
 /**
  * CBOR items that a manifest may have, by default: about 300 000 resources with a media type, which have seven items
  * each.
@@ -29,9 +24,6 @@ const MAX_ITEMS = 1 << 21
 
 /** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
 /** @typedef {{ src: BlobName, 'content-type'?: string, [header: string]: unknown }} NewResource */
-
-/** @param {string} what  is wrong @param {unknown} [cause] @returns {BaoError} */
-const invalid = (what, cause) => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${what}`, { cause })
 
 /** Paths of blobs, with their media types. It does not change. */
 export class Manifest {
@@ -90,21 +82,10 @@ export class Manifest {
     assertKnownOptions(options, ['maxItems'])
     const { maxItems = MAX_ITEMS } = options
     assertInteger('maxItems', maxItems)
-    const fault = faultOfItems(bytes, maxItems)
-    if (fault !== undefined) throw invalid(fault)
-    const value = decoded(bytes)
-    const { resources, ...fields } = value
-    if (!isMap(resources)) throw invalid('it has no map "resources"')
-    const map = /** @type {Map<string, Resource>} */ (new Map())
-    for (const [path, resource] of Object.entries(resources)) {
-      if (!isMap(resource)) throw invalid(`the resource at '${path}' is no map`)
-      const { src, ...headers } = resource
-      const cid = CID.asCID(src)
-      if (cid === null || !isDasl(cid)) throw invalid(`the resource at '${path}' has no CID as "src"`)
-      const fault = faultOf(path, headers)
-      if (fault !== undefined) throw invalid(`expected ${fault}`)
-      map.set(path, Object.freeze({ src: cid, ...headers }))
-    }
+    readResources(bytes, { maxItems })
+    const { resources, ...fields } = decode(bytes)
+    const map = /** @type {Map<string, Resource>} */ (new Map(Object.entries(resources)))
+    for (const resource of map.values()) Object.freeze(resource)
     return new Manifest(map, fields)
   }
 
@@ -189,26 +170,6 @@ export class Manifest {
   [Symbol.iterator] () { return this.entries() }
 }
 
-/** @param {Uint8Array} bytes  of a map @returns {Record<string, unknown>} */
-function decoded (bytes) {
-  let value
-  let again
-  try {
-    value = decode(bytes)
-    again = encode(value)
-  } catch (error) { // also of maps that are nested too deeply
-    throw invalid('it cannot be decoded', error)
-  }
-  // DRISL has one form for each value. So this refuses whatever has several: the order of keys, keys that come twice,
-  // lengths and numbers that are longer than they need be, text that is not UTF-8.
-  if (again.length !== bytes.length || !areEqual(bytes, 0, again)) throw invalid('it is not in the form of DRISL')
-  return value
-}
-
-/** @param {unknown} value @returns {value is Record<string, unknown>} */
-const isMap = value => typeof value === 'object' && value !== null && !Array.isArray(value) &&
-  !(value instanceof Uint8Array) && CID.asCID(value) === null
-
 /**
  * The CID of a resource's blob.
  *
@@ -224,10 +185,6 @@ function sourceOf (src) {
   return isDasl(cid) ? cid : root()
 }
 
-/** Is it a CID that DASL knows? @param {CID} cid */
-const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&
-  (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === 32
-
 /**
  * Says what is wrong with a path or the headers of its resource; undefined if nothing is.
  *
@@ -237,9 +194,8 @@ const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW 
 function faultOf (path, headers) {
   if (!path.startsWith('/')) return `paths that begin with a slash, got '${path}'`
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(name)) return `names of headers in lower case, got '${name}'`
-    const isHeader = typeof value === 'string' && /^[\x20-\x7e]{0,4096}$/.test(value)
-    if (name === 'content-type' && !isHeader) return `a media type as "content-type" of '${path}'`
+    const fault = faultOfHeader(path, name, value)
+    if (fault !== undefined) return fault
   }
   return undefined
 }

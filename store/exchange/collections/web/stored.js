@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { contextOf } from '../../context-of.js'
 import { BoundedReader } from '../get.js'
 import { PUT_COLLECTION_OPTIONS } from '../put.js'
-import { isMapHead } from './count-items.js'
+import { isMapHead } from './drisl.js'
 import { Manifest } from './manifest.js'
 
 /** @import { CID } from 'multiformats/cid' */

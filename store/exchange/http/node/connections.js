@@ -24,6 +24,7 @@ export class Connections {
   #answer
   #limits
   #all = /** @type {Map<Socket, Connection>} */ (new Map())
+  /** Since the server listens. @type {ReturnType<typeof setInterval> | undefined} */
   #timer
 
   /** @param {Server} server @param {Answer} answer @param {ConnectionLimits} limits */
@@ -33,8 +34,10 @@ export class Connections {
     server.on('connection', socket => this.#of(socket))
     server.on('request', (request, response) => this.#of(request.socket).take({ request, response }))
     const interval = Math.min(limits.idleTimeout / 4, limits.headTimeout / 4, MAX_INTERVAL)
-    this.#timer = setInterval(() => this.#breakOffSlow(), interval)
-    this.#timer.unref()
+    server.once('listening', () => {
+      this.#timer = setInterval(() => this.#breakOffSlow(), interval)
+      this.#timer.unref()
+    })
   }
 
   /**

@@ -24,6 +24,8 @@ import { isName } from './names.js'
 /** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
 /** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
 
+/** Characters of a URL, at most. */
+export const MAX_URL_LEN = 4096
 /** First segments that are never those of a site at the top. */
 const RESERVED = ['blobs', 'collections', 'ipfs', 'v2']
 const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/

@@ -44,8 +44,15 @@ export const respond = (body, status, headers, Answer = Response) =>
 
 /** @param {string} location  relative, so that a router may take a prefix off @param {boolean} isFinal  for ever? */
 export const redirectTo = (location, isFinal) => isFinal
-  ? respond(null, 308, { location, 'cache-control': FOREVER })
-  : respond(null, 307, { location, 'cache-control': 'no-cache' })
+  ? respondEmpty(308, { location, 'cache-control': FOREVER })
+  : respondEmpty(307, { location, 'cache-control': 'no-cache' })
+
+/**
+ * An answer with a body of no bytes. Node.js sends one of unknown length unless it is told.
+ *
+ * @param {number} status @param {Record<string, string>} [headers]
+ */
+export const respondEmpty = (status, headers) => respond(null, status, { 'content-length': '0', ...headers })
 
 /**
  * @param {Exchange} exchange @param {number} status @param {object} value

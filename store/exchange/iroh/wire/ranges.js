@@ -2,7 +2,7 @@
 // boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each holds for its
 // blob and all that follow, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
 
-import { areEqual } from '../../../../lib/core/bytes.js'
+import { areEqual, assertInteger } from '../../../../lib/core/bytes.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { varint } from './postcard.js'
 
@@ -67,6 +67,7 @@ export function encodeWanted (wanted) {
 export function wantedMembers (indices) {
   const wanted = /** @type {WantedRanges[]} */ ([])
   for (const [i, index] of indices.entries()) {
+    assertInteger('indices', index)
     if (i === 0 || indices[i - 1] !== index - 1) wanted.push([index + 1, ChunkRanges.all])
     if (indices[i + 1] !== index + 1) wanted.push([index + 2, ChunkRanges.none])
   }

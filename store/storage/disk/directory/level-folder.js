@@ -3,6 +3,7 @@
 
 import { randomFillSync } from 'node:crypto'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { withRoom } from '../../../../lib/source/open-files.js'
 
 /** Bytes that `assertSpaceFor` writes at a time. */
 const PIECE_LEN = 1 << 20
@@ -36,7 +37,7 @@ export async function logsLen (path) {
  */
 export async function assertSpaceFor (path, len) {
   await rm(path, { force: true })
-  const file = await open(path, 'wx')
+  const file = await withRoom(() => open(path, 'wx'))
   try {
     await rm(path, { force: true }) // the system deletes an unlinked file when it is closed
     // Random bytes, because some file systems store zeros without taking space.
@@ -53,7 +54,7 @@ export async function assertSpaceFor (path, len) {
 export async function syncOlderLogs (path) {
   const logs = await logsIn(path)
   for (const log of logs.slice(0, -1)) {
-    const file = await open(log, 'r+').catch(error => {
+    const file = await withRoom(() => open(log, 'r+')).catch(error => {
       if (error.code !== 'ENOENT') throw error // LevelDB has written its entries to a table, which is on the disk.
     })
     await file?.datasync().finally(() => file.close())
@@ -62,7 +63,7 @@ export async function syncOlderLogs (path) {
 
 /** @param {string} path @returns {Promise<string[]>} the oldest first */
 async function logsIn (path) {
-  const names = (await readdir(path)).filter(name => /^\d+\.log$/.test(name))
+  const names = (await withRoom(() => readdir(path))).filter(name => /^\d+\.log$/.test(name))
   return names.sort((a, b) => parseInt(a) - parseInt(b)).map(name => `${path}/${name}`)
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, readdir } from 'node:fs/promises'
+import { mkdir, readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
@@ -91,6 +91,19 @@ describe('baobox fetch', () => {
     expect(result).to.include({ cid: CID, size: 3_000_000, received: 3_000_000, complete: true })
     expect(reports.find(({ location }) => location.startsWith(liar))).to.include({ state: 'liar' })
     expect((await readdir(folder.path)).filter(name => name.includes('.part'))).to.deep.equal([])
+  })
+
+  it('writes no file beside a store or folder of somebody, which stays', async () => {
+    await folder.run(['add', 'a', '--store', 'mine.part', '--tag', 'mine'])
+    await mkdir(folder.at('empty.part'))
+    for (const name of ['mine', 'empty']) {
+      const { code, out, err } = await folder.run(['fetch', CID, name, '--from', `${plain}/{hex}`])
+      expect({ code, out }, name).to.deep.equal({ code: 1, out: '' })
+      expect(err).to.match(/^baobox: PATH_EXISTS: .*\.part is a folder that no download has made: move it away, or del/)
+      expect(await readdir(folder.path)).to.not.include(name)
+    }
+    expect(await readdir(folder.at('empty.part'))).to.deep.equal([])
+    expect((await folder.run(['get', 'mine', '--store', 'mine.part'])).bytes).to.have.length(BYTES.length)
   })
 
   it('writes ranges to stdout or a file', async () => {

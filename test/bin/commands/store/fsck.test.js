@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
@@ -40,6 +40,23 @@ describe('baobox fsck, rescue', () => {
     const got = await folder.run(['get', cid])
     expect(got.code).to.equal(0)
     expect(got.bytes.length).to.equal(bytes.length)
+  })
+
+  it('says how much could not be read', async () => {
+    await folder.write('b', noise(1000))
+    await folder.run(['add', 'b'])
+    const index = folder.at('baobox', 'index')
+    for (const name of await readdir(index)) {
+      const path = join(index, name)
+      if (name.endsWith('.log')) await truncate(path, (await readFile(path)).length - 1)
+    }
+    const refused = await folder.run(['fsck'])
+    expect(refused.code).to.equal(1)
+    expect(refused.err).to.match(/STORE_CORRUPT: .*index\/\d+\.log.*rescue/)
+    const { code, out } = await folder.run(['rescue'])
+    expect(code).to.equal(0)
+    expect(out).to.match(/ of the databases could not be read\n/)
+    expect(await folder.run(['fsck'])).to.include({ code: 0 })
   })
 
   it('fails when there is no store', async () => {

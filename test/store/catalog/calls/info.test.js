@@ -6,8 +6,21 @@ import { asBlockstore } from '../../../../store/index.js'
 import { GROUP, MIB } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { damageRecord } from '../../../support/store/inspect.js'
+import { afterNextRead, blobKeys, damageRecord, tagKeys } from '../../../support/store/inspect.js'
 import { newStores, onDisk, sliceOf } from '../../../support/store/stores.js'
+
+/** Holds back the next look at some keys of an index. `reached` tells that it has begun. */
+function heldRead (index, range) {
+  const held = {}
+  const opened = new Promise(resolve => { held.open = resolve })
+  held.reached = new Promise(resolve => {
+    afterNextRead(index, range, () => {
+      resolve()
+      return opened
+    })
+  })
+  return held
+}
 
 describe('store: info()', () => {
   const newStore = newStores()
@@ -69,6 +82,21 @@ describe('store: info()', () => {
     const counting = store.info()
     await Promise.all([counting, store.put(noise(5000, 9))])
     expect(await store.info()).to.include({ blobs: 3001, bytes: 65_000 })
+  })
+
+  it('a call that counts for longer does not change what a later call gives', async () => {
+    const { store, index } = await newStore()
+    const [counted, tagsCounted] = [heldRead(index, blobKeys), heldRead(index, tagKeys)]
+    const slow = store.info()
+    await counted.reached
+    await store.put(noise(100))
+    const quick = store.info()
+    await tagsCounted.reached
+    counted.open()
+    expect(await slow).to.include({ blobs: 0 })
+    tagsCounted.open()
+    expect(await quick).to.include({ blobs: 1, bytes: 100 })
+    expect(await store.info()).to.include({ blobs: 1, bytes: 100 })
   })
 
   it('info() can be aborted, and fails after the end', async () => {

@@ -225,6 +225,29 @@ describe('store: watch()', () => {
       await again.put(BLOBS[1])
       expect((await eventsSince(again, now)).map(inShort)).to.deep.equal(['added 1 true'])
     })
+
+    it('does not stay: a new log begins after all entries, however fast the log before it grew', async () => {
+      const { store, place, index } = await newStore()
+      await store.put(BLOBS[0])
+      let open = store
+      const breakLast = async () => {
+        await open.close()
+        await index.open()
+        await (await eventEntries(index)).at(-1).put(new Uint8Array(10))
+        await index.close()
+        open = await place.open()
+      }
+      await breakLast() // The new log begins at the time of the clock.
+      const names = Array.from({ length: 1000 }, (_, i) => `${i}`.padStart(1000, 'n'))
+      await open.tags.setMany(names.map(name => ({ name, cid: ROOTS[0] }))) // a MB in much less than 1000 s
+      await breakLast()
+      const putLater = async () => {
+        await open.tags.get('a') // Meanwhile watch() finds no event, and waits.
+        await open.put(BLOBS[1])
+      }
+      const [events] = await Promise.all([take(open.watch(), 1), putLater()])
+      expect(events.map(inShort)).to.deep.equal(['added 1 true'])
+    })
   })
 
   it('what is no point is refused', async () => {

@@ -1,7 +1,7 @@
 // Downloads straight to a file.
 import { expect } from 'chai'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, readdir, rmdir, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, readdir, rename, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
@@ -103,8 +103,125 @@ describe('a download to a file', () => {
     await writeFile(`${path}.part`, 'mine')
     const error = await failing()
     expect(error).to.include({ code: 'ENOTDIR' })
-    expect(error.message).to.match(/movie\.mp4\.part is a file, .*: move it away, or delete it$/)
+    expect(error.message).to.match(/movie\.mp4\.part is no folder, .*: move it away, or delete it$/)
     expect(await readFile(`${path}.part`, 'utf8')).to.equal('mine')
+  })
+
+  describe('whose part would be in the place of something else', () => {
+    const part = () => `${path}.part`
+    const MARK = 'unfinished-download'
+
+    /** All that is at a path and in it: kinds, times and contents. */
+    async function treeOf (path) {
+      const { mode, mtimeMs, ino } = await lstat(path)
+      const isDirectory = (await lstat(path)).isDirectory()
+      const names = isDirectory ? await readdir(path, { recursive: true }) : []
+      const files = await Promise.all(names.sort().map(async name => {
+        const file = join(path, name)
+        const stat = await lstat(file)
+        return [name, stat.ino, stat.mtimeMs, stat.isFile() ? (await readFile(file)).toString('hex') : stat.mode]
+      }))
+      return JSON.stringify([mode, mtimeMs, ino, files])
+    }
+
+    /** A folder that an interrupted download has left. */
+    async function leavePart (at = path) {
+      await errorOf(BlobStore.downloadFile(cid, at, { from: [slices(endings.cut(1_500_000))], retries: 0 }))
+      expect(existsSync(`${at}.part`)).to.equal(true)
+    }
+
+    for (const [title, code, make] of [
+      ['an empty folder', 'PATH_EXISTS', () => mkdir(part())],
+      ['a folder with files', 'PATH_EXISTS', async () => {
+        await mkdir(join(part(), 'blobs'), { recursive: true })
+        await writeFile(join(part(), 'blobs', '1'), 'mine')
+        await writeFile(join(part(), 'index'), 'mine')
+      }],
+      ['a store', 'PATH_EXISTS', async () => {
+        const store = await BlobStore.open(part())
+        await store.put(content, { tag: 'mine' })
+        await store.close()
+      }],
+      ['a store that has nothing', 'PATH_EXISTS', async () => (await BlobStore.open(part())).close()],
+      ['a folder with a file that is called as the mark', 'PATH_EXISTS', async () => {
+        await mkdir(part())
+        await writeFile(join(part(), MARK), 'what is left to download')
+      }],
+      ['a folder with a link to the mark of a part', 'PATH_EXISTS', async () => {
+        await leavePart(join(folder, 'other'))
+        await mkdir(part())
+        await symlink(join(folder, 'other.part', MARK), join(part(), MARK))
+      }],
+      ['a folder with a folder that is called as the mark', 'PATH_EXISTS', () =>
+        mkdir(join(part(), MARK), { recursive: true })],
+      ['a link to a part', 'ENOTDIR', async () => {
+        await leavePart(join(folder, 'other'))
+        await symlink(join(folder, 'other.part'), part())
+      }],
+      ['a link to nothing', 'ENOTDIR', () => symlink(join(folder, 'nothing'), part())],
+      ['a file', 'ENOTDIR', () => writeFile(part(), 'mine')]
+    ]) {
+      it(`fails beside ${title}, which stays as it is`, async () => {
+        await make()
+        const before = await treeOf(part())
+        const names = await readdir(folder)
+        const from = [() => { throw new Error('nobody is to be asked') }]
+        const error = await errorOf(BlobStore.downloadFile(cid, path, { from, retries: 0 }))
+        expect(error, `${error}`).to.include({ code })
+        expect(error.message).to.match(/movie\.mp4\.part is .*: move it away, or delete it$/)
+        if (code === 'PATH_EXISTS') expect(error).to.include({ location: part() })
+        expect(await treeOf(part())).to.equal(before)
+        expect(await readdir(folder)).to.deep.equal(names)
+      })
+    }
+
+    it('goes on in a folder that has nothing but the mark, as a kill leaves it', async () => {
+      await leavePart()
+      for (const name of await readdir(part())) if (name !== MARK) await rm(join(part(), name), { recursive: true })
+      await BlobStore.downloadFile(cid, path, { from: [slices()] })
+      expect((await readFile(path)).equals(content)).to.equal(true)
+      expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+    })
+
+    it('leaves a folder that has come into its place', async () => {
+      const swap = async () => {
+        await rename(part(), join(folder, 'moved'))
+        await mkdir(part())
+        throw new Error('no')
+      }
+      const error = await errorOf(BlobStore.downloadFile(cid, path, { from: [swap], retries: 0 }))
+      expect(error.code).to.be.oneOf(['FETCH_EXHAUSTED', 'STORE_MOVED'])
+      expect((await lstat(part())).isDirectory()).to.equal(true)
+      expect(await readdir(part())).to.deep.equal([])
+    })
+
+    it('is made with the folders above it, and in the name of the longest file', async () => {
+      const at = join(folder, 'new', 'folder', 'x'.repeat(250))
+      await BlobStore.downloadFile(cid, at, { from: [slices()] })
+      expect((await readFile(at)).equals(content)).to.equal(true)
+      expect(await readdir(join(folder, 'new', 'folder'))).to.have.length(1)
+    })
+  })
+
+  it('to the same file fails while another one runs, which goes on', async () => {
+    let release
+    const isReleased = new Promise(resolve => { release = resolve })
+    let begin
+    const hasBegun = new Promise(resolve => { begin = resolve })
+    const first = BlobStore.downloadFile(cid, path, {
+      from: [async (...what) => {
+        begin()
+        await isReleased
+        return slices()(...what)
+      }],
+      stall: 600_000
+    })
+    await hasBegun
+    expect(await errorOf(BlobStore.downloadFile(cid, path, { from: [slices()] }))).to.include({ code: 'STORE_LOCKED' })
+    release()
+    await first
+    expect((await readFile(path)).equals(content)).to.equal(true)
+    expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
   })
 
   it('says why a mirror cannot be reached', async () => {

@@ -355,6 +355,10 @@ describe('healFrom', () => {
     expect(await errorOf(heal(cid, ChunkRanges.fromBytes(0, 65 * MIB), {}))).to.be.instanceOf(RangeError)
   })
 
+  it('refuses a time that is none', () => {
+    for (const stall of [0, -1, 1.5, '5', null]) expect(() => healFrom([], { stall }), `${stall}`).to.throw('"stall"')
+  })
+
   it('ends with its signal', async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(new Error('enough')), 10)

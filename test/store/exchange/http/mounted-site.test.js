@@ -1,5 +1,6 @@
 // One site at the top of a handler, beside all routes for blobs.
 import { expect } from 'chai'
+import { encode } from '@ipld/dag-cbor'
 import { hash, toCid } from '../../../../lib/index.js'
 import { createHandler } from '../../../../store/exchange/http/index.js'
 import { Collection, Manifest, putCollection, putManifest } from '../../../../store/exchange/collections/index.js'
@@ -149,6 +150,23 @@ describe('a site at the top of an HTTP handler', () => {
     const served = await mounted({ collections: { listing: true, sandbox: false, index: 'none' } })
     expect(textOf((await served.got('/css/')).bytes)).to.include('<a href="./main.css">')
     expect((await served.got('/index.html')).headers.get('content-security-policy')).to.equal(null)
+  })
+
+  it('is read however many others are asked for', async () => {
+    const { now } = performance
+    performance.now = () => 0
+    try {
+      const served = await mounted()
+      const codes = await Promise.all(Array.from({ length: 5 }, async (_, i) => {
+        const fill = encode({ fill: new Uint8Array(7 << 20), i, resources: {} })
+        const { status, headers } = await served.got(`/collections/${(await served.store.put(fill)).cid}/`)
+        return `${status} ${headers.get('retry-after')}`
+      }))
+      expect(codes.sort()).to.deep.equal(['404 null', '404 null', '404 null', '503 3', '503 3'])
+      expect((await served.got('/css/main.css')).status).to.equal(200)
+    } finally {
+      performance.now = now
+    }
   })
 
   it('is a CID or the name of a tag', async () => {

@@ -9,6 +9,8 @@ import { hexOf, newHandlers } from '../../../support/store/served.js'
 
 const bytesOf = text => new TextEncoder().encode(text)
 const textOf = bytes => new TextDecoder().decode(bytes)
+/** Bytes of a page of a list: a piece of 256 KiB, and the longest entry. */
+const MOST_OF_A_LIST = 320_000
 const FILES = {
   'index.html': '<!doctype html><link rel="stylesheet" href="styles/main.css"><p>Hello',
   'styles/main.css': 'p { color: green }',
@@ -212,14 +214,49 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.got(`/collections/${late.cid}/a`)).status).to.equal(200)
   })
 
-  it('and says in a list that it is cut, and how many there are', async () => {
+  it('and lists a long folder page by page, each of them short', async () => {
     const served = await serve({ collections: { listing: true } })
     const src = toCid(hash(bytesOf(FILES.data)))
-    const names = Array.from({ length: 10_001 }, (_, i) => `many/${i}`)
-    const { cid } = await putCollection(served.store, [...names, 'few/1'].map(name => [name, src]))
-    const listOf = async path => textOf((await served.got(`/collections/${cid}/${path}`)).bytes)
-    expect(await listOf('many/')).to.include('<p>These are the first 10000 of 10001 entries.<ul>')
-    expect(await listOf('few/')).to.not.include('<p>')
+    const names = Array.from({ length: 10_001 }, (_, i) => i % 3 === 0 ? `many/${i}` : `many/${i}/${i % 7}/x`)
+    const { cid } = await putCollection(served.store, [...names, 'few/1', 'other'].map(name => [name, src]))
+    const listed = []
+    let pages = 0
+    for (let query = ''; query !== undefined; pages++) {
+      const { bytes, headers } = await served.got(`/collections/${cid}/many/${query}`)
+      expect(bytes.length).to.be.below(MOST_OF_A_LIST)
+      expect(headers.get('content-length')).to.equal(`${bytes.length}`)
+      listed.push(...Array.from(textOf(bytes).matchAll(/<li><a href="\.\/([^"]*)">\1<\/a>/g), ([, name]) => name))
+      query = /<a href="(\?from=\d+)" rel="next">/.exec(textOf(bytes))?.[1]
+    }
+    expect(listed).to.deep.equal(names.map(name => /many\/(\d+\/?)/.exec(name)[1]).sort())
+    expect(pages).to.be.within(2, 9)
+    for (const path of ['few/', '']) {
+      expect(textOf((await served.got(`/collections/${cid}/${path}`)).bytes), path).to.not.include('next')
+    }
+    for (const [query, status] of [
+      ['?from=x', 400], ['?from=-1', 400], ['?from=01', 400], ['?from=1&from=1', 400], ['?from=99999999', 404],
+      ['?from=0', 404]
+    ]) expect((await served.got(`/collections/${cid}/many/${query}`)).status, query).to.equal(status)
+  })
+
+  it('and lists names that multiply when they are written, in as few bytes', async () => {
+    const served = await serve({ collections: { listing: true } })
+    const src = toCid(hash(bytesOf(FILES.data)))
+    const names = Array.from({ length: 100 }, (_, i) => '&'.repeat(65_000) + i)
+    const middling = Array.from({ length: 127 }, (_, i) => `e/${'&'.repeat(4000)}${i}`)
+    const { cid } = await putCollection(served.store, [...names, ...middling].map(name => [name, src]))
+    for (const method of ['GET', 'HEAD']) {
+      for (const path of ['', 'e/']) {
+        const { headers } = await served.got(`/collections/${cid}/${path}`, { method })
+        expect(Number(headers.get('content-length')), path).to.be.below(MOST_OF_A_LIST)
+      }
+    }
+    const list = textOf((await served.got(`/collections/${cid}/`)).bytes)
+    expect(list.match(/<li>/g)).to.have.length(101)
+    expect(list).to.match(/<li>(&#38;){200}…/)
+    const { bytes } = await served.got(`/collections/${cid}/e/`)
+    expect(textOf(bytes)).to.include(`<li><a href="./${'%26'.repeat(4000)}0">`)
+    expect(served.events.map(({ sent }) => sent).every(sent => sent < MOST_OF_A_LIST)).to.equal(true)
   })
 
   it('unless that is turned off, and with pages of one origin if the owner wants that', async () => {

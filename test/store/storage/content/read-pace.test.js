@@ -46,6 +46,11 @@ describe('store: the pace of small reads', () => {
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
   })
 
+  it('reads through threads, which make room, when too many files are open', async () => {
+    const refused = () => { throw Object.assign(new Error('too many open files'), { code: 'EMFILE' }) }
+    expect(await new Pace().read(refused, later)).to.equal('elsewhere')
+  })
+
   it('counts nothing as saved when a read could not be synchronous', async () => {
     const pace = new Pace()
     for (let i = 0; i < 100; i++) expect(await pace.read(() => NOT_READ, later)).to.equal('elsewhere')

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
+import { checksumOf, loadChecksum } from '../../../../store/storage/disk/leveldb/checksum.js'
+import { Table } from '../../../../store/storage/disk/leveldb/table.js'
 import { isInOrder } from '../../../../store/storage/level/order.js'
 import { concat, hex, same } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
@@ -12,20 +14,28 @@ import { noise } from '../../../support/inputs.js'
 import { changeState, extentEntry, readRecord } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
 
+const FOOTER_LEN = 48
 /** Three cells each, and pages. */
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
 
 /**
- * Flips bits of the last place in the tables of a database where these bytes stand.
+ * Flips bits of the last place in the tables of a database where these bytes are, and makes the checksums right again:
+ * LevelDB writes such a table when it merges a damaged one.
  *
  * @returns {Promise<boolean>} were they anywhere?
  */
 async function spoil (folder, bytes, at, xor) {
+  await loadChecksum()
   for (const name of (await readdir(folder)).filter(name => name.endsWith('.ldb'))) {
     const table = await readFile(join(folder, name))
     const place = table.lastIndexOf(bytes)
     if (place === -1) continue
+    const { blocks, others } = Table.of(table)
+    const index = { start: others.at(-1).end, end: table.length - FOOTER_LEN }
     table[place + at] ^= xor
+    for (const { start, end } of [...blocks, ...others, index]) {
+      table.writeUInt32LE(checksumOf(table.subarray(start, end - 4)), end - 4)
+    }
     await writeFile(join(folder, name), table)
     return true
   }

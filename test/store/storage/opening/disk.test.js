@@ -60,7 +60,7 @@ describe('store: on a disk', () => {
       const store = await BlobStore.open(location)
       await store.put(noise(100))
       await store.close()
-      expect(await readdir(location)).to.have.members(['blobs', 'data', 'index'])
+      expect(await readdir(location)).to.have.members(['blobs', 'data', 'index', 'seal'])
     }
   })
 

@@ -19,7 +19,7 @@ import { GROUP, MIB } from '../../../support/constants.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
-import { databasesOf, recordOf } from '../../../support/store/inspect.js'
+import { databasesOf, eventEntries, recordOf } from '../../../support/store/inspect.js'
 import { onDisk, sliceOf } from '../../../support/store/stores.js'
 import { blobOf, isReceived, nextRound } from '../../../support/store/worker.js'
 
@@ -148,6 +148,26 @@ describe('store: opened for reading', () => {
     await store.close()
     await other.remove()
     expect(await everythingIn(place.where)).to.deep.equal(before)
+  })
+
+  it('opens a store whose log of changes ends with damage, and says WATCH_GAP behind that', async () => {
+    const store = await place.open()
+    await store.put(SMALL)
+    const { point } = await store.info()
+    await store.put(PART, { tag: 'a' })
+    await store.close()
+    await place.look(async ({ index }) => (await eventEntries(index)).at(-1).put(new Uint8Array(10)))
+    const before = await everythingIn(place.where)
+    const reader = await openReadOnly()
+    expect(same(await reader.bytes(hash(PART)), PART)).to.equal(true)
+    expect(await errorOf(listed(reader.watch({ after: point })))).to.include({ code: 'WATCH_GAP' })
+    const { point: now } = await reader.info()
+    await reader.close()
+    expect(await everythingIn(place.where)).to.deep.equal(before)
+    const writer = await place.open()
+    for (const after of [point, now]) {
+      expect(await errorOf(listed(writer.watch({ after })))).to.include({ code: 'WATCH_GAP' })
+    }
   })
 
   it('can be copied to another store', async () => {

@@ -1,4 +1,5 @@
 // Files of others: copied in, referred to, and written.
+import { readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -250,6 +251,17 @@ describe('store: importFile() and exportFile()', () => {
       await mkdir(join(folder, 'folder'))
       expect((await errorOf(store.exportFile(hash(new Uint8Array(0)), join(folder, 'folder')))).code).to.match(/^E/)
       expect(await names()).to.deep.equal(['a file', 'folder'])
+    })
+
+    it('have another name until they are whole, by which an export that was killed can be told', async () => {
+      for (const target of ['film.mp4', 'x'.repeat(200)]) {
+        const { cid } = await store.put(bytes)
+        let during
+        await store.exportFile(cid, join(folder, target), { onProgress () { during ??= readdirSync(folder) } })
+        const [name] = during.filter(name => name.startsWith('.'))
+        expect(name.slice(0, -5).match(/^\.(.*)\.[0-9a-z]{2,14}$/)[1]).to.equal(target.slice(0, 50))
+        expect(name).to.match(/\.part$/)
+      }
     })
 
     it('may have the path of a reference', async () => {

@@ -264,7 +264,7 @@ describe('a source behind a URL', () => {
     expect(await errorOf(httpSource(server.url, { signal: own.signal }))).to.equal(reason)
   }))
 
-  it('is asked with the caller\'s headers, by the caller\'s fetch, and followed where it has moved', async () => {
+  it('is asked with the caller\'s headers, by the caller\'s fetch, and followed by it where it has moved', async () => {
     await withServer(encoded.bytes, undefined, async target => {
       await withServer(encoded.bytes, (_request, response) => {
         response.writeHead(302, { location: target.url })
@@ -276,8 +276,9 @@ describe('a source behind a URL', () => {
           fetch: (url, options) => { asked++; return fetch(url, options) }
         })
         expect(same(await source.read(50_000, 50_010), encoded.bytes.subarray(50_000, 50_010))).to.equal(true)
-        expect(asked).to.equal(2)
+        expect(asked).to.equal(4) // twice for each read
         expect(server.requests.every(({ headers }) => headers.authorization === 'Bearer 1')).to.equal(true)
+        expect(target.requests.every(({ headers }) => headers.authorization === undefined)).to.equal(true)
         expect(await errorOf(
           httpSource(server.url, { fetch: (url, options) => fetch(url, { ...options, redirect: 'error' }) })
         )).to.include({ code: 'FETCH_FAILED' })

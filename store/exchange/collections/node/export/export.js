@@ -3,7 +3,7 @@
 // and changes nothing in the target.
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { absolute } from '#disk'
 import { areEqual } from '../../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../../lib/core/options.js'
@@ -71,17 +71,26 @@ export async function exportDirectory (store, cid, path, options = {}) {
     const files = manifest && [await filesIn(store, manifest)]
     const readFiles = () => files ?? entryBatches(store, root, signal)
     const tops = await checked(context, readFiles)
-    const isNew = await mkdir(target, { recursive: true }) !== undefined
+    const topmost = await mkdir(target, { recursive: true })
     try {
       await assertAbsent(target, tops)
       return await exportTo(target, tops, folder => writeAll(store, context, readFiles, folder, { ...options, mode }))
     } catch (error) {
-      if (isNew) await rmdir(target).catch(() => {}) // somebody may have put something there
+      if (topmost !== undefined) await removeMade(target, topmost)
       throw error
     }
   } finally {
     hold.release()
   }
+}
+
+/**
+ * Removes folders that were made, from the target up to the topmost, unless somebody has put something there.
+ *
+ * @param {string} target @param {string} topmost
+ */
+async function removeMade (target, topmost) {
+  for (let path = target; path.length >= topmost.length; path = dirname(path)) await rmdir(path).catch(() => {})
 }
 
 /**

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { areEqual } from '../../../../../lib/core/bytes.js'
 import { fromCid } from '../../../../../lib/hash/cid.js'
 import { hashStream } from '../../../../../lib/parallel/hash-source.js'
+import { withRoom } from '../../../../../lib/source/open-files.js'
 import { paceBeside } from '../../../../storage/content/read-pace.js'
 import { CELL_LEN } from '../../../../storage/content/extents.js'
 import { contextOf } from '../../../context-of.js'
@@ -133,7 +134,7 @@ function writeNow (path, bytes) {
  * @returns {Promise<number>} bytes
  */
 async function writeNew (path, pieces) {
-  const handle = await open(path, 'wx')
+  const handle = await withRoom(() => open(path, 'wx'))
   try {
     let len = 0
     for await (const piece of pieces) {

@@ -167,8 +167,8 @@ async function hasChangedSince (folder, time) {
  */
 const changeOf = ({ ctimeNs, mtimeNs }) => ctimeNs > mtimeNs ? ctimeNs : mtimeNs
 
-/** @param {BigIntStats} a @param {BigIntStats} b */
-const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino
+/** Are they of the same file or folder? @param {BigIntStats} a @param {BigIntStats} b */
+export const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino
 
 /** @param {unknown} error */
 const codeOf = error => /** @type {NodeJS.ErrnoException} */ (error).code ?? ''

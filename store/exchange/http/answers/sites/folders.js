@@ -1,12 +1,9 @@
 // Finds what is in a folder of a site. Sites have names of files only; those with the same beginning are neighbours in
 // the order of names, so that a folder is found without a look at all of them.
 
-/** The character after a slash: the names in a folder come before the name of the folder with this at its end. */
-const AFTER_SLASH = '0'
-
 export class Folders {
   #all
-  #sorted = /** @type {string[] | undefined} */ (undefined)
+  #index = /** @type {NameIndex | undefined} */ (undefined)
 
   /** @param {() => Iterable<string>} names  of all files. They are sorted when a folder is first looked for */
   constructor (names) {
@@ -14,47 +11,66 @@ export class Folders {
   }
 
   /** Is anything in a folder? @param {string} path  with a slash at its end */
-  has (path) {
-    const names = this.#names()
-    return names[this.#indexOf(path)]?.startsWith(path) === true
+  has (path) { return this.#holds(path, this.start(path)) }
+
+  /** Where the files of a folder begin in the order of all names. @param {string} path  with a slash at its end */
+  start (path) {
+    const { names } = this.#names()
+    let low = 0
+    let high = names.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (names[middle] < path) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /**
    * The files and folders in a folder, in order; folders have a slash at their end.
    *
    * @param {string} path  with a slash at its end, or empty for the top
-   * @param {number} most  entries that are wanted
-   * @returns {{ entries: string[], count: number }} `count`: of all, also those that are not given
+   * @param {number} [start]  index of the first name of the folder that is looked at
+   * @returns {Generator<[index: number, entry: string]>} `index`: of its first name
    */
-  entriesOf (path, most) {
-    const names = this.#names()
-    const entries = /** @type {string[]} */ ([])
-    let count = 0
-    let index = this.#indexOf(path)
-    while (names[index]?.startsWith(path)) {
+  * entriesOf (path, start = this.start(path)) {
+    const { names, shared } = this.#names()
+    if (!this.#holds(path, start)) return
+    for (let index = start; index < names.length && (index === start || shared[index] >= path.length);) {
       const name = names[index]
-      const slash = name.indexOf('/', path.length)
-      if (name !== path && ++count <= most) entries.push(name.slice(path.length, slash < 0 ? undefined : slash + 1))
-      index = slash < 0 ? index + 1 : this.#indexOf(name.slice(0, slash) + AFTER_SLASH)
+      const len = name.indexOf('/', path.length) + 1
+      if (name !== path) yield [index, name.slice(path.length, len || undefined)]
+      index++
+      if (len > 0) while (shared[index] >= len) index++
     }
-    return { entries, count }
   }
+
+  /** @param {string} path @param {number} index */
+  #holds (path, index) { return this.#names().names[index]?.startsWith(path) === true }
 
   #names () {
-    this.#sorted ??= [...new Set(this.#all())].sort()
-    return this.#sorted
+    this.#index ??= indexOf(this.#all())
+    return this.#index
   }
+}
 
-  /** The index of the first name that does not come before `text`. @param {string} text */
-  #indexOf (text) {
-    const names = this.#names()
-    let low = 0
-    let high = names.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (names[middle] < text) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+/**
+ * @typedef {object} NameIndex
+ * @property {string[]} names  sorted
+ * @property {Int32Array} shared  for each, how many characters it begins with as the one before does. So a list of a
+ *   folder compares no names, which may be long and alike
+ */
+
+/** @param {Iterable<string>} all @returns {NameIndex} */
+function indexOf (all) {
+  const names = [...new Set(all)].sort()
+  const shared = Int32Array.from(names, (name, i) => i === 0 ? 0 : sharedLen(names[i - 1], name))
+  return { names, shared }
+}
+
+/** @param {string} a @param {string} b */
+function sharedLen (a, b) {
+  let len = 0
+  while (len < a.length && a.charCodeAt(len) === b.charCodeAt(len)) len++
+  return len
 }

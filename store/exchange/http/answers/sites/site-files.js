@@ -3,9 +3,9 @@
 
 import { CID } from 'multiformats/cid'
 import { typeOfName } from '../../../collections/web/media-types.js'
+import { CID_LEN, readResources } from '../../../collections/web/resources.js'
 
 /** @import { Collection } from '../../../collections/collection.js' */
-/** @import { Manifest, Resource } from '../../../collections/web/manifest.js' */
 
 /**
  * A file of a site. `headers` say what it is.
@@ -21,10 +21,8 @@ import { typeOfName } from '../../../collections/web/media-types.js'
  * @property {() => Iterable<string>} names  some may come twice
  */
 
-/** Bytes of any CID in a manifest: version, codec, name and length of the hash, and the hash. */
-const CID_LEN = 36
 /** Headers of a resource that are sent. Others might undo what the handler says, or have meaning for other origins. */
-const HEADERS = ['content-type', 'content-encoding', 'content-language', 'content-disposition']
+const HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-disposition'])
 
 /** @param {Collection} collection @returns {SiteFiles} */
 export function filesOfCollection (collection) {
@@ -41,40 +39,32 @@ export function filesOfCollection (collection) {
   }
 }
 
-/** @param {Manifest} manifest @returns {SiteFiles} */
-export function filesOfManifest (manifest) {
-  const places = /** @type {Map<string, number>} */ (new Map())
-  const cids = new Uint8Array(manifest.length * CID_LEN)
-  const headers = /** @type {Record<string, string>[]} */ ([])
+/**
+ * @param {Uint8Array} bytes  of a manifest; kept
+ * @returns {SiteFiles}
+ * @throws {import('../../../../../lib/core/errors.js').BaoError} MANIFEST_INVALID
+ */
+export function filesOfManifest (bytes) {
+  const places = /** @type {Map<string, { src: number, headers: Record<string, string> }>} */ (new Map())
   const known = /** @type {Map<string, Record<string, string>>} */ (new Map()) // few are different
-  for (const [path, resource] of manifest) {
-    const place = headers.length
-    const sent = sentOf(resource)
-    const key = JSON.stringify(sent)
-    if (!known.has(key)) known.set(key, sent)
-    headers.push(known.get(key) ?? sent)
-    cids.set(resource.src.bytes, place * CID_LEN)
-    places.set(path, place)
-  }
+  readResources(bytes, {
+    wanted: HEADERS,
+    onResource ({ path, src, headers }) {
+      const sent = headers.filter(([, value]) => /^[\x20-\x7e]{1,4096}$/.test(value))
+      const key = sent.join('\n')
+      const same = known.get(key) ?? Object.fromEntries(sent)
+      known.set(key, same)
+      places.set(path, { src, headers: same })
+    }
+  })
   return {
     get (path) {
       const place = places.get(`/${path}`)
       if (place === undefined) return undefined
-      const src = CID.decode(cids.slice(place * CID_LEN, (place + 1) * CID_LEN))
-      return { src, headers: headers[place] }
+      return { src: CID.decode(bytes.slice(place.src, place.src + CID_LEN)), headers: place.headers }
     },
     * names () {
       for (const path of places.keys()) yield path.slice(1)
     }
   }
-}
-
-/** The headers that are sent with a file. @param {Resource} resource */
-function sentOf (resource) {
-  const sent = /** @type {Record<string, string>} */ ({})
-  for (const name of HEADERS) {
-    const value = resource[name]
-    if (typeof value === 'string' && /^[\x20-\x7e]{1,4096}$/.test(value)) sent[name] = value
-  }
-  return sent
 }

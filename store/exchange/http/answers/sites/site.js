@@ -1,11 +1,15 @@
 // Answers with a file of a collection or manifest, or with a list of what is in a folder of it.
 
 import { notFound } from '../../../../storage/errors.js'
+import { concat } from '../../../../../lib/core/bytes.js'
 import { toCid } from '../../../../../lib/hash/cid.js'
 import { noRoute } from '../../errors.js'
 import { isKnown } from '../../request/conditions.js'
+import { integer, only } from '../../request/query.js'
+import { MAX_URL_LEN } from '../../request/routes.js'
 import { FOREVER, redirectTo, respond } from '../../response/headers.js'
 import { answerBytes } from '../blob.js'
+import { PIECE_LEN } from '../pieces.js'
 
 /** @import { Exchange } from '../../exchange.js' */
 /** @import { SiteFile } from './site-files.js' */
@@ -19,13 +23,16 @@ import { answerBytes } from '../blob.js'
  *   keep, or act for a user? Without it all collections have one origin. Default: true
  */
 
-/** Entries of a list, at most. */
-const MAX_LISTED = 10_000
+/** Characters that are shown of a name which is too long. */
+const CUT_LEN = 200
 /**
  * Lets pages do these things, besides reading files that are served to all origins. Source: HTML standard,
  * "Sandboxing".
  */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
+
+const encoder = new TextEncoder()
+const encode = (/** @type {string} */ text) => encoder.encode(text)
 
 /**
  * @typedef {object} SiteTerms
@@ -83,20 +90,31 @@ async function answerFile (exchange, file, { sites, rules, isNamed }) {
   return answerBytes(exchange, root, record, headers)
 }
 
-/** @param {Exchange} exchange @param {Site} site @param {string} path @param {Uint8Array} root */
+/**
+ * Answers with a page of the list of a folder, which `from` in the query begins. A page is about as long as a piece of
+ * another answer, so a client that reads nothing costs no more.
+ *
+ * @param {Exchange} exchange @param {Site} site @param {string} path @param {Uint8Array} root
+ */
 function answerListing (exchange, { folders }, path, root) {
-  const { entries, count } = folders.entriesOf(path, MAX_LISTED)
-  if (count === 0 && path !== '') throw noRoute()
+  const from = only(exchange.url.searchParams, 'from')
+  const start = from === undefined ? undefined : integer('from', from)
   exchange.cid = `${toCid(root)}`
-  const items = entries.map(name => {
-    const href = name.endsWith('/') ? `${encodeURIComponent(name.slice(0, -1))}/` : encodeURIComponent(name)
-    return `<li><a href="./${href}">${escaped(name)}</a>`
-  })
   const title = escaped(`/${path}`)
-  const head = `<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1>`
-  const rest = count > entries.length ? `<p>These are the first ${entries.length} of ${count} entries.` : ''
-  const html = `${head}${rest}<ul>${items.join('')}</ul>\n`
-  const body = new TextEncoder().encode(html)
+  const page = [encode(`<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>`)]
+  let len = 0
+  let rest = '</ul>\n'
+  for (const [index, name] of folders.entriesOf(path, start)) {
+    if (len > PIECE_LEN) {
+      rest = `</ul><a href="?from=${index}" rel="next">more</a>\n`
+      break
+    }
+    const line = encode(lineOf(name))
+    page.push(line)
+    len += line.length
+  }
+  if (len === 0 && (path !== '' || start !== undefined)) throw noRoute()
+  const body = concat([...page, encode(rest)])
   exchange.sent = exchange.isHead ? 0 : body.length
   return respond(exchange.isHead ? null : body, 200, {
     'content-type': 'text/html; charset=utf-8',
@@ -104,6 +122,17 @@ function answerListing (exchange, { folders }, path, root) {
     'content-security-policy': "default-src 'none'",
     'cache-control': 'no-cache'
   }, exchange.Response)
+}
+
+/**
+ * An entry of a list. A name that is too long for a URL is cut, because nobody can ask for it.
+ *
+ * @param {string} name
+ */
+function lineOf (name) {
+  if (name.length > MAX_URL_LEN) return `<li>${escaped(name.slice(0, CUT_LEN))}…`
+  const href = name.endsWith('/') ? `${encodeURIComponent(name.slice(0, -1))}/` : encodeURIComponent(name)
+  return `<li><a href="./${href}">${escaped(name)}</a>`
 }
 
 /** @param {string} text */

@@ -1,11 +1,12 @@
 // A walk through a folder stays in it, and what it has found is read or nothing, also when somebody puts links there.
-import { link, lstat, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import fs, { link, lstat, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { closeSync, openSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { assertFound, readSmallFile } from '../../../../../store/exchange/collections/node/read-file.js'
 import { walkFolder } from '../../../../../store/exchange/collections/node/walk.js'
-import { errorOf } from '../../../../support/feeding.js'
+import { errorOf, listed } from '../../../../support/feeding.js'
 import { newFolders, writeFiles } from '../../../../support/folders.js'
 
 /** Reads on this thread, where the system can do it safely, and through the thread pool. */
@@ -100,3 +101,48 @@ for (const [when, pace] of Object.entries(PACES)) {
     })
   })
 }
+
+describe('a walk through deep folders', () => {
+  const newFolder = newFolders()
+  const pace = { read: (_now, later) => later() }
+  const namesIn = async path => (await listed(walkFolder(path, {}, pace, () => false))).map(({ name }) => name)
+
+  it('resolves its own path, and not that of each folder: that takes a step for each folder above it', async () => {
+    const counts = []
+    for (const depth of [3, 60]) {
+      const path = join(await newFolder(), 'top')
+      await writeFiles(path, { [`${'a/'.repeat(depth)}file`]: 'x', [`${'a/'.repeat(depth)}b/file`]: 'y' })
+      const { realpath } = fs
+      let resolved = 0
+      fs.realpath = (...args) => {
+        resolved++
+        return realpath(...args)
+      }
+      syncBuiltinESMExports()
+      try {
+        expect(await namesIn(path)).to.have.length(2)
+      } finally {
+        fs.realpath = realpath
+        syncBuiltinESMExports()
+      }
+      counts.push(resolved)
+    }
+    expect(counts).to.deep.equal([1, 1])
+  })
+
+  it('ends with an error of the system where a path is longer than the system allows', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const folder = await newFolder()
+    const half = Array(9).fill('x'.repeat(250)).join('/')
+    const [path, other, end] = [join(folder, 'top'), join(folder, 'other'), join(folder, 'top', half, 'y')]
+    for (const one of [path, other]) await mkdir(join(one, half), { recursive: true })
+    await rename(other, end)
+    try {
+      const error = await errorOf(namesIn(path))
+      expect(error).to.include({ code: 'ENAMETOOLONG' })
+      expect(error.path).to.have.length.above(4095)
+    } finally {
+      await rename(end, other)
+    }
+  })
+})

@@ -279,6 +279,15 @@ describe('importDirectory', () => {
       }
     })
 
+    it('leaves no file when the store is closed', async () => {
+      const { store } = await newStore()
+      const path = await folderOf(two)
+      await store.close()
+      const known = join(path, '..', 'known')
+      expect(await errorOf(importDirectory(store, path, { known }))).to.include({ code: 'STORE_CLOSED' })
+      expect(await readdir(join(path, '..'))).to.deep.equal(['top'])
+    })
+
     it('reads everything when that file makes no sense, and keeps it when the import fails', async () => {
       const { store } = await newStore()
       const known = join(location, 'junk')

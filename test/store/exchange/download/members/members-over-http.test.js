@@ -149,12 +149,14 @@ describe('a download of members over HTTP', () => {
     }
   })
 
-  it('asks a server that has nothing of it once in each download', async () => {
-    const server = await serve({ change: () => new Response('no', { status: 404 }) })
-    for (let i = 1; i < 3; i++) {
-      const { store } = await newStore()
-      expect(await download(store, server)).to.include({ complete: true })
-      expect(server.streams()).to.have.length(i)
+  it('asks a server that has nothing of it, or wants credentials for it, once in each download', async () => {
+    for (const status of [404, 401, 403]) {
+      const server = await serve({ change: () => new Response('no', { status }) })
+      for (let i = 1; i < 3; i++) {
+        const { store } = await newStore()
+        expect(await download(store, server)).to.include({ complete: true })
+        expect(server.streams(), `${status}`).to.have.length(i)
+      }
     }
   })
 

@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { hash } from '../../../../../lib/index.js'
 import { fetchVerified, verifyStream } from '../../../../../verifier/index.js'
+import { putCollection } from '../../../../../store/exchange/collections/index.js'
 import { serve } from '../../../../../store/exchange/http/node/index.js'
 import { same } from '../../../../support/bytes.js'
 import { GROUP } from '../../../../support/constants.js'
@@ -18,6 +19,7 @@ import { noise } from '../../../../support/inputs.js'
 import { entriesOf, isHeld, isPage } from '../../../../support/store/inspect.js'
 import { hexOf } from '../../../../support/store/served.js'
 import { newStores, onDisk } from '../../../../support/store/stores.js'
+import { withTimers } from '../../../../support/timers.js'
 
 const BYTES = noise(1_000_003)
 const ROOT = hash(BYTES)
@@ -97,6 +99,48 @@ describe('serve()', () => {
     await writeFile(file, BYTES.subarray(0, 123_456))
     await promisify(execFile)('curl', ['-s', '-S', '-C', '-', '-o', file, `${url}/${HEX}`])
     expect(same(new Uint8Array(await readFile(file)), BYTES)).to.equal(true)
+  })
+
+  it('gives to HEAD the head that GET gets, and no length of a body to answers that have none', async () => {
+    const given = await newStore()
+    const { store } = given
+    const { cid: file } = await store.put(noise(5))
+    const { cid: long } = await store.put(BYTES)
+    await store.tags.set('tag', file)
+    const { cid } = await putCollection(store, [['index.html', file], ['docs/a', long]])
+    const options = { list: true, allowTags: true, collections: { listing: true }, put: { token: 'secret' } }
+    const { port } = await served(options, given)
+    /** Status and framing of an answer, behind which the connection has another one and nothing else. */
+    const framing = async (method, path, header = '') => {
+      const last = 'HEAD /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+      const answer = await talk(port, `${method} ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n${last}`)
+      const [head, status] = /^HTTP\/1.1 (\d+) .*?\r\n\r\n/s.exec(answer)
+      const lines = head.toLowerCase().match(/^(content-length|transfer-encoding): \w+/gm) ?? []
+      const len = method === 'GET' ? Number(lines[0]?.split(' ')[1] ?? 0) : 0
+      expect(answer.slice(head.length + len), `${method} ${path}`).to.match(/^HTTP\/1.1 200 [^]*\r\n\r\n$/)
+      return [status, ...lines]
+    }
+    for (const [path, status] of [
+      [`/blobs/${file}`, 200], [`/blobs/${long}`, 200], ['/blobs/tag', 307], [`/${'0'.repeat(64)}`, 404],
+      [`/blobs/${long}?format=bao-slice`, 200], [`/blobs/${long}.obao4`, 200], [`/blobs/${file}.obao4`, 200],
+      [`/blobs/${cid}?format=bao-members&members=0-1`, 200], ['/blobs', 200], ['/v2/', 200], ['/none', 404],
+      [`/collections/${cid}`, 308], [`/collections/${cid}/`, 200], [`/collections/${cid}/docs`, 308],
+      [`/collections/${cid}/docs/`, 200], [`/collections/${cid}/none`, 404]
+    ]) {
+      const got = await framing('GET', path)
+      expect(got, path).to.have.length(2)
+      expect(got.join(), path).to.match(new RegExp(`^${status},content-length: \\d+$`))
+      expect(await framing('HEAD', path), path).to.deep.equal(got)
+      expect(await framing('OPTIONS', path), path).to.deep.equal(['204'])
+      if (status !== 200 || !path.includes(`${cid}/`)) continue
+      for (const method of ['GET', 'HEAD']) {
+        const known = await framing(method, path, 'If-None-Match: *\r\n')
+        expect(known, path).to.deep.equal(path.endsWith('docs/') ? got : ['304'])
+      }
+    }
+    const odd = 'HTTP/1.1\r\nHost: x:99999\r\n'
+    const [get, head] = await Promise.all(['GET', 'HEAD'].map(method => talk(port, `${method} / ${odd}\r\n`)))
+    for (const answer of [get, head]) expect(answer).to.match(/^HTTP\/1.1 400 .*\r\ncontent-length: 0\r\n/is)
   })
 
   it('answers a thousand readers of ranges at the same time', async () => {
@@ -296,6 +340,21 @@ describe('serve()', () => {
       expect(await errorOf(serve(store, options)), JSON.stringify(options)).to.be.instanceOf(RangeError)
     }
     expect(await errorOf(serve(store, { port }))).to.include({ code: 'EADDRINUSE' })
+  })
+
+  it('leaves no timer behind when it cannot listen, or is closed', async () => {
+    const { port } = await served()
+    const { store } = await newStore()
+    await withTimers('Interval', async timers => {
+      for (const place of [{ port }, { path: folder }]) {
+        expect(await errorOf(serve(store, place))).to.include({ code: 'EADDRINUSE' })
+        expect(timers.size, JSON.stringify(place)).to.equal(0)
+      }
+      const server = await serve(store)
+      expect(timers.size).to.equal(1)
+      await server.close()
+      expect(timers.size).to.equal(0)
+    })
   })
 
   describe('at a Unix socket', () => {

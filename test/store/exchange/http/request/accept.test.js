@@ -35,6 +35,12 @@ describe('an Accept header', () => {
     expect(preferred(acceptedBy(header), SLICE).parameters.get('group-log')).to.equal('6')
   })
 
+  it('is read up to 64 ranges', () => {
+    expect(acceptedBy(','.repeat(8191))).to.have.length(64)
+    expect(preferred(acceptedBy(`${'a/b,'.repeat(63)}${SLICE}`), SLICE)).to.include({ type: SLICE })
+    expect(preferred(acceptedBy(`${'a/b,'.repeat(64)}${SLICE}`), SLICE)).to.equal(undefined)
+  })
+
   it('has the closest range decide how much a type is wanted', () => {
     const accepted = acceptedBy('text/*;q=0.3, text/html;q=0.7, */*;q=0.1, image/png;q=0')
     const qualities = ['text/html', 'text/css', 'image/png', 'image/gif'].map(type => qualityOf(accepted, type))

@@ -195,11 +195,13 @@ describe('exportDirectory', () => {
       const { store } = await newStore()
       const folder = await newFolder()
       const cid = await collectionOf(store, Array.from({ length: 100 }, (_, i) => `top${i}/a`))
-      const controller = new AbortController()
-      const onProgress = () => controller.abort(new Error('enough'))
-      const aborted = exportDirectory(store, cid, folder, { signal: controller.signal, onProgress })
-      expect((await errorOf(aborted)).message).to.equal('enough')
-      expect(await readdir(folder)).to.deep.equal([])
+      for (const target of [folder, join(folder, 'new'), join(folder, 'new', 'newer')]) {
+        const controller = new AbortController()
+        const onProgress = () => controller.abort(new Error('enough'))
+        const aborted = exportDirectory(store, cid, target, { signal: controller.signal, onProgress })
+        expect((await errorOf(aborted)).message).to.equal('enough')
+        expect(await readdir(folder)).to.deep.equal([])
+      }
     })
 
     it('it is no collection', async () => {

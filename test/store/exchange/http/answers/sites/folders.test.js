@@ -21,8 +21,8 @@ describe('the folders of a site', () => {
     for (let i = 0; i < 100; i++) {
       expect(folders.has(`none ${i}/`)).to.equal(false)
       expect(folders.has(`folder ${i % 10}/`)).to.equal(true)
-      expect(folders.entriesOf('', 5))
-        .to.deep.equal({ entries: [0, 1, 2, 3, 4].map(i => `folder ${i}/`), count: 10 })
+      expect([...folders.entriesOf('')])
+        .to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(i => [100 * i, `folder ${i}/`]))
     }
     expect(files.read).to.equal(1000)
   })
@@ -35,10 +35,14 @@ describe('the folders of a site', () => {
       for (const path of names.filter(name => name === '' || name.endsWith('/'))) {
         const inside = some.filter(name => name.startsWith(path) && name !== path)
           .map(name => /^[^/]*\/?/.exec(name.slice(path.length))[0])
-        const expected = [...new Set(inside)].sort()
-        const count = expected.length
-        expect(folders.entriesOf(path, Infinity), path).to.deep.equal({ entries: expected, count })
-        expect(folders.entriesOf(path, 2), path).to.deep.equal({ entries: expected.slice(0, 2), count })
+        const entries = [...folders.entriesOf(path)]
+        expect(entries.map(([, entry]) => entry), path).to.deep.equal([...new Set(inside)].sort())
+        for (const [i, [index]] of entries.entries()) {
+          expect([...folders.entriesOf(path, index)], path).to.deep.equal(entries.slice(i))
+        }
+        for (const index of [-1, folders.start(path) - 1, some.length]) {
+          expect([...folders.entriesOf(path, index)], path).to.deep.equal([])
+        }
         expect(folders.has(path), path).to.equal(some.some(name => name.startsWith(path)))
       }
     }

@@ -1,0 +1,46 @@
+// Makes room for a file when the system refuses to open it because too many are open. Parts of the program that keep
+// files open for later reads close them then, and the call is made once more.
+
+/** @type {Set<() => Promise<unknown>>} */
+const keepers = new Set()
+
+/**
+ * Notes that files are kept open.
+ *
+ * @param {() => Promise<unknown>} closeIdle  closes those that nobody uses
+ * @returns {() => void} ends this
+ */
+export function keepsFilesOpen (closeIdle) {
+  keepers.add(closeIdle)
+  return () => { keepers.delete(closeIdle) }
+}
+
+/**
+ * Makes a call that opens files. If the system has too many open, the call is made again without those that are idle.
+ *
+ * @template T
+ * @param {() => Promise<T>} open  leaves nothing when it fails
+ * @returns {Promise<T>}
+ */
+export async function withRoom (open) {
+  try {
+    return await open()
+  } catch (error) {
+    if (!isTooMany(error)) throw error
+    await Promise.all([...keepers].map(closeIdle => closeIdle()))
+    return open()
+  }
+}
+
+/**
+ * Did something fail because too many files are open? LevelDB says it in words, and in the `cause` of its error when it
+ * cannot be opened.
+ *
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+export function isTooMany (error) {
+  const { code = '', message = '', cause } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  if (code === 'LEVEL_DATABASE_NOT_OPEN') return isTooMany(cause)
+  return code === 'EMFILE' || code === 'ENFILE' || (code.startsWith('LEVEL_') && /too many open files/i.test(message))
+}

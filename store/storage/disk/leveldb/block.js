@@ -1,0 +1,146 @@
+// Blocks of LevelDB's tables: sorted entries, of which each leaves out what its key shares with the key before.
+// (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
+//
+//   entry ... entry | u32 restart ... restart | u32 count of restarts
+//   entry: varint shared, varint len of the rest of the key, varint len of the value, rest of the key, value
+//
+// On the disk a block has a trailer: one byte for its compression, and the checksum of all before it.
+
+import { snappyUncompressor } from 'hysnappy'
+import { compare } from 'uint8arrays/compare'
+import { equals } from 'uint8arrays/equals'
+import { concat } from '../../../../lib/core/bytes.js'
+import { checksumOf, correctBit } from './checksum.js'
+import { Cursor, orIfMalformed } from './cursor.js'
+
+export const TRAILER_LEN = 5
+const CHECKSUM_LEN = 4
+const PLAIN = 0
+const SNAPPY = 1
+
+/** Longest block that is uncompressed, in bytes. The store writes values of 256 KiB at most. */
+const MAX_BLOCK_LEN = 1 << 26
+
+/** Bytes after the user's key in a key of LevelDB: the kind of the entry, and its sequence number. */
+const SUFFIX_LEN = 8
+const DELETION = 0
+const VALUE = 1
+
+/**
+ * @typedef {object} Versioned  an entry as LevelDB keeps it
+ * @property {Uint8Array} key
+ * @property {Uint8Array} [value]  undefined: the key was deleted
+ * @property {number} sequence  of several entries with one key, the one with the greatest number counts
+ */
+
+/** Is the checksum of a block right? @param {Uint8Array} block  with its trailer */
+export const isIntact = block => checksumOf(block.subarray(0, -CHECKSUM_LEN)) === checksumIn(block)
+
+/** Corrects a single wrong bit of a block in place. @param {Uint8Array} block @returns {boolean} is it right now? */
+export const correctBlock = block =>
+  isIntact(block) || correctBit(block.subarray(0, -CHECKSUM_LEN), checksumIn(block))
+
+/** @param {Uint8Array} block */
+const checksumIn = block => new Cursor(block, block.length - CHECKSUM_LEN).u32()
+
+/** @type {ReturnType<typeof snappyUncompressor> | undefined} */
+let uncompress
+
+/**
+ * Returns the contents of a block.
+ *
+ * @param {Uint8Array} block  with its trailer
+ * @returns {Uint8Array | undefined} undefined when they cannot be uncompressed
+ */
+export function contentsOf (block) {
+  const stored = block.subarray(0, -TRAILER_LEN)
+  const kind = block[stored.length]
+  if (kind === PLAIN) return stored
+  const len = kind === SNAPPY ? orIfMalformed(() => new Cursor(stored).varint()) : undefined
+  if (len === undefined || len > MAX_BLOCK_LEN) return undefined
+  try {
+    uncompress ??= snappyUncompressor()
+    return uncompress(stored, len)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Reads the raw entries of a block as far as they are well-formed.
+ *
+ * @param {Uint8Array} contents
+ * @returns {{ entries: { key: Uint8Array, value: Uint8Array }[], isWellFormed: boolean }}
+ */
+export function rawEntriesOf (contents) {
+  const entries = /** @type {{ key: Uint8Array, value: Uint8Array }[]} */ ([])
+  const isWellFormed = orIfMalformed(() => {
+    const restarts = new Cursor(contents, Math.max(contents.length - 4, 0)).u32()
+    const end = contents.length - 4 * (restarts + 1)
+    const isEndKnown = end >= 0 && restarts > 0
+    const cursor = new Cursor(isEndKnown ? contents.subarray(0, end) : contents)
+    for (let last = new Uint8Array(0); cursor.left > 0;) {
+      const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
+      if (shared > last.length) return false
+      const key = concat([last.subarray(0, shared), cursor.bytes(rest)])
+      entries.push({ key, value: cursor.bytes(len) })
+      last = key
+    }
+    return isEndKnown
+  })
+  return { entries, isWellFormed: isWellFormed ?? false }
+}
+
+/**
+ * Reads the entries of a block as far as they are well-formed, in the order in which they are there.
+ *
+ * @param {Uint8Array} contents
+ * @returns {{ entries: Versioned[], isInOrder: boolean, lastKey?: Uint8Array }} `isInOrder`: are they as LevelDB writes
+ *   them? `lastKey`: the last key as LevelDB keeps it
+ */
+export function entriesOf (contents) {
+  const { entries: rawEntries, isWellFormed } = rawEntriesOf(contents)
+  const entries = /** @type {Versioned[]} */ ([])
+  let isInOrder = isWellFormed
+  for (const { key, value } of rawEntries) {
+    const entry = orIfMalformed(() => versioned(key, value))
+    const last = entries.at(-1)
+    if (entry === undefined || (last !== undefined && !comesAfter(entry, last))) isInOrder = false
+    if (entry !== undefined) entries.push(entry)
+  }
+  return { entries, isInOrder, lastKey: rawEntries.at(-1)?.key }
+}
+
+/**
+ * @param {Uint8Array} stored  the key as LevelDB keeps it @param {Uint8Array} value
+ * @returns {Versioned}
+ */
+function versioned (stored, value) {
+  const cursor = new Cursor(stored)
+  const key = cursor.bytes(stored.length - SUFFIX_LEN)
+  const [low, high] = [cursor.u32(), cursor.u32()]
+  const [kind, sequence] = [low & 255, (low >>> 8) + high * 2 ** 24]
+  if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) {
+    throw new RangeError('LevelDB wrote no such key')
+  }
+  return { key, sequence, value: kind === VALUE ? value : undefined }
+}
+
+/**
+ * Does a key that the index of a table has for a block lie where it must: not before the last key of the block, and not
+ * after the first of the next block?
+ *
+ * @param {Uint8Array} separator @param {Uint8Array} lastKey  both as LevelDB keeps keys
+ * @param {Uint8Array} [next]  the first key of the next block, as the user knows it
+ */
+export function isBetween (separator, lastKey, next) {
+  if (equals(separator, lastKey)) return true
+  const [key, last] = [separator, lastKey].map(stored => stored.subarray(0, -SUFFIX_LEN))
+  return compare(key, last) > 0 && (next === undefined || compare(key, next) <= 0)
+}
+
+/** Does an entry come after another one in a table? @param {Versioned} entry @param {Versioned} other */
+export function comesAfter (entry, other) {
+  const order = compare(entry.key, other.key)
+  return order > 0 || (order === 0 && entry.sequence < other.sequence)
+}

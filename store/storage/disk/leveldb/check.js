@@ -1,0 +1,110 @@
+// Checks the files of a LevelDB before LevelDB meets damage in them. LevelDB does not compare the checksums of its
+// tables: a flipped bit may hide an entry, or end the process.
+
+import { equals } from 'uint8arrays/equals'
+import { loadChecksum } from './checksum.js'
+import { currentManifest, filesByNumber, logsOf, readWhole, stampsIn } from './files.js'
+import { readLog } from './log.js'
+import { readManifest } from './manifest.js'
+import { Table } from './table.js'
+import { entriesOfBatch } from './write-batch.js'
+
+/** @import { Stamp } from './files.js' */
+/** @import { TableEntry } from './manifest.js' */
+
+/**
+ * @typedef {object} CheckOptions
+ * @property {boolean} [isClosed]  was the database closed after its last write? Then nothing in it may be torn.
+ *   Default: false
+ * @property {boolean} [isInUse]  is it open? Then files may come and go, and logs are not checked. Default: false
+ * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  need a table not be read, because it was checked
+ *   before? Default: all are read
+ * @property {number} [maxLen]  bytes of tables to read. The newest are read first. Default: no limit
+ * @property {boolean} [forgivesValues]  see `Table.fault`. Default: false
+ * @property {boolean} [checksOrder]  see `Table.fault`. Default: false
+ * @property {AbortSignal} [signal]
+ */
+
+/** How often a check begins again because LevelDB has deleted a file meanwhile. */
+const TRIES = 100
+
+/**
+ * @param {string} path  of the database
+ * @param {CheckOptions} [options]
+ * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: what LevelDB must not meet; `checked`:
+ *   the tables that are known to be right
+ */
+export async function checkDatabase (path, options = {}) {
+  await loadChecksum()
+  const checked = /** @type {Map<string, Stamp>} */ (new Map())
+  for (let tries = 1; ; tries++) {
+    const before = await currentManifest(path)
+    const { fault, isGone } = await findFault(path, options, checked)
+    // When a file was missing, LevelDB may have deleted it after the manifest was read.
+    const isRepeated = isGone && options.isInUse && tries < TRIES
+    const isReplaced = options.isInUse && before !== await currentManifest(path) && tries < TRIES
+    if (fault === undefined || !(isRepeated || isReplaced)) return { fault, checked }
+  }
+}
+
+/**
+ * @param {string} path @param {CheckOptions} options
+ * @param {Map<string, Stamp>} checked  what was found right already; gets the rest
+ * @returns {Promise<{ fault?: string, isGone?: boolean }>}
+ */
+async function findFault (path, { isClosed = false, isInUse = false, ...options }, checked) {
+  const name = await currentManifest(path)
+  if (name === undefined) return { fault: 'CURRENT: it is damaged' }
+  const bytes = await readWhole(`${path}/${name}`)
+  const manifest = bytes && readManifest(bytes)
+  if (manifest === undefined || (manifest.isTorn && isClosed)) return { fault: `${name}: it is damaged` }
+  const stamps = await stampsIn(path)
+  const { tables, logs } = filesByNumber([...stamps.keys()])
+  const fault = await faultInTables(path, manifest.tables, tables, stamps, options, checked)
+  if (fault !== undefined || isInUse) return fault ?? {}
+  const names = logsOf(manifest, logs)
+  if (names === undefined) return { fault: `${name}: the log that it names is missing` }
+  for (const log of names) {
+    for (const { payload, lost } of readLog(await readWhole(`${path}/${log}`) ?? new Uint8Array(0))) {
+      const isWrong = lost === undefined ? entriesOfBatch(payload) === undefined : isClosed || !lost.isTorn
+      if (isWrong) return { fault: `${log}: ${lost ? `the record at ${lost.start}` : 'a record'} is damaged` }
+    }
+  }
+  return {}
+}
+
+/**
+ * @param {string} path @param {TableEntry[]} entries  of the manifest @param {Map<number, string>} names
+ * @param {Map<string, Stamp>} stamps
+ * @param {Omit<CheckOptions, 'isClosed' | 'isInUse'>} options @param {Map<string, Stamp>} checked
+ */
+async function faultInTables (path, entries, names, stamps, options, checked) {
+  const { isKnown = () => false, maxLen = Infinity, forgivesValues = false, checksOrder = false, signal } = options
+  let left = maxLen
+  for (const entry of [...entries].reverse()) {
+    signal?.throwIfAborted()
+    const name = names.get(entry.number)
+    const stamp = name === undefined ? undefined : stamps.get(name)
+    if (name === undefined || stamp === undefined) return { fault: `table ${entry.number} is missing`, isGone: true }
+    if (stamp.size !== entry.size) return { fault: `${name}: it has ${stamp.size} bytes instead of ${entry.size}` }
+    const isRight = checked.has(name) || isKnown(name, stamp)
+    if (!isRight && left < stamp.size) continue
+    if (!isRight) {
+      left -= stamp.size
+      const bytes = await readWhole(`${path}/${name}`)
+      if (bytes === undefined) return { fault: `table ${entry.number} is missing`, isGone: true }
+      const table = Table.of(bytes)
+      const fault = table === undefined ? 'its index is damaged' : table.fault({ forgivesValues, checksOrder })
+      if (fault !== undefined) return { fault: `${name}: ${fault}` }
+      if (!isOf(entry, table)) return { fault: `${name}: it is another table` }
+    }
+    checked.set(name, stamp)
+  }
+  return undefined
+}
+
+/** Is this the table that the manifest means? @param {TableEntry} entry @param {Table} [table] */
+function isOf ({ first, last }, table) {
+  const [start, end] = table?.ends() ?? []
+  return start !== undefined && end !== undefined && equals(start, first) && equals(end, last)
+}

@@ -1,0 +1,94 @@
+// Reads whole files of a LevelDB, and finds those that count.
+
+import { readdir, stat } from 'node:fs/promises'
+import { openRegular } from '../regular-file.js'
+import { isNoFile } from '../../errors.js'
+import { readManifest } from './manifest.js'
+
+/** @import { Manifest } from './manifest.js' */
+
+/**
+ * @typedef {object} Stamp  what changes when a file is written or replaced
+ * @property {number} size  bytes
+ * @property {number} changed  milliseconds since 1970; copies have another time, too
+ */
+
+/** Longest file that is read. LevelDB's tables and logs have at most 64 MiB in a store. */
+const MAX_FILE_LEN = 1 << 28
+const TABLE = /^\d+\.(ldb|sst)$/
+const LOG = /^\d+\.log$/
+const MANIFEST = /^MANIFEST-\d+$/
+
+/** @param {string} name  of a file */
+export const isManifest = name => MANIFEST.test(name)
+
+/** @param {string} path @returns {Promise<Uint8Array | undefined>} undefined when there is no such file */
+export async function readWhole (path) {
+  const file = await openRegular(path).catch(unlessNoFile)
+  if (file === undefined) return undefined
+  try {
+    const { size } = await file.stat()
+    if (size > MAX_FILE_LEN) throw new Error(`${path} has ${size} bytes: LevelDB did not write it`)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+/** @param {unknown} error @returns {undefined} */
+function unlessNoFile (error) {
+  if (!isNoFile(error)) throw error
+}
+
+/** Returns the files of a LevelDB with their stamps. @param {string} path @returns {Promise<Map<string, Stamp>>} */
+export async function stampsIn (path) {
+  const stamps = /** @type {Map<string, Stamp>} */ (new Map())
+  for (const name of await readdir(path).catch(unlessNoFile) ?? []) {
+    if (!TABLE.test(name) && !LOG.test(name) && !MANIFEST.test(name)) continue
+    const file = await stat(`${path}/${name}`).catch(unlessNoFile)
+    if (file !== undefined) stamps.set(name, { size: file.size, changed: file.ctimeMs })
+  }
+  return stamps
+}
+
+/** Returns the name of the manifest that counts. @param {string} path @returns {Promise<string | undefined>} */
+export async function currentManifest (path) {
+  const text = new TextDecoder().decode(await readWhole(`${path}/CURRENT`))
+  return text.endsWith('\n') && MANIFEST.test(text.slice(0, -1)) ? text.slice(0, -1) : undefined
+}
+
+/** Returns the tables and logs in a folder, by their numbers. @param {string[]} names */
+export const filesByNumber = names => ({ tables: byNumber(names, TABLE), logs: byNumber(names, LOG) })
+
+/** @param {string[]} names @param {RegExp} kind @returns {Map<number, string>} in the order of the numbers */
+function byNumber (names, kind) {
+  const found = names.filter(name => kind.test(name)).sort((a, b) => parseInt(a) - parseInt(b))
+  return new Map(found.map(name => [parseInt(name), name]))
+}
+
+/**
+ * Returns the logs with writes that are not in tables, in their order.
+ *
+ * @param {Manifest} manifest @param {Map<number, string>} logs  by their numbers
+ * @returns {string[] | undefined} undefined when one is missing
+ */
+export function logsOf ({ log, previousLog }, logs) {
+  if (log > 0 && !logs.has(log)) return undefined
+  return [...logs].flatMap(([number, name]) => number >= log || number === previousLog ? [name] : [])
+}
+
+/**
+ * Finds a manifest that is right, beginning with the one that counts.
+ *
+ * @param {string} path @param {string[]} names  of the files in the folder
+ * @returns {Promise<Manifest | undefined>}
+ */
+export async function findManifest (path, names) {
+  const others = names.filter(isManifest).sort().reverse()
+  for (const name of new Set([await currentManifest(path), ...others])) {
+    const bytes = name === undefined ? undefined : await readWhole(`${path}/${name}`)
+    const manifest = bytes && readManifest(bytes, { corrects: true })
+    if (manifest !== undefined) return manifest
+  }
+  return undefined
+}

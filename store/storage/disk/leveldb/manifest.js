@@ -1,0 +1,81 @@
+// The manifest of a LevelDB: a log of changes to the set of its tables and logs. (leveldb: db/version_edit.cc)
+
+import { Cursor, orIfMalformed } from './cursor.js'
+import { readLog } from './log.js'
+
+/**
+ * @typedef {object} TableEntry
+ * @property {number} number
+ * @property {number} size  bytes
+ * @property {Uint8Array} first  the first key, as LevelDB keeps it
+ * @property {Uint8Array} last
+ */
+
+/**
+ * @typedef {object} Manifest
+ * @property {TableEntry[]} tables  in the order of their numbers
+ * @property {number} log  number of the first log whose writes are not in tables; 0 before the first
+ * @property {number} previousLog  number of another such log; 0 when there is none
+ * @property {boolean} isTorn  does it end with what a power cut has left of a change?
+ */
+
+/** The kinds of facts in a change, each before its value. */
+const COMPARATOR = 1
+const LOG = 2
+const NEXT_FILE = 3
+const LAST_SEQUENCE = 4
+const COMPACTION_POINTER = 5
+const DELETED_TABLE = 6
+const NEW_TABLE = 7
+const PREVIOUS_LOG = 9
+
+/**
+ * @param {Uint8Array} bytes @param {{ corrects?: boolean }} [options]  as for `readLog`
+ * @returns {Manifest | undefined} undefined when it is damaged
+ */
+export function readManifest (bytes, options) {
+  const tables = /** @type {Map<number, TableEntry>} */ (new Map())
+  const logs = { log: 0, previousLog: 0 }
+  let isTorn = false
+  for (const { payload, lost } of readLog(bytes, options)) {
+    if (isTorn || (lost !== undefined && !lost.isTorn)) return undefined // Damaged before its end.
+    if (lost !== undefined) isTorn = true
+    else if (orIfMalformed(() => apply(payload, tables, logs)) === undefined) return undefined
+  }
+  if (tables.size === 0 && logs.log === 0) return undefined
+  return { tables: [...tables.values()].sort((a, b) => a.number - b.number), ...logs, isTorn }
+}
+
+/**
+ * @param {Uint8Array} change @param {Map<number, TableEntry>} tables
+ * @param {{ log: number, previousLog: number }} logs
+ * @returns {true | undefined} undefined for a fact that LevelDB does not write
+ */
+function apply (change, tables, logs) {
+  const cursor = new Cursor(change)
+  while (cursor.left > 0) {
+    const kind = cursor.varint()
+    if (kind === COMPARATOR) {
+      cursor.string()
+    } else if (kind === LOG) {
+      logs.log = cursor.varint()
+    } else if (kind === PREVIOUS_LOG) {
+      logs.previousLog = cursor.varint()
+    } else if (kind === NEXT_FILE || kind === LAST_SEQUENCE) {
+      cursor.varint()
+    } else if (kind === COMPACTION_POINTER) {
+      cursor.varint()
+      cursor.string()
+    } else if (kind === DELETED_TABLE) {
+      cursor.varint()
+      tables.delete(cursor.varint())
+    } else if (kind === NEW_TABLE) {
+      cursor.varint()
+      const [number, size, first, last] = [cursor.varint(), cursor.varint(), cursor.string(), cursor.string()]
+      tables.set(number, { number, size, first, last })
+    } else {
+      return undefined
+    }
+  }
+  return true
+}

@@ -1,0 +1,143 @@
+// A table of LevelDB: blocks of sorted entries, one after the other, and at the end what is needed to find them.
+// (leveldb: doc/table_format.md, table/format.cc)
+//
+//   data block ... data block | filter block | metaindex block | index block | footer
+//   footer, 48 bytes: handle of the metaindex block, handle of the index block, padding, u64 magic
+//   handle: varint offset, varint size, without the trailer of the block
+//
+// The blocks leave no gap. So once the index block is known to be right, the place of each block is certain.
+
+import { orIfMalformed, Cursor } from './cursor.js'
+import {
+  TRAILER_LEN, comesAfter, contentsOf, correctBlock, entriesOf, isBetween, isIntact, rawEntriesOf
+} from './block.js'
+import { findChecksum } from './checksum.js'
+
+/** @import { Versioned } from './block.js' */
+
+const FOOTER_LEN = 48
+/** Its two halves, as little-endian numbers. */
+const MAGIC = [0x8b80fb57, 0xdb477524]
+/** Longest block that is looked for where the index of the table is lost. */
+const MAX_BLOCK_LEN = 1 << 21
+
+/** @typedef {{ start: number, end: number }} Span  bytes of a block in the table, with its trailer */
+/** @typedef {Span & { separator: Uint8Array }} EntryBlock  `separator`: the key that the index has for the block */
+
+export class Table {
+  #bytes
+  /** The blocks with entries, in their order. */
+  blocks
+  /** All other blocks. */
+  others
+
+  /** @param {Uint8Array} bytes @param {EntryBlock[]} blocks @param {Span[]} others */
+  constructor (bytes, blocks, others) {
+    this.#bytes = bytes
+    this.blocks = blocks
+    this.others = others
+  }
+
+  /**
+   * Reads where the blocks of a table are.
+   *
+   * @param {Uint8Array} bytes  of the whole table
+   * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of the index, in place? Default:
+   *   false
+   * @returns {Table | undefined} undefined when the footer or the index is damaged
+   */
+  static of (bytes, { corrects = false } = {}) {
+    return orIfMalformed(() => {
+      const footerAt = bytes.length - FOOTER_LEN
+      const magic = new Cursor(bytes, Math.max(bytes.length - 8, 0))
+      if (magic.u32() !== MAGIC[0] || magic.u32() !== MAGIC[1]) return undefined
+      const cursor = new Cursor(bytes, footerAt)
+      const [metaindex, index] = [spanAt(cursor), spanAt(cursor)]
+      if (metaindex.end !== index.start || index.end !== footerAt) return undefined
+      const block = bytes.subarray(index.start, index.end)
+      if (!(corrects ? correctBlock(block) : isIntact(block))) return undefined
+      const contents = contentsOf(block)
+      const { entries, isWellFormed } = rawEntriesOf(contents ?? new Uint8Array(0))
+      const blocks = entries.map(({ key, value }) => ({ ...spanAt(new Cursor(value)), separator: key }))
+      let end = 0
+      for (const span of blocks) {
+        if (span.start !== end) return undefined
+        end = span.end
+      }
+      if (!isWellFormed || end > metaindex.start) return undefined
+      const filter = { start: end, end: metaindex.start }
+      return new Table(bytes, blocks, [...end < metaindex.start ? [filter] : [], metaindex])
+    })
+  }
+
+  /** @param {Span} span @returns {Uint8Array} a view of the block, with its trailer */
+  block ({ start, end }) { return this.#bytes.subarray(start, end) }
+
+  /**
+   * Finds what in the table LevelDB must not meet.
+   *
+   * @param {object} options
+   * @param {boolean} options.forgivesValues  may the values of entries be damaged? LevelDB does not look at them
+   * @param {boolean} options.checksOrder  also check that all keys are in order. A table that LevelDB has written is in
+   *   order if its checksums are right, unless LevelDB took the entries from a damaged table
+   * @returns {string | undefined} what is wrong
+   */
+  fault ({ forgivesValues, checksOrder }) {
+    for (const span of this.others) {
+      if (!isIntact(this.block(span))) return `the block at ${span.start} is damaged`
+    }
+    let isSuspect = checksOrder
+    for (const span of this.blocks) {
+      if (isIntact(this.block(span))) continue
+      if (!forgivesValues) return `the block at ${span.start} is damaged`
+      isSuspect = true
+    }
+    return isSuspect && !this.#isInOrder() ? 'its keys are damaged' : undefined
+  }
+
+  /** Are all keys in order, and does the index have a right key for each block? */
+  #isInOrder () {
+    /** @type {{ entry: Versioned, key: Uint8Array, separator: Uint8Array } | undefined} */
+    let last
+    for (const { separator, ...span } of this.blocks) {
+      const { entries, isInOrder, lastKey } = entriesOf(contentsOf(this.block(span)) ?? new Uint8Array(0))
+      const [first, entry] = [entries[0], entries.at(-1)]
+      if (!isInOrder || entry === undefined || lastKey === undefined) return false
+      if (last !== undefined && !comesAfter(first, last.entry)) return false
+      if (last !== undefined && !isBetween(last.separator, last.key, first.key)) return false
+      last = { entry, key: lastKey, separator }
+    }
+    return last === undefined || isBetween(last.separator, last.key)
+  }
+
+  /** Returns the first and the last key, as LevelDB keeps them. Call it for a table without a fault. */
+  ends () {
+    const keysIn = (/** @type {Span} */ span) =>
+      rawEntriesOf(contentsOf(this.block(span)) ?? new Uint8Array(0)).entries.map(({ key }) => key)
+    return [keysIn(this.blocks[0])[0], keysIn(this.blocks[this.blocks.length - 1]).at(-1)]
+  }
+}
+
+/**
+ * Finds the blocks of a table whose footer or index is damaged, up to the first block that is damaged, too. A block
+ * ends where its checksum is right.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {Span[]}
+ */
+export function findBlocks (bytes) {
+  const blocks = /** @type {Span[]} */ ([])
+  for (let start = 0; ;) {
+    const checksumAt = findChecksum(bytes, start, MAX_BLOCK_LEN)
+    if (checksumAt === undefined) return blocks
+    const end = checksumAt + 4
+    blocks.push({ start, end })
+    start = end
+  }
+}
+
+/** @param {Cursor} cursor @returns {Span} */
+function spanAt (cursor) {
+  const [start, len] = [cursor.varint(), cursor.varint()]
+  return { start, end: start + len + TRAILER_LEN }
+}

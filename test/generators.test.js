@@ -1,0 +1,139 @@
+// Calls that give generators or streams tell at once what is wrong with their arguments, and not when the first item is
+// asked for: by then the caller may be elsewhere.
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
+import { ChunkRanges, hash, walk } from '../lib/index.js'
+import { createOutboardSync, encodeSlice, encodeStream } from '../encoder/index.js'
+import { SliceSource, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
+import { BlobStore, asBlockstore } from '../store/index.js'
+import { collectionEntries } from '../store/exchange/collections/index.js'
+import { diffDirectory } from '../store/exchange/collections/node/index.js'
+import { irohMirror } from '../store/exchange/iroh/index.js'
+
+const BYTES = new Uint8Array(100)
+const ROOT = hash(BYTES)
+const outboard = createOutboardSync(BYTES)
+const encoded = new Uint8Array(108)
+const odd = { odd: 1 }
+const signal = AbortSignal.abort()
+const other = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' // of SHA2-256
+
+let store, blockstore, tags
+const reader = new VerifiedReader({ root: ROOT, encoded })
+const slices = () => new SliceSource(BYTES)
+const mirror = mirrorOf({ source: BYTES, outboard })
+const ranges = ChunkRanges.all
+const peer = irohMirror({ id: 'a'.repeat(64), addresses: [], relayUrl: undefined })
+
+/** Calls with wrong arguments, by the name that docs/api.md has for what is called. */
+const CALLS = {
+  walk: [() => walk(-1), () => walk('1'), () => walk(1, 17), () => walk(1, 4, {})],
+  encodeStream: [
+    () => encodeStream(BYTES, {}), () => encodeStream(BYTES, outboard, odd), () => encodeStream(5, outboard),
+    () => encodeStream({ size: -1, read () {} }, outboard)
+  ],
+  encodeSlice: [
+    () => encodeSlice(BYTES, {}), () => encodeSlice(BYTES, outboard, 5), () => encodeSlice(BYTES, outboard, {}, odd),
+    () => encodeSlice(undefined, outboard), () => encodeSlice([BYTES], outboard)
+  ],
+  verifyStream: [
+    () => verifyStream([BYTES]), () => verifyStream([BYTES], { root: 5 }), () => verifyStream(5, { root: ROOT }),
+    () => verifyStream([BYTES], { root: ROOT, ...odd }), () => verifyStream(undefined, { root: ROOT, size: 100 })
+  ],
+  'sliceSource.take': [() => slices().take(-1), () => slices().take('5')],
+  'sliceSource.verifyNext': [() => slices().verifyNext(), () => slices().verifyNext({})],
+  'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(-1, 5)],
+  'mirror.pieces': [
+    () => mirror.pieces(), () => mirror.pieces({ root: 5, ranges, groupLog: 4 }),
+    () => mirror.pieces({ root: ROOT, ranges: 5, groupLog: 4 }),
+    () => mirror.pieces({ root: ROOT, ranges, groupLog: 17 }),
+    () => mirrorOf(() => BYTES).pieces({ root: ROOT, ranges, groupLog: 0 })
+  ],
+  'mirror.slice': [() => peer.slice(5), () => peer.slice(ROOT, 5), () => peer.slice(other)],
+  'mirror.members': [() => peer.members(5, [0]), () => peer.members(ROOT, [-1])],
+  'blobStore.putMany': [
+    () => store.putMany(5), () => store.putMany(BYTES), () => store.putMany([], odd),
+    () => store.putMany([], { tag: 'a' })
+  ],
+  'blobStore.get': [
+    () => store.get(5), () => store.get(other), () => store.get(ROOT, odd), () => store.get(ROOT, {}, odd),
+    () => store.get(ROOT, { start: -1 }), () => store.get(ROOT, 5), () => store.get(ROOT, ranges, odd)
+  ],
+  'blobStore.stream': [() => store.stream(5), () => store.stream(ROOT, odd), () => store.stream(ROOT, {}, odd)],
+  'blobStore.getMany': [() => store.getMany(5), () => store.getMany('abc'), () => store.getMany([], odd)],
+  'blobStore.list': [
+    () => store.list(odd), () => store.list({ prefix: 'x' }), () => store.list({ limit: -1 }),
+    () => store.list({ order: 'size' }), () => store.list({ after: 5 }), () => store.list({ reverse: 1 })
+  ],
+  'blobStore.slice': [
+    () => store.slice(5), () => store.slice(ROOT, 5), () => store.slice(ROOT, {}, odd),
+    () => store.slice(ROOT, {}, { groupLog: 17 })
+  ],
+  'blobStore.observe': [() => store.observe(5), () => store.observe(ROOT, odd)],
+  'blobStore.watch': [() => store.watch(odd), () => store.watch({ after: 'now' })],
+  'blobStore.export': [
+    () => store.export(odd), () => store.export({ format: 'zip' }), () => store.export({ cids: 5 }),
+    () => store.export({ recursive: true }), () => store.export({ tags: 'abc' }), () => store.export({ hashers: 5 })
+  ],
+  'tags.list': [() => tags.list(odd), () => tags.list({ prefix: 5 })],
+  'blockstore.putMany': [() => blockstore.putMany(5), () => blockstore.putMany()],
+  'blockstore.get': [() => blockstore.get(5), () => blockstore.get('abc')],
+  'blockstore.getMany': [() => blockstore.getMany(5), () => blockstore.getMany('abc')],
+  'blockstore.deleteMany': [() => blockstore.deleteMany(5), () => blockstore.deleteMany()],
+  collectionEntries: [
+    () => collectionEntries({}, ROOT), () => collectionEntries(store, 5), () => collectionEntries(store, ROOT, odd)
+  ],
+  diffDirectory: [
+    () => diffDirectory({}, ROOT, '.'), () => diffDirectory(store, 5, '.'), () => diffDirectory(store, ROOT, 5),
+    () => diffDirectory(store, ROOT, '.', odd), () => diffDirectory(store, ROOT, '.', { ignore: '*.js' }),
+    () => diffDirectory(store, ROOT, '.', { top: 5 })
+  ]
+}
+
+/** They take nothing that could be wrong. */
+const WITHOUT_ARGUMENTS = [
+  'chunkRanges[Symbol.iterator]', 'sliceSource[Symbol.asyncIterator]', 'collection.names', 'collection.entries',
+  'collection[Symbol.iterator]', 'manifest.entries', 'manifest[Symbol.iterator]', 'blockstore.getAll'
+]
+
+describe('what is wrong with the arguments of a generator is told at the call:', () => {
+  before(async () => {
+    store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+    blockstore = asBlockstore(store)
+    tags = store.tags
+  })
+  after(() => store.close())
+
+  for (const [name, calls] of Object.entries(CALLS)) {
+    it(name, () => {
+      for (const call of calls) {
+        let error
+        try {
+          call()
+        } catch (thrown) {
+          error = thrown
+        }
+        const isSlip = error instanceof TypeError || error instanceof RangeError || error?.code === 'CID_UNSUPPORTED'
+        expect(isSlip, `${call}: ${error?.stack}`).to.equal(true)
+      }
+    })
+  }
+
+  it('all that docs/api.md has are tried', async () => {
+    const text = await readFile(new URL('../docs/api.md', import.meta.url), 'utf8')
+    const gives = /^#+ `(.+)\(.*\) → (?:Async)?(?:Generator|Iterable|Iterator|ReadableStream)[<`]/gm
+    const names = [...text.matchAll(gives)].map(([, name]) => name)
+    expect(names).to.include.members(['walk', 'encodeSlice', 'blobStore.get', 'blobStore.stream', 'tags.list'])
+    const known = [...Object.keys(CALLS), ...WITHOUT_ARGUMENTS]
+    expect(known).to.include.members(names)
+    expect(known.filter(name => !names.includes(name))).to.deep.equal(['mirror.slice', 'mirror.members'])
+  })
+
+  it('a signal that is aborted is no wrong argument: it is told with the first item', async () => {
+    for (const given of [
+      encodeSlice(BYTES, outboard, {}, { signal }), store.get(ROOT, { signal }), store.slice(ROOT, {}, { signal }),
+      store.observe(ROOT, { signal }), store.watch({ signal }), blockstore.getAll({ signal })
+    ]) expect(await given.next().catch(error => error)).to.equal(signal.reason)
+  })
+})

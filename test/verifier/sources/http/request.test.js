@@ -1,0 +1,69 @@
+// When a request ends, and what its `fetch` hears of that. The servers are functions in the place of `fetch`.
+import { expect } from 'chai'
+import { createOutboardSync } from '../../../../encoder/index.js'
+import { ChunkRanges } from '../../../../lib/index.js'
+import { fetchVerified, httpSource, mirrorOf } from '../../../../verifier/index.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { endpoint, fetchOf, silent } from '../../../support/servers.js'
+
+const URL_OF_BLOB = 'https://request.example/blob'
+const content = noise(100_000, 92)
+const { cid, root } = createOutboardSync(content)
+
+/** The same `fetch`. `signals` are those of its requests. */
+function watched (fetch) {
+  const signals = []
+  const watching = (url, init) => {
+    signals.push(init.signal)
+    return fetch(url, init)
+  }
+  return Object.assign(watching, { signals })
+}
+
+const isAborted = ({ aborted }) => aborted
+
+describe('a request', () => {
+  for (const [title, ask] of [
+    ['fetchVerified', (fetch, signal) => fetchVerified(URL_OF_BLOB, { cid, fetch, signal, retries: 0 })],
+    ['a Request', (fetch, signal) =>
+      fetchVerified(new Request(URL_OF_BLOB, { signal }), { cid, fetch, retries: 0 })],
+    ['httpSource', (fetch, signal) => httpSource(URL_OF_BLOB, { fetch, signal })],
+    ['a mirror', (fetch, signal) =>
+      mirrorOf(URL_OF_BLOB, { fetch }).pieces({ root, ranges: ChunkRanges.all, groupLog: 4 }, signal).next()]
+  ]) {
+    it(`of ${title} that has failed hears of no abort`, async () => {
+      const fetch = watched(async () => { throw new TypeError('fetch failed') })
+      const caller = new AbortController()
+      expect(await errorOf(ask(fetch, caller.signal))).to.include({ code: 'FETCH_FAILED' })
+      caller.abort()
+      expect(fetch.signals).to.not.have.length(0)
+      expect(fetch.signals.filter(isAborted)).to.deep.equal([])
+    })
+  }
+
+  it('is aborted when its caller aborts, with his reason', async () => {
+    const fetch = watched(silent)
+    const caller = new AbortController()
+    const failing = errorOf(fetchVerified(URL_OF_BLOB, { cid, fetch, signal: caller.signal }))
+    await new Promise(resolve => setTimeout(resolve))
+    const reason = new Error('enough')
+    caller.abort(reason)
+    expect(await failing).to.equal(reason)
+    expect(fetch.signals.map(({ reason }) => reason)).to.deep.equal([reason])
+  })
+
+  it('is aborted when it stalls', async () => {
+    const fetch = watched(silent)
+    expect(await errorOf(fetchVerified(URL_OF_BLOB, { cid, fetch, stall: 20, retries: 0 })))
+      .to.include({ code: 'FETCH_FAILED' })
+    expect(fetch.signals.map(isAborted)).to.deep.equal([true])
+  })
+
+  it('that was answered is aborted at its end, also in the middle of its body', async () => {
+    const fetch = watched(fetchOf({ [URL_OF_BLOB]: endpoint(content) }))
+    const { body } = await fetchVerified(URL_OF_BLOB, { cid, fetch })
+    await body.cancel()
+    expect(fetch.signals.map(isAborted)).to.deep.equal([true])
+  })
+})

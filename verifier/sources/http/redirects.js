@@ -1,0 +1,91 @@
+// Follows redirects one by one, so that a caller's headers go only to the origin that he has named.
+// Sources: RFC 9110, 15.4; the Fetch standard, "HTTP-redirect fetch".
+
+import { fetchRefused } from '../../../lib/core/errors.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
+import { locationOf } from './urls.js'
+
+/** @import { HttpOptions } from './options.js' */
+
+/**
+ * @typedef {object} FileRequest
+ * @property {URL} url
+ * @property {HttpOptions} http  `headers`: those of the caller
+ * @property {Record<string, string>} headers  those that the request itself needs
+ */
+
+/** As many as the Fetch standard allows. */
+const MAX_REDIRECTS = 20
+const STATUSES = [301, 302, 303, 307, 308]
+
+/** Functions that hide where redirects lead, as `fetch` does in pages. They are known after their first redirect. */
+const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
+
+/**
+ * The answer of a URL, or of the one that it redirects to. Another origin does not get the caller's headers, nor does
+ * the first one again behind it. Where redirects are hidden, none gets them.
+ *
+ * @param {FileRequest} request @param {AbortSignal} signal
+ * @returns {Promise<{ response: Response, url: URL }>} `url`: the one that has answered
+ * @throws {BaoError} FETCH_REFUSED when a redirect must not be followed; what `fetch` throws
+ */
+export async function follow ({ url, http, headers: needed }, signal) {
+  const { fetch = globalThis.fetch } = http
+  let from = url
+  let given = new Headers(http.headers)
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    const headers = new Headers(given)
+    for (const [name, value] of Object.entries(needed)) headers.set(name, value)
+    const redirect = hiding.has(fetch) && [...given].length === 0 ? 'follow' : 'manual'
+    const response = await answered(fetch(from, { headers, signal, redirect }), signal)
+    if (response.type === 'opaqueredirect') {
+      hiding.add(fetch)
+      given = new Headers()
+      continue
+    }
+    const answering = response.redirected && URL.canParse(response.url) ? new URL(response.url) : from
+    const isRedirect = STATUSES.includes(response.status) && response.headers.has('location')
+    const next = isRedirect ? targetOf(response, answering) : answering
+    const fault = faultOf(from, next)
+    if (!isRedirect && fault === undefined) return { response, url: answering }
+    response.body?.cancel().catch(() => {}) // not wanted, nor are its errors
+    if (fault !== undefined) throw fetchRefused(locationOf(url), `it redirects ${fault}`)
+    if (next?.origin !== from.origin) given = new Headers()
+    from = /** @type {URL} */ (next)
+  }
+  throw fetchRefused(locationOf(url), `it redirects more than ${MAX_REDIRECTS} times`)
+}
+
+/**
+ * The answer, or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
+ *
+ * @param {Promise<Response>} answer @param {AbortSignal} signal
+ * @returns {Promise<Response>}
+ */
+function answered (answer, signal) {
+  return untilAborted(answer, signal).catch(error => {
+    answer.then(late => late.body?.cancel()).catch(() => {})
+    throw error
+  })
+}
+
+/** Where an answer sends the client; undefined if that is no URL. @param {Response} response @param {URL} base */
+function targetOf ({ headers }, base) {
+  // A header is given as Latin-1, and servers write UTF-8.
+  const bytes = Uint8Array.from(/** @type {string} */ (headers.get('location')), char => char.charCodeAt(0))
+  const location = new TextDecoder().decode(bytes)
+  return URL.canParse(location, base.href) ? new URL(location, base) : undefined
+}
+
+/**
+ * Why a URL must not be followed; undefined if it may.
+ *
+ * @param {URL} from @param {URL | undefined} to
+ */
+function faultOf (from, to) {
+  if (to === undefined) return 'to what is no URL'
+  if (to.protocol !== 'https:' && to.protocol !== 'http:') return `to a URL of ${to.protocol}`
+  if (to.protocol === 'http:' && from.protocol === 'https:') return 'from https to http'
+  if (to.origin !== from.origin && to.username + to.password !== '') return 'to a URL with a user or a password'
+  return undefined
+}
