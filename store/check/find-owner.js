@@ -21,22 +21,19 @@ import { orIfUnreadable } from '../storage/errors.js'
 const MAX_LEVEL = 42
 const NO_ROOT = new Uint8Array(HASH_LEN)
 
+/** @typedef {{ root: Uint8Array, record: BlobRecord }} Found  a blob that data may belong to, and a record for it */
+
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {{ hasFile: boolean, adopts: boolean, adoptsFiles: boolean, signal?: AbortSignal }} options  `hasFile`: does
  *   the id have a file? `adopts`: may the blob have no record at all? `adoptsFiles`: and may its tree be lost, too, so
  *   that only hashing the file tells which blob it is?
- * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
- *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
+ * @returns {Promise<Found & { isNamed?: boolean } | undefined>} a record of which nothing is proven. `isNamed`: a sound
+ *   record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
-  const hasPath = await orIfUnreadable(databases.index.get(pathKey(id), VIEWS)) !== undefined
-  const home = hasFile ? 'file' : hasPath ? 'reference' : 'extents'
-  /** @type {BlobRecord} */
-  const unknown = {
-    id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home, created: Date.now()
-  }
+  const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
   let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
@@ -53,6 +50,28 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
   const root = await hashFile(databases, unknown, end, signal)
   const { record } = await catalog.find(root)
   return record === undefined ? { root, record: { ...unknown, size: end } } : undefined
+}
+
+/**
+ * Gives all blobs that data may belong to, whole or in part.
+ *
+ * @param {Databases} databases @param {number} id @param {boolean} hasFile
+ * @returns {AsyncGenerator<Found>} records of which nothing is proven
+ * @throws the reason when the system could not read the file
+ */
+export async function * possibleBlobs (databases, id, hasFile) {
+  const unknown = await unknownRecord(databases, id, hasFile)
+  const { end, head } = await look(databases, unknown)
+  for await (const { root, size } of candidates(databases.data, id, end, head)) {
+    yield { root, record: { ...unknown, size } }
+  }
+}
+
+/** @param {Databases} databases @param {number} id @param {boolean} hasFile @returns {Promise<BlobRecord>} */
+async function unknownRecord (databases, id, hasFile) {
+  const hasPath = await orIfUnreadable(databases.index.get(pathKey(id), VIEWS)) !== undefined
+  const home = hasFile ? 'file' : hasPath ? 'reference' : 'extents'
+  return { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home, created: Date.now() }
 }
 
 /** Bytes of a file that are read at once. */

@@ -79,6 +79,8 @@ export class Fsck {
   #recorded = new IdSet()
   /** Ids that two records name. At most one of these records is right. */
   #recordedTwice = /** @type {Set<number>} */ (new Set())
+  /** Orphans whose blobs are not known, to be deleted unless a tag claims them; for each: has it a file? */
+  #unclaimed = /** @type {Map<number, boolean>} */ (new Map())
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
   #isDataWhole = true
@@ -262,14 +264,23 @@ export class Fsck {
    */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#store.databases
-    const withFile = new Set(await files?.ids())
+    const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
+    const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id, key } of this.#store.databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key))
-      else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
-      else await this.#takeOrphan(id, withFile.delete(id))
+      else if (isOrphan(id) && !orphans.has(id)) orphans.set(id, false)
     }
-    for (const id of withFile) if (!this.#recorded.has(id) && wasSettled(id)) await this.#takeOrphan(id, true)
+    for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
+    if (this.#unclaimed.size === 0) return
+    const kept = await this.#store.orphans.adopt(this.#unclaimed, this.#signal)
+    for (const id of this.#unclaimed.keys()) {
+      const root = kept.get(id)
+      if (!kept.has(id)) await this.#deleteOrphan(id)
+      if (root === undefined) continue
+      this.#report.orphans--
+      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
+    }
   }
 
   /** @param {number} id @param {boolean} hasFile */
@@ -291,7 +302,11 @@ export class Fsck {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
-    if (!this.#repairs || !this.#isIndexWhole || this.#report.isStateDamaged) return
+    if (this.#repairs && this.#isIndexWhole && !this.#report.isStateDamaged) this.#unclaimed.set(id, hasFile)
+  }
+
+  /** @param {number} id */
+  async #deleteOrphan (id) {
     await this.#store.databases.deleteDoomed([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false

@@ -11,6 +11,7 @@ import { Presence } from '../catalog/presence.js'
 import { Quota } from '../catalog/quota.js'
 import { DamageNotes } from '../check/damage-notes.js'
 import { Healer } from '../check/healer.js'
+import { Orphans } from '../check/orphans.js'
 import { Collector } from '../gc/collector.js'
 import { Evictor } from '../gc/evictor.js'
 import { Protection } from '../gc/protection.js'
@@ -95,6 +96,7 @@ export class StoreContext {
     this.writer = new BlobWriter(this) // write/put.js
     this.appender = new Appender(this) // write/append/append.js
     this.receiver = new BlobReceiver(this) // write/receive/receive.js
+    this.orphans = new Orphans(this) // check/orphans.js
     this.collector = new Collector(this) // gc/collector.js
     this.evictor = new Evictor(this) // gc/evictor.js
     this.census = new Census(this) // catalog/calls/info.js
@@ -116,6 +118,7 @@ export class StoreContext {
     const context = new StoreContext(databases, options)
     try {
       await context.catalog.log.start()
+      if (databases.left !== undefined) await context.orphans.sweepLeft(databases.left, signal)
       await context.evictor.start()
     } catch (error) {
       await context.close()

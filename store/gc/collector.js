@@ -11,7 +11,6 @@ import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
 import { damagedSequence } from '../storage/errors.js'
 import { nameOf, rootOf } from '../catalog/roots.js'
-import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -82,7 +81,7 @@ export class Collector {
         await deleting
         end()
       }
-      if (!dryRun) await sweepOrphansInUse(this.#store.databases, signal)
+      if (!dryRun) await this.#store.orphans.sweep(signal)
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
     })
@@ -94,12 +93,12 @@ export class Collector {
    * @param {{ signal?: AbortSignal }} [options]  see `BlobStore.compact`
    */
   compact ({ signal } = {}) {
-    const { databases, locks } = this.#store
+    const { databases, locks, orphans } = this.#store
     return locks.run('gc', async () => {
       databases.assertWritable()
       signal?.throwIfAborted()
       await databases.assertSound({ signal }) // LevelDB reads all tables.
-      await sweepOrphansInUse(databases, signal)
+      await orphans.sweep(signal)
       await databases.compact()
     })
   }

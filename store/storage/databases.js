@@ -19,6 +19,7 @@ import { encodeDoomed } from './format/records.js'
 /** @import { Operation } from './level/safe-database.js' */
 /** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
+/** @import { Left } from './opening/recovery.js' */
 /** @import { Home } from './format/records.js' */
 
 /** How many ids are deleted before their notes are removed. */
@@ -49,6 +50,8 @@ export class Databases {
   isReadOnly
   /** May other processes have changed the store since it was opened? Set for a store that does not lock them out. */
   hasChanged = async () => false
+  /** What an earlier process has left, and must be looked at when the store is opened. @type {Left | undefined} */
+  left
   /** The tables of LevelDB that were found right before the databases were opened. @type {Checked | undefined} */
   checked
   #kind

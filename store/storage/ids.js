@@ -62,6 +62,12 @@ export class Ids {
     await this.#write(false)
   }
 
+  /** Notes that every id below this one has a record or no data. @param {number} limit */
+  setSwept (limit) {
+    this.#swept = limit
+    this.#isSwept = true
+  }
+
   /** Notes that the store is closed and clean. Callers call this when no call that could leave data is under way. */
   async end () {
     this.#reserved = this.#next

@@ -103,7 +103,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
     throw notOpened('open', location, cause)
   }
   try {
-    await recover(databases, { ...options, takesLostIndex: !isDirectory || isRescue })
+    databases.left = await recover(databases, { ...options, takesLostIndex: !isDirectory || isRescue })
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     options.signal?.throwIfAborted()

@@ -1,12 +1,15 @@
-// Recovers a store that was not closed: completes deletions, deletes orphans, and finds the next free id. A store that
-// was closed is opened without a look at all of it.
+// Recovers a store that was not closed: completes deletions, and finds the next free id. A store that was closed is
+// opened without a look at all of it. Orphans are left to check/orphans.js.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
-import { cutOffBases, recordedIds, sweepOrphans } from './orphan-sweep.js'
+import { recordedIds } from './recorded-ids.js'
 import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 
 /** @import { Databases } from '../databases.js' */
+/** @import { Recorded } from './recorded-ids.js' */
+
+/** @typedef {{ recorded: Recorded, swept: number }} Left  `swept`: ids below are known to have a record or no data */
 
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
@@ -18,6 +21,7 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, sweeps: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see `openHeld`.
  *   `takesLostIndex`: may the index have no entries although there is data?
+ * @returns {Promise<Left | undefined>} what was left, if orphans are to be swept
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
 export async function recover (databases, { create, sweeps, takesLostIndex, signal }) {
@@ -34,11 +38,9 @@ export async function recover (databases, { create, sweeps, takesLostIndex, sign
   const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
   await deleteAllDoomed(databases)
-  const isSettled = (/** @type {number} */ id) => id >= swept
   const mustSweep = sweeps && isWhole && recorded !== undefined
-  const isSwept = !mustSweep || await sweepOrphans(databases, recorded, isSettled, signal)
-  if (mustSweep) await cutOffBases(databases, recorded, signal)
-  await ids.begin({ next, swept, isSwept, isWhole })
+  await ids.begin({ next, swept, isSwept: !mustSweep, isWhole })
+  return mustSweep ? { recorded, swept } : undefined
 }
 
 /**

@@ -1,0 +1,42 @@
+// Reads which ids the records of a store name.
+
+import { allBlobs, hashOfKey } from '../format/keys.js'
+import { decodeRecord } from '../format/records.js'
+import { readEntries } from '../level/entries.js'
+import { IdSet } from '../level/id-set.js'
+
+/** @import { BlobRecord } from '../format/records.js' */
+/** @import { SafeDatabase } from '../level/safe-database.js' */
+
+/**
+ * @typedef {object} Recorded
+ * @property {IdSet} ids  the ids in all records, and the bases
+ * @property {Map<number, number>} bases  length of the longest sharer of each base, in bytes
+ * @property {number} after  an id greater than all of them
+ * @property {boolean} areAll  could all records be read?
+ */
+
+/** Reads all records. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+export async function recordedIds (index, signal) {
+  /** @type {Recorded} */
+  const recorded = { ids: new IdSet(), bases: new Map(), after: 0, areAll: true }
+  for await (const entries of readEntries(index, allBlobs, () => { recorded.areAll = false })) {
+    signal?.throwIfAborted()
+    for (const [key, value] of entries) {
+      const root = hashOfKey(key)
+      const record = root && decodeRecord(root, value)
+      if (record === undefined) recorded.areAll = false
+      else add(recorded, record)
+    }
+  }
+  return recorded
+}
+
+/** @param {Recorded} recorded @param {BlobRecord} record */
+function add (recorded, { id, base, size }) {
+  recorded.after = Math.max(recorded.after, id + 1, (base ?? 0) + 1)
+  recorded.ids.add(id)
+  if (base === undefined) return
+  recorded.ids.add(base)
+  recorded.bases.set(base, Math.max(recorded.bases.get(base) ?? 0, size))
+}
