@@ -103,9 +103,9 @@ async function copyAll (location, signal) {
     await makeFolder(draft)
     for (const name of NAMES) {
       const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
+      lostBytes += await bytesLostSinceClosing(location, name)
       if (name === 'data' && await isSound(from, signal)) continue
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
-      lostBytes += await bytesLostSinceClosing(location, name)
       lostBytes += await copyReadable(name, { from, to, change, signal })
       await nameStore(to, storeId)
       await syncFiles(to)

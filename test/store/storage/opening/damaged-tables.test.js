@@ -90,16 +90,18 @@ describe('store: damaged tables of LevelDB', () => {
     const logOf = async database => at(database, (await readdir(at(database))).find(name => name.endsWith('.log')))
     const readSeal = async () => JSON.parse(await readFile(at('seal'), 'utf8'))
 
-    it('tell of a log that was cut, or lost, after the store was closed', async () => {
-      const log = await logOf('index')
-      const { size } = await stat(log)
-      expect(size).to.be.above(0)
-      await truncate(log, size - 1)
-      expect(await errorOf(place.open())).to.include({ code: 'STORE_CORRUPT' })
-      const { lostBytes } = await BlobStore.rescue(place.where)
-      expect(lostBytes).to.be.above(0)
-      expect(await (await place.open()).fsck()).to.include({ isSound: true })
-    })
+    for (const database of ['index', 'data']) {
+      it(`tell of a log that was cut after the store was closed (${database})`, async () => {
+        const log = await logOf(database)
+        const { size } = await stat(log)
+        expect(size).to.be.above(0)
+        await truncate(log, size - 1)
+        expect(await errorOf(place.open())).to.include({ code: 'STORE_CORRUPT' })
+        const { lostBytes } = await BlobStore.rescue(place.where)
+        expect(lostBytes).to.be.above(0)
+        expect(await (await place.open()).fsck()).to.include({ isSound: true })
+      })
+    }
 
     it('have a table read once: it is known by its name, size and time', async () => {
       await (await place.open()).close() // a copy has other times
