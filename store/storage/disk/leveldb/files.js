@@ -42,13 +42,13 @@ function unlessNoFile (error) {
 
 /** Returns the files of a LevelDB with their stamps. @param {string} path @returns {Promise<Map<string, Stamp>>} */
 export async function stampsIn (path) {
-  const stamps = /** @type {Map<string, Stamp>} */ (new Map())
-  for (const name of await readdir(path).catch(unlessNoFile) ?? []) {
-    if (!TABLE.test(name) && !LOG.test(name) && !MANIFEST.test(name)) continue
-    const file = await stat(`${path}/${name}`).catch(unlessNoFile)
-    if (file !== undefined) stamps.set(name, { size: file.size, changed: file.ctimeMs })
-  }
-  return stamps
+  const names = await readdir(path).catch(unlessNoFile) ?? []
+  const ours = names.filter(name => TABLE.test(name) || LOG.test(name) || isManifest(name))
+  const stats = await Promise.all(ours.map(name => stat(`${path}/${name}`).catch(unlessNoFile)))
+  return new Map(ours.flatMap((name, i) => {
+    const { size, ctimeMs } = stats[i] ?? {}
+    return size === undefined || ctimeMs === undefined ? [] : [[name, { size, changed: ctimeMs }]]
+  }))
 }
 
 /** Returns the name of the manifest that counts. @param {string} path @returns {Promise<string | undefined>} */
