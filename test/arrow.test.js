@@ -43,6 +43,7 @@ const IMPORT_INTERNALS = {
   'slow/disk/power-worker.js': 'a database of a store is tested alone',
   'store/storage/level/order.test.js': 'it makes the checksums of damaged tables right',
   'store/storage/disk/leveldb/files.test.js': 'it compares what a rescue copies with what LevelDB reads',
+  'store/storage/opening/damaged-tables.test.js': 'it writes a seal with a right checksum',
   'store/storage/opening/rescue.test.js': 'it writes records that no call would write'
 }
 

@@ -60,7 +60,7 @@ export class SharerCheck {
 
   /** @param {Entry} entry @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer  what it says */
   async #checkEntry ([key, value], { root, id, base, size }) {
-    const { catalog, databases } = this.#store
+    const { catalog, databases, tags } = this.#store
     const { isThere, record } = await catalog.find(root)
     if (record !== undefined && record.id === id && record.base === base && record.size === size) return
     const now = await databases.index.get(key, VIEWS)
@@ -70,7 +70,7 @@ export class SharerCheck {
     // When there is no record at all, only a whole blob counts, because the blob may have been deleted.
     const isLost = isThere
       ? await databases.files?.len(base) !== undefined
-      : this.#adopts && await isIntact(databases, root, after, this.#signal)
+      : (this.#adopts || (await tags.tagOf(root)).isTagged) && await isIntact(databases, root, after, this.#signal)
     if (record === undefined && isLost) {
       this.lost.push({ root, record: after })
       if (this.#repairs) await catalog.commit([{ root, after, gained: 0 }])

@@ -21,15 +21,20 @@ import { orIfUnreadable } from '../storage/errors.js'
 const MAX_LEVEL = 42
 const NO_ROOT = new Uint8Array(HASH_LEN)
 
-/** @typedef {{ root: Uint8Array, record: BlobRecord }} Found  a blob that data may belong to, and a record for it */
+/**
+ * @typedef {object} Found  a blob that data may belong to
+ * @property {Uint8Array} root
+ * @property {BlobRecord} record  of which nothing is proven
+ * @property {number} len  bytes up to the last one that is there
+ */
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {{ hasFile: boolean, adopts: boolean, adoptsFiles: boolean, signal?: AbortSignal }} options  `hasFile`: does
  *   the id have a file? `adopts`: may the blob have no record at all? `adoptsFiles`: and may its tree be lost, too, so
  *   that only hashing the file tells which blob it is?
- * @returns {Promise<Found & { isNamed?: boolean } | undefined>} a record of which nothing is proven. `isNamed`: a sound
- *   record names the data, but LevelDB did not show it among the others
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
+ *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
@@ -56,14 +61,14 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
  * Gives all blobs that data may belong to, whole or in part.
  *
  * @param {Databases} databases @param {number} id @param {boolean} hasFile
- * @returns {AsyncGenerator<Found>} records of which nothing is proven
+ * @returns {AsyncGenerator<Found>}
  * @throws the reason when the system could not read the file
  */
 export async function * possibleBlobs (databases, id, hasFile) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head } = await look(databases, unknown)
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
-    yield { root, record: { ...unknown, size } }
+    yield { root, record: { ...unknown, size }, len: end }
   }
 }
 

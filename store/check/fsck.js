@@ -33,8 +33,8 @@ import { SharerCheck } from './check-sharers.js'
  *   and has a record again
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names. A repair deletes it, unless the state was damaged:
- *   then only the next repair does
+ * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, or the
+ *   state was damaged: then only the next repair does
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
  *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
  *   stays where it is, even with `repair`
@@ -44,8 +44,9 @@ import { SharerCheck } from './check-sharers.js'
  *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
  *   an entry, a repair leaves everything alone. Otherwise it leaves data without a record alone, since LevelDB may be
  *   unable to read the record
- * @property {number} [lostBytes]  only after a rescue: bytes of LevelDB's files in which nothing could be read. Records
- *   and tags may have been there
+ * @property {number} [lostBytes]  of a rescue, and of a damaged store that was opened with `readOnly`: bytes of
+ *   LevelDB's files in which nothing could be read. Records and tags may have been there. Not known after a rescue that
+ *   was interrupted
  */
 
 export class Fsck {
@@ -110,7 +111,9 @@ export class Fsck {
     report.damaged = this.#blobs.damaged
     report.records = [...this.#damagedRecords.values()]
     const isDataWhole = this.#isDataWhole && !this.#blobs.isUnreadable
-    report.isReadable = this.#isIndexWhole && isDataWhole && this.#isInOrder
+    const { lostBytes } = this.#store.databases
+    if (lostBytes > 0) report.lostBytes = lostBytes
+    report.isReadable = this.#isIndexWhole && isDataWhole && this.#isInOrder && lostBytes === 0
     const { damaged, records, tags, orphans, strays } = report
     const faults = damaged.length + records.length + tags.length + orphans + strays
     report.isSound = report.isReadable && !report.isStateDamaged && faults === 0
@@ -273,14 +276,12 @@ export class Fsck {
     }
     for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
     if (this.#unclaimed.size === 0) return
-    const kept = await this.#store.orphans.adopt(this.#unclaimed, this.#signal)
-    for (const id of this.#unclaimed.keys()) {
-      const root = kept.get(id)
-      if (!kept.has(id)) await this.#deleteOrphan(id)
-      if (root === undefined) continue
+    const { adopted, kept } = await this.#store.orphans.adoptClaimed(this.#unclaimed, this.#signal)
+    for (const root of adopted.values()) {
       this.#report.orphans--
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
+    for (const id of this.#unclaimed.keys()) if (!adopted.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
   }
 
   /** @param {number} id @param {boolean} hasFile */

@@ -4,7 +4,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { nameOf } from '../catalog/roots.js'
-import { isOfSystem, orIfUnreadable } from '../storage/errors.js'
+import { damagedSequence, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -12,6 +12,7 @@ import { recordedIds } from '../storage/opening/recorded-ids.js'
 import { settleBlob } from './blob/settle-blob.js'
 import { possibleBlobs } from './find-owner.js'
 
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Found } from './find-owner.js' */
 /** @import { Left } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
@@ -33,13 +34,13 @@ export class Orphans {
   async sweepLeft ({ recorded, swept }, signal) {
     const { ids } = this.#store.databases
     const limit = ids.next
-    const isDone = await this.#sweep(recorded, id => id >= swept && id < limit, signal).catch(error => {
-      // A damaged tag does not say what it claims.
+    try {
+      if (await this.#sweep(recorded, id => id >= swept && id < limit, signal)) ids.setSwept(limit)
+      await this.#cutOffBases(recorded, signal)
+    } catch (error) {
+      // Damage hides records, or what tags claim. Then orphans stay, and the next opening looks again.
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
-      return false
-    })
-    if (isDone) ids.setSwept(limit)
-    await this.#cutOffBases(recorded, signal)
+    }
   }
 
   /**
@@ -75,68 +76,95 @@ export class Orphans {
     }
     if (orphans.size === 0) return true
     if (!await this.#isIndexWhole(signal)) return false
-    const kept = await this.adopt(orphans, signal)
+    const { adopted, kept } = await this.adoptClaimed(orphans, signal)
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
-      if (!kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (!adopted.has(id) && !kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
     }
     await databases.dropNotes()
     return true
   }
 
   /**
-   * Gives a record to each orphan that a tag claims, directly or as a member of a sequence.
+   * Gives a record to each blob that a tag claims, directly or as a member of a sequence, and that has none.
    *
    * @param {Map<number, boolean>} orphans  for each id: has it a file?
    * @param {AbortSignal} [signal]
-   * @returns {Promise<Map<number, Uint8Array | undefined>>} the ids that may not be deleted, with the roots of their
-   *   blobs; without a root when the system could not read the file
+   * @returns {Promise<{ adopted: Map<number, Uint8Array>, kept: Set<number> }>} `adopted`: the ids that have records
+   *   now, with the roots of their blobs; `kept`: other ids that must not be deleted, because the system cannot read
+   *   their files, or the blob that claims them is not whole
    * @throws {BaoError} STORE_CORRUPT when damage hides what tags claim
    */
-  async adopt (orphans, signal) {
-    const kept = /** @type {Map<number, Uint8Array | undefined>} */ (new Map())
-    const found = /** @type {Map<string, Found>} */ (new Map())
-    const { sequences } = await this.#store.tags.survey()
-    if (sequences.length === 0 && await this.#store.tags.count() === 0) return kept
+  async adoptClaimed (orphans, signal) {
+    const { protection, tags } = this.#store
+    const adopted = /** @type {Map<number, Uint8Array>} */ (new Map())
+    const sequences = [...protection.sequences, ...(await tags.survey()).sequences]
+    if (sequences.length === 0 && !protection.hasTags && await tags.count() === 0) return { adopted, kept: new Set() }
+    const { found, kept } = await this.#blobsOf(orphans, signal)
+    const adopt = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
+      for (const { root, record } of found) {
+        if (adopted.has(record.id) || !await isClaimed(root)) continue
+        const outcome = await this.#giveRecord(root, record)
+        if (outcome === 'adopted') adopted.set(record.id, root)
+        if (outcome === 'incomplete') kept.add(record.id)
+      }
+    }
+    await adopt(async root => (await tags.tagOf(root)).isTagged)
+    const members = /** @type {Set<string>} */ (new Set())
+    const names = new Set(found.map(({ root }) => nameOf(root)))
+    // A sequence may have been adopted now.
+    for (const sequence of sequences) {
+      for await (const member of this.#membersOf(sequence, signal)) {
+        if (names.has(nameOf(member))) members.add(nameOf(member))
+      }
+    }
+    await adopt(root => members.has(nameOf(root)))
+    return { adopted, kept }
+  }
+
+  /**
+   * Finds the blobs that orphans may be. The beginning of a blob may be a blob, too: so the longest comes first, and of
+   * one blob the copy of which most is there.
+   *
+   * @param {Map<number, boolean>} orphans @param {AbortSignal} [signal]
+   */
+  async #blobsOf (orphans, signal) {
+    const found = /** @type {Found[]} */ ([])
+    const kept = /** @type {Set<number>} */ (new Set())
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
       try {
-        for await (const blob of possibleBlobs(this.#store.databases, id, hasFile)) found.set(nameOf(blob.root), blob)
+        for await (const blob of possibleBlobs(this.#store.databases, id, hasFile)) found.push(blob)
       } catch (error) {
         if (!isOfSystem(error)) throw error
-        kept.set(id, undefined)
+        kept.add(id)
       }
     }
-    const adopt = async (/** @type {Found} */ blob) => {
-      if (await this.#adopt(blob)) kept.set(blob.record.id, blob.root)
-    }
-    for (const blob of found.values()) if ((await this.#store.tags.tagOf(blob.root)).isTagged) await adopt(blob)
-    // A sequence may have been among them.
-    for (const sequence of sequences) {
-      for await (const member of this.#membersOf(sequence, signal)) {
-        const blob = found.get(nameOf(member))
-        if (blob !== undefined) await adopt(blob)
-      }
-    }
-    return kept
+    found.sort((a, b) => b.len - a.len || b.record.size - a.record.size)
+    return { found, kept }
   }
 
-  /** @param {Found} found @returns {Promise<boolean>} false when the blob has a record */
-  #adopt ({ root, record }) {
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<'adopted' | 'incomplete' | 'superfluous'>} `incomplete`: the blob has another record, and is not
+   *   whole; `superfluous`: the blob is whole without this data, or nothing of the data is right
+   */
+  #giveRecord (root, record) {
     const { catalog, locks, presence } = this.#store
     return locks.run(nameOf(root), async () => {
       const now = await catalog.find(root)
-      if (now.record !== undefined) return now.record.id === record.id
+      if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
       await catalog.commit([{ root, after: record, gained: await presence.len(record) }])
-      await settleBlob(this.#store, root, record)
-      return true
+      const right = await settleBlob(this.#store, root, record)
+      return right?.isEmpty ? 'superfluous' : 'adopted'
     })
   }
 
-  /** @param {Uint8Array} sequence @param {AbortSignal} [signal] */
+  /** @param {Uint8Array} sequence @param {AbortSignal} [signal] @throws {BaoError} STORE_CORRUPT */
   async * #membersOf (sequence, signal) {
     const record = await this.#store.catalog.get(sequence)
     if (record === undefined) return
+    if (record.isDamaged) throw damagedSequence(sequence)
     // Pieces begin at multiples of the length of a hash, where chunk groups begin.
     for await (const piece of this.#store.reader.present(sequence, record, signal)) {
       for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) yield piece.subarray(at, at + HASH_LEN)

@@ -52,6 +52,8 @@ export class Collector {
       await this.#store.databases.assertSound({ names: ['index'], signal })
       const freed = { blobs: 0, bytes: 0 }
       if (!dryRun) await this.#store.tags.sweepExpired(signal)
+      // A sequence without a record protects no members. So it is adopted before the marks are made.
+      if (!dryRun) await this.#store.orphans.sweep(signal)
       const { marks, end } = await this.mark(signal)
       const sweep = this.sweep(marks)
       const trial = this.#store.catalog.bases.trial()
@@ -81,7 +83,6 @@ export class Collector {
         await deleting
         end()
       }
-      if (!dryRun) await this.#store.orphans.sweep(signal)
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
     })
@@ -97,7 +98,7 @@ export class Collector {
     return locks.run('gc', async () => {
       databases.assertWritable()
       signal?.throwIfAborted()
-      await databases.assertSound({ signal }) // LevelDB reads all tables.
+      await databases.assertSound({ checksOrder: true, signal }) // LevelDB reads all tables.
       await orphans.sweep(signal)
       await databases.compact()
     })

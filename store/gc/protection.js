@@ -63,6 +63,9 @@ export class Protection {
   /** @param {string} name  of a blob, in memory */
   isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
 
+  /** Are there temporary tags? */
+  get hasTags () { return this.#tags.raw.size > 0 || this.#tags.hashseq.size > 0 }
+
   /** The sequences of hashes that temporary tags name. */
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 

@@ -52,6 +52,8 @@ export class Databases {
   hasChanged = async () => false
   /** What an earlier process has left, and must be looked at when the store is opened. @type {Left | undefined} */
   left
+  /** Bytes of LevelDB's files in which nothing could be read when this read-only copy was made of a damaged store. */
+  lostBytes = 0
   /** The tables of LevelDB that were found right before the databases were opened. @type {Checked | undefined} */
   checked
   #kind
@@ -279,7 +281,8 @@ export class Databases {
     } finally {
       try {
         await Promise.all([this.index.close(), this.data.close(), this.files?.close()])
-        if (isWhole) await this.#seal()
+        // Without syncs, a power cut after the close may still take what was written.
+        if (isWhole && this.isSync) await this.#seal()
       } finally {
         await this.#release()
       }

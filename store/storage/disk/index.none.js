@@ -122,8 +122,8 @@ export const copyLive = async (_from, _to, _signal) => {}
 /** @param {string[]} _paths */
 export const stampOf = async _paths => ''
 
-/** @param {string} _location */
-export const checkBeforeOpening = async _location => ({ fault: undefined, checked: undefined })
+/** @param {string} _location @param {AbortSignal} [_signal] */
+export const checkBeforeOpening = async (_location, _signal) => ({ fault: undefined, checked: undefined })
 
 /** @param {string} _location @param {object} [_options] @returns {Promise<string | undefined>} */
 export const findFaultInUse = async (_location, _options) => undefined

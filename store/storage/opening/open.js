@@ -1,5 +1,5 @@
-// Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
-// is being rescued, and deletes what an interrupted process has left.
+// Opens the databases and the folder of a store, and finishes deletions that a crash has interrupted. It lets only one
+// process at a time open a store, and refuses a store that is being rescued.
 
 import {
   assertFolder, assertLevel, checkBeforeOpening, isStoreAt, makeFolders, openFolder, openingFault, realPath
@@ -25,7 +25,7 @@ const LONGEST_PAUSE = 200
  * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
  * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
  * @returns {Promise<Databases>}
- * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_FULL
+ * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_CORRUPT, STORE_FULL
  */
 export async function openDatabases (where, { wait, ...options }) {
   assertWhere(where)
@@ -55,9 +55,11 @@ function assertWhere (where) {
 async function tryOpening (where, { sync, create, signal }) {
   const options = { sync, create, sweeps: true, isRescue: false, signal }
   if (typeof where !== 'string') return openHeld(where, options)
-  const failed = (/** @type {unknown} */ cause) => { throw notOpened('open', where, cause) }
+  const failed = (/** @type {unknown} */ cause) => {
+    throw cause instanceof BaoError ? cause : notOpened('open', where, cause)
+  }
   if (create) await makeFolders(where).catch(failed)
-  const release = await holdLocation(where)
+  const release = await holdLocation(where).catch(failed)
   try {
     await assertOwnFolders(where)
     await assertOpenable(where, create)
@@ -75,7 +77,7 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.sweeps  delete data without a record, if the store was not closed?
+ * @param {boolean} options.sweeps  say in `left` that orphans must be swept, if the store was not closed?
  * @param {boolean} options.isRescue  does a rescue open the store?
  * @param {AbortSignal} [options.signal]
  * @param {() => Promise<void>} [options.release]  called when the store is closed; not called when it cannot be opened
@@ -87,7 +89,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
   // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
-  const checked = isDirectory && !isRescue ? await assertSound(location, path) : undefined
+  const checked = isDirectory && !isRescue ? await assertSound(location, path, options.signal) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
   databases.checked = checked
@@ -116,13 +118,16 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
 /**
  * Checks the files of LevelDB before LevelDB reads them.
  *
- * @param {string} location  for messages @param {string} path  of the store
- * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED
+ * @param {string} location  for messages @param {string} path  of the store @param {AbortSignal} [signal]
+ * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED, STORE_OPEN_FAILED
  */
-async function assertSound (location, path) {
+async function assertSound (location, path, signal) {
   for (let isRetry = false; ; isRetry = true) {
     if (await ownerOf(path) !== undefined) throw await lockedElsewhere(location)
-    const { fault, checked } = await checkBeforeOpening(path)
+    const { fault, checked } = await checkBeforeOpening(path, signal).catch(cause => {
+      signal?.throwIfAborted()
+      throw notOpened('read', location, cause)
+    })
     if (fault === undefined) return checked
     if (isRetry) throw damagedDatabase(location, fault)
     // Another process may be writing these files, or may have closed them after they were read.

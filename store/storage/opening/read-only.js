@@ -64,10 +64,12 @@ async function openCopy (location, copy, signal) {
   const before = await identities()
   for (const name of NAMES) await copyLive(`${path}/${name}`, `${copy}/${name}`, signal)
   if (await isHalfReplaced(location) || `${await identities()}` !== `${before}`) throw halfReplaced()
-  for (const name of NAMES) await restoreCopy(name, `${copy}/${name}`, signal)
+  let lostBytes = 0
+  for (const name of NAMES) lostBytes += await restoreCopy(name, `${copy}/${name}`, signal)
   const databases = new Databases(levelsAt(copy), {
     location, path, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })
+  databases.lostBytes = lostBytes
   databases.files = readFolder(`${path}/blobs`, location)
   databases.hasChanged = async () => await stampOf(originals) !== stamp
   const { index, data, ids } = databases
@@ -87,12 +89,14 @@ async function openCopy (location, copy, signal) {
  * Makes a copy anew of what can be read of it if it is damaged, because LevelDB must not meet the damage.
  *
  * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]
+ * @returns {Promise<number>} bytes in which nothing could be read
  */
 async function restoreCopy (name, path, signal) {
-  const { fault } = await checkDatabase(path, { forgivesValues: name === 'data', signal })
-  if (fault === undefined) return
+  const { fault } = await checkDatabase(path, { forgivesValues: name === 'data', checksOrder: true, signal })
+  if (fault === undefined) return 0
   const damaged = `${path}.damaged`
   await moveFolder(path, damaged)
-  await copyReadable(name, { from: damaged, to: path, change: entry => entry, signal })
+  const lostBytes = await copyReadable(name, { from: damaged, to: path, change: entry => entry, signal })
   await removeFolder(damaged)
+  return lostBytes
 }

@@ -1,7 +1,7 @@
-// Reads which ids the records of a store name.
+// Reads which ids the index of a store names.
 
-import { allBlobs, hashOfKey } from '../format/keys.js'
-import { decodeRecord } from '../format/records.js'
+import { allBlobs, allSharers, hashOfKey, placeOfSharer } from '../format/keys.js'
+import { decodeRecord, decodeSharer } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 import { IdSet } from '../level/id-set.js'
 
@@ -10,7 +10,7 @@ import { IdSet } from '../level/id-set.js'
 
 /**
  * @typedef {object} Recorded
- * @property {IdSet} ids  the ids in all records, and the bases
+ * @property {IdSet} ids  the ids in all records and in all entries of sharers, and the bases
  * @property {Map<number, number>} bases  length of the longest sharer of each base, in bytes
  * @property {number} after  an id greater than all of them
  * @property {boolean} areAll  could all records be read?
@@ -29,10 +29,18 @@ export async function recordedIds (index, signal) {
       else add(recorded, record)
     }
   }
+  // Damage may have cost a sharer its record.
+  for await (const entries of readEntries(index, allSharers, () => { recorded.areAll = false })) {
+    for (const [key, value] of entries) {
+      const [place, sharer] = [placeOfSharer(key), decodeSharer(key, value)]
+      if (place === undefined || sharer === undefined) recorded.areAll = false
+      else add(recorded, { ...place, id: sharer.id })
+    }
+  }
   return recorded
 }
 
-/** @param {Recorded} recorded @param {BlobRecord} record */
+/** @param {Recorded} recorded @param {Pick<BlobRecord, 'id' | 'base' | 'size'>} record */
 function add (recorded, { id, base, size }) {
   recorded.after = Math.max(recorded.after, id + 1, (base ?? 0) + 1)
   recorded.ids.add(id)

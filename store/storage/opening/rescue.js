@@ -41,8 +41,9 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  *
  * @template T
  * @param {string} location
- * @param {(databases: Databases, lostBytes: number) => Promise<T>} check  verifies the rescued data and repairs the
- *   rest, then closes the databases. `lostBytes`: bytes of LevelDB's files in which nothing could be read
+ * @param {(databases: Databases, lostBytes?: number) => Promise<T>} check  verifies the rescued data and repairs the
+ *   rest, then closes the databases. `lostBytes`: bytes of LevelDB's files in which nothing could be read; undefined
+ *   when that is not known
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} what `check` returns
  * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
@@ -61,7 +62,7 @@ export async function rescueDatabases (location, check, signal) {
 /**
  * @template T
  * @param {string} location  held
- * @param {(databases: Databases, lostBytes: number) => Promise<T>} check
+ * @param {(databases: Databases, lostBytes?: number) => Promise<T>} check
  * @param {AbortSignal} [signal]
  */
 async function rescueFiles (location, check, signal) {
@@ -74,7 +75,7 @@ async function rescueFiles (location, check, signal) {
   const mark = await markRescue(location).catch(failed)
   isMarked ||= await exists(newOf(location))
   try {
-    const lostBytes = isMarked ? 0 : await copyAll(location, signal).catch(failed)
+    const lostBytes = isMarked ? undefined : await copyAll(location, signal).catch(failed)
     isMarked = true
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
@@ -103,10 +104,12 @@ async function copyAll (location, signal) {
     await makeFolder(draft)
     for (const name of NAMES) {
       const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
-      lostBytes += await bytesLostSinceClosing(location, name)
+      const lostSince = await bytesLostSinceClosing(location, name)
+      lostBytes += lostSince
       if (name === 'data' && await isSound(from, signal)) continue
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
-      lostBytes += await copyReadable(name, { from, to, change, signal })
+      // Files that are missing may count in both numbers.
+      lostBytes += Math.max(await copyReadable(name, { from, to, change, signal }) - lostSince, 0)
       await nameStore(to, storeId)
       await syncFiles(to)
     }

@@ -5,7 +5,7 @@ import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { changeState, recordEntry, tagBesideBlobEntry } from '../../support/store/inspect.js'
+import { changeState, flipStoredByte, recordEntry, tagBesideBlobEntry } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
 /** Kept in one extent, in several, and on a disk in a file. */
@@ -65,6 +65,77 @@ describe('store: orphans', () => {
         await expectClaimed(store)
       })
     }
+
+    it('gc() keeps the members of a sequence that has lost its record alone', async () => {
+      await place.look(({ index }) => recordEntry(index, hash(SEQUENCE)).remove())
+      const store = await place.open()
+      expect(await store.gc()).to.include({ blobs: UNTAGGED.length })
+      await expectClaimed(store)
+    })
+
+    it('of which a temporary tag claims one keep it', async () => {
+      await place.look(({ index }) => recordEntry(index, hash(UNTAGGED[1])).remove())
+      const store = await place.open()
+      const tag = store.tempTag()
+      await tag.add(hash(UNTAGGED[1]))
+      await store.compact()
+      expect(same(await store.bytes(hash(UNTAGGED[1])), UNTAGGED[1])).to.equal(true)
+    })
+
+    it('that are the same blob leave the copy of which most is there', async () => {
+      const range = { start: 0, end: GROUP }
+      await place.look(({ index }) => recordEntry(index, hash(TAGGED[1])).remove())
+      const store = await place.open()
+      await store.receive(hash(TAGGED[1]), sliceOf(TAGGED[1], range), range)
+      await store.compact()
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, hash(TAGGED[1])).remove())
+      const opened = await place.open()
+      await opened.compact()
+      expect(same(await opened.bytes(hash(TAGGED[1])), TAGGED[1])).to.equal(true)
+    })
+
+    it('whose beginning another tag names belong to the whole blob', async () => {
+      const whole = noise(16 * GROUP, 80)
+      const beginning = whole.subarray(0, 8 * GROUP)
+      let store = await place.open()
+      await store.put(whole, { tag: 'whole' })
+      await store.tags.set('beginning', hash(beginning))
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, hash(whole)).remove())
+      store = await place.open()
+      await store.compact()
+      expect(same(await store.bytes(hash(whole)), whole)).to.equal(true)
+    })
+
+    it('stay while a tagged sequence has lost a part to damage', async () => {
+      const long = concat(Array.from({ length: 2000 }, (_, i) => hash(i < 2 ? MEMBERS[i] : noise(8, i))))
+      let store = await place.open()
+      await store.put(long)
+      await store.tags.set('long', hash(long), { format: 'hashseq' })
+      await flipStoredByte(store, hash(long), 40_000)
+      expect(await errorOf(store.bytes(hash(long)))).to.include({ code: 'STORE_CORRUPT' })
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, hash(UNTAGGED[0])).remove())
+      store = await place.open()
+      expect(await errorOf(store.compact())).to.include({ code: 'STORE_CORRUPT' })
+    })
+
+    it('that are bytes of blobs which share a file are kept by the entries of the sharers', async () => {
+      let store = await place.open()
+      const { cid } = await store.put(noise(2_000_000, 90), { tag: 'first' })
+      const { cid: second } = await store.append(cid, noise(300_000, 91), { tag: 'second' })
+      await store.close()
+      await place.look(async ({ index }) => {
+        for (const blob of [cid, second]) await recordEntry(index, blob.multihash.digest).remove()
+        await changeState(index, { isClean: false, swept: 0 })
+      })
+      store = await place.open()
+      await store.gc()
+      await store.fsck({ repair: true })
+      expect((await store.bytes(second)).length).to.equal(2_300_000)
+      expect((await store.bytes(cid)).length).to.equal(2_000_000)
+    })
 
     it('open() after a crash does so, too', async () => {
       await loseRecords()

@@ -28,16 +28,29 @@ export async function claimFolder (path, locks) {
   if (process.platform !== 'linux') return async () => {}
   for (let tries = 1; ; tries++) {
     const fd = await openFile(path, constants.O_RDONLY | constants.O_DIRECTORY)
-    const open = await openFiles()
-    const folder = await identityOf(path)
-    const files = await Promise.all(locks.map(identityOf))
-    const areLocked = await Promise.all(open.filter(({ file }) => files.includes(file)).map(isLocked))
-    const isHeld = areLocked.includes(true)
-    if (!isHeld && open.filter(({ file }) => file === folder).length < 2) return () => closeFile(fd)
+    const { isHeld, isAlone } = await lookAround(path, locks).catch(async error => {
+      await closeFile(fd)
+      throw error
+    })
+    if (isAlone) return () => closeFile(fd)
     await closeFile(fd)
     if (isHeld || tries === TRIES) return undefined
     await new Promise(resolve => setTimeout(resolve, Math.random() * LONGEST_PAUSE))
   }
+}
+
+/**
+ * @param {string} path  of a folder that the caller has open @param {string[]} locks
+ * @returns {Promise<{ isHeld: boolean, isAlone: boolean }>} `isHeld`: true when this process has locked one of the
+ *   files; `isAlone`: true when it has not, and has no second descriptor of the folder
+ */
+async function lookAround (path, locks) {
+  const descriptors = await openFiles()
+  const folder = await identityOf(path)
+  const files = await Promise.all(locks.map(identityOf))
+  const areLocked = await Promise.all(descriptors.filter(({ file }) => files.includes(file)).map(isLocked))
+  const isHeld = areLocked.includes(true)
+  return { isHeld, isAlone: !isHeld && descriptors.filter(({ file }) => file === folder).length < 2 }
 }
 
 /**

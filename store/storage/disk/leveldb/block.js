@@ -79,16 +79,34 @@ export function rawEntriesOf (contents) {
     const end = contents.length - 4 * (restarts + 1)
     const isEndKnown = end >= 0 && restarts > 0
     const cursor = new Cursor(isEndKnown ? contents.subarray(0, end) : contents)
+    /** Where entries begin whose keys leave out nothing. */
+    const starts = /** @type {Set<number>} */ (new Set())
     for (let last = new Uint8Array(0); cursor.left > 0;) {
+      const start = cursor.at
       const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
       if (shared > last.length) return false
+      if (shared === 0) starts.add(start)
       const key = concat([last.subarray(0, shared), cursor.bytes(rest)])
       entries.push({ key, value: cursor.bytes(len) })
       last = key
     }
-    return isEndKnown
+    return isEndKnown && areRestarts(new Cursor(contents, end), restarts, starts)
   })
   return { entries, isWellFormed: isWellFormed ?? false }
+}
+
+/**
+ * Does each restart point lead to the start of an entry, the first one to the first entry? LevelDB searches by them.
+ *
+ * @param {Cursor} cursor  at the restart points @param {number} count @param {Set<number>} starts
+ */
+function areRestarts (cursor, count, starts) {
+  for (let i = 0, last = -1; i < count; i++) {
+    const restart = cursor.u32()
+    if (restart <= last || !(starts.has(restart) || restart === 0) || (i === 0 && restart !== 0)) return false
+    last = restart
+  }
+  return true
 }
 
 /**

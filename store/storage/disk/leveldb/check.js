@@ -2,6 +2,7 @@
 // tables: a flipped bit may hide an entry, or end the process.
 
 import { equals } from 'uint8arrays/equals'
+import { isOfSystem } from '../../errors.js'
 import { loadChecksum } from './checksum.js'
 import { currentManifest, filesByNumber, logsOf, readWhole, stampsIn } from './files.js'
 import { readLog } from './log.js'
@@ -31,8 +32,8 @@ const TRIES = 100
 /**
  * @param {string} path  of the database
  * @param {CheckOptions} [options]
- * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: what LevelDB must not meet; `checked`:
- *   the tables that are known to be right
+ * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: the first damage that was found, for
+ *   messages; `checked`: the tables that were found right, now or before
  */
 export async function checkDatabase (path, options = {}) {
   await loadChecksum()
@@ -91,8 +92,12 @@ async function faultInTables (path, entries, names, stamps, options, checked) {
     if (!isRight && left < stamp.size) continue
     if (!isRight) {
       left -= stamp.size
-      const bytes = await readWhole(`${path}/${name}`)
+      const bytes = await readWhole(`${path}/${name}`).catch(error => {
+        if (!forgivesValues || !isOfSystem(error)) throw error
+        return null
+      })
       if (bytes === undefined) return { fault: `table ${entry.number} is missing`, isGone: true }
+      if (bytes === null) continue // LevelDB reports what the system cannot read.
       const table = Table.of(bytes)
       const fault = table === undefined ? 'its index is damaged' : table.fault({ forgivesValues, checksOrder })
       if (fault !== undefined) return { fault: `${name}: ${fault}` }

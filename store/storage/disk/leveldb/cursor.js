@@ -45,7 +45,7 @@ export class Cursor {
     return this.#bytes.subarray(this.#at - len, this.#at)
   }
 
-  /** A byte string behind its length. */
+  /** A byte string after its length. */
   string () { return this.bytes(this.varint()) }
 }
 

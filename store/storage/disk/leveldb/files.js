@@ -13,7 +13,7 @@ import { readManifest } from './manifest.js'
  * @property {number} changed  milliseconds since 1970; copies have another time, too
  */
 
-/** Longest file that is read. LevelDB's tables and logs have at most 64 MiB in a store. */
+/** Longest file that is read. The files of a store's LevelDB stay below a quarter of this. */
 const MAX_FILE_LEN = 1 << 28
 const TABLE = /^\d+\.(ldb|sst)$/
 const LOG = /^\d+\.log$/
@@ -78,17 +78,16 @@ export function logsOf ({ log, previousLog }, logs) {
 }
 
 /**
- * Finds a manifest that is right, beginning with the one that counts.
+ * Reads the manifest that counts: the one that CURRENT names; if CURRENT is damaged, the newest.
  *
  * @param {string} path @param {string[]} names  of the files in the folder
- * @returns {Promise<Manifest | undefined>}
+ * @returns {Promise<Manifest | undefined>} undefined when it is damaged
  */
 export async function findManifest (path, names) {
-  const others = names.filter(isManifest).sort().reverse()
-  for (const name of new Set([await currentManifest(path), ...others])) {
-    const bytes = name === undefined ? undefined : await readWhole(`${path}/${name}`)
-    const manifest = bytes && readManifest(bytes, { corrects: true })
-    if (manifest !== undefined) return manifest
-  }
-  return undefined
+  const numberOf = (/** @type {string} */ name) => Number(name.slice('MANIFEST-'.length))
+  const newest = names.filter(isManifest).sort((a, b) => numberOf(a) - numberOf(b)).at(-1)
+  const current = await currentManifest(path)
+  const name = current !== undefined && names.includes(current) ? current : newest
+  const bytes = name === undefined ? undefined : await readWhole(`${path}/${name}`)
+  return bytes && readManifest(bytes, { corrects: true })
 }

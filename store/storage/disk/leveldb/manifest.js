@@ -38,7 +38,7 @@ export function readManifest (bytes, options) {
   const logs = { log: 0, previousLog: 0 }
   let isTorn = false
   for (const { payload, lost } of readLog(bytes, options)) {
-    if (isTorn || (lost !== undefined && !lost.isTorn)) return undefined // Damaged before its end.
+    if (lost === undefined ? isTorn : !lost.isTorn) return undefined // It is damaged before its end.
     if (lost !== undefined) isTorn = true
     else if (orIfMalformed(() => apply(payload, tables, logs)) === undefined) return undefined
   }

@@ -80,7 +80,7 @@ export class Salvage {
       const entries = payload && entriesOfBatch(payload)
       if (entries !== undefined) yield { entries, isDoubtful: false }
       else if (payload !== undefined) this.lostBytes += payload.length
-      else this.lostBytes += lost.end - lost.start
+      else if (!lost.isTorn) this.lostBytes += lost.end - lost.start
     }
   }
 

@@ -4,6 +4,7 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { checkDatabase } from './check.js'
+import { checksumOf, loadChecksum } from './checksum.js'
 import { isManifest, readWhole, stampsIn } from './files.js'
 
 /** @import { Stamp } from './files.js' */
@@ -27,12 +28,12 @@ const sealOf = location => `${location}/seal`
 
 /**
  * Checks the databases of a store before they are opened: all tables of the index if the store was not closed,
- * otherwise those that were not checked before.
+ * otherwise those that were not checked before. Of the data database it reads `DATA_LEN` bytes at most.
  *
- * @param {string} location
- * @returns {Promise<{ fault?: string, checked: Checked }>} `fault`: what is damaged, and how
+ * @param {string} location @param {AbortSignal} [signal]
+ * @returns {Promise<{ fault?: string, checked: Checked }>} `fault`: the damaged file and its damage, for messages
  */
-export async function checkBeforeOpening (location) {
+export async function checkBeforeOpening (location, signal) {
   const seal = await readSeal(location)
   const checked = /** @type {Checked} */ ({ index: new Map(), data: new Map() })
   for (const name of DATABASES) {
@@ -42,9 +43,11 @@ export async function checkBeforeOpening (location) {
     const isClosed = isSealed(sealed, stamps)
     const [change] = isClosed ? lossesSince(sealed, stamps) : []
     if (change !== undefined) return { fault: `${name}/${change.loss}`, checked }
+    // After a crash all tables of the index are read, because it decides which data are orphans.
     const isRemembered = isClosed || name === 'data'
     const result = await checkDatabase(path, {
       isClosed,
+      signal,
       isKnown: (table, stamp) => isRemembered && isSame(sealed.get(table), stamp),
       ...name === 'data' ? { forgivesValues: true, maxLen: DATA_LEN } : undefined
     })
@@ -84,7 +87,8 @@ export async function sealStore (location, checked) {
     }
   }
   const path = sealOf(location)
-  await writeFile(`${path}.new`, JSON.stringify(seal))
+  const text = JSON.stringify(seal)
+  await writeFile(`${path}.new`, `${text}\n${await checkOf(text)}\n`)
   await rename(`${path}.new`, path)
 }
 
@@ -93,12 +97,16 @@ export const removeSeal = location => rm(sealOf(location), { force: true })
 
 /** @param {string} location @returns {Promise<Pick<Seal, 'index' | 'data'>>} without files when there is no seal */
 async function readSeal (location) {
-  const bytes = await readWhole(sealOf(location))
-  try {
-    const seal = bytes && JSON.parse(new TextDecoder().decode(bytes))
-    if (seal?.version === VERSION && DATABASES.every(name => Array.isArray(seal[name]))) return seal
-  } catch {} // A power cut has left a part of it.
-  return { index: [], data: [] }
+  const lines = new TextDecoder().decode(await readWhole(sealOf(location))).split('\n')
+  const isWritten = lines.length === 3 && lines[1] === await checkOf(lines[0])
+  const seal = isWritten ? JSON.parse(lines[0]) : undefined
+  return seal?.version === VERSION ? seal : { index: [], data: [] }
+}
+
+/** The second line of a seal. A power cut may have left a part of a seal. @param {string} text  the first line */
+async function checkOf (text) {
+  await loadChecksum()
+  return checksumOf(new TextEncoder().encode(text)).toString(16)
 }
 
 /**

@@ -18,8 +18,8 @@ import { findChecksum } from './checksum.js'
 const FOOTER_LEN = 48
 /** Its two halves, as little-endian numbers. */
 const MAGIC = [0x8b80fb57, 0xdb477524]
-/** Longest block that is looked for where the index of the table is lost. */
-const MAX_BLOCK_LEN = 1 << 21
+/** Bytes in which the end of a block is looked for where the index of the table is lost. */
+const MAX_SEARCH_LEN = 1 << 21
 
 /** @typedef {{ start: number, end: number }} Span  bytes of a block in the table, with its trailer */
 /** @typedef {Span & { separator: Uint8Array }} EntryBlock  `separator`: the key that the index has for the block */
@@ -74,7 +74,7 @@ export class Table {
   block ({ start, end }) { return this.#bytes.subarray(start, end) }
 
   /**
-   * Finds what in the table LevelDB must not meet.
+   * Finds the first damage in the table that LevelDB would meet.
    *
    * @param {object} options
    * @param {boolean} options.forgivesValues  may the values of entries be damaged? LevelDB does not look at them
@@ -128,7 +128,7 @@ export class Table {
 export function findBlocks (bytes) {
   const blocks = /** @type {Span[]} */ ([])
   for (let start = 0; ;) {
-    const checksumAt = findChecksum(bytes, start, MAX_BLOCK_LEN)
+    const checksumAt = findChecksum(bytes, start, MAX_SEARCH_LEN)
     if (checksumAt === undefined) return blocks
     const end = checksumAt + 4
     blocks.push({ start, end })

@@ -1,7 +1,7 @@
 // A batch of writes, as LevelDB puts it into its log. (leveldb: db/write_batch.cc)
 //
 //   u64 sequence number of the first operation, u32 count, operations
-//   operation: 1, key, value; or 0, key, for a deletion. Keys and values are behind their lengths, as varints
+//   operation: 1, key, value; or 0, key, for a deletion. Each key and value follows its length, a varint
 
 import { Cursor, orIfMalformed } from './cursor.js'
 

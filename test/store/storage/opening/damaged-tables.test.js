@@ -1,9 +1,10 @@
 // Damage in LevelDB's files is told of before LevelDB meets it, also in a store that is open.
-import { cp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises'
+import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
+import { checksumOf } from '../../../../store/storage/disk/leveldb/checksum.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -88,7 +89,7 @@ describe('store: damaged tables of LevelDB', () => {
 
   describe('and the seal of a store', () => {
     const logOf = async database => at(database, (await readdir(at(database))).find(name => name.endsWith('.log')))
-    const readSeal = async () => JSON.parse(await readFile(at('seal'), 'utf8'))
+    const readSeal = async () => JSON.parse((await readFile(at('seal'), 'utf8')).split('\n')[0])
 
     for (const database of ['index', 'data']) {
       it(`tell of a log that was cut after the store was closed (${database})`, async () => {
@@ -112,7 +113,8 @@ describe('store: damaged tables of LevelDB', () => {
       const entry = seal.index.find(({ name }) => table.endsWith(name))
       expect(entry.isChecked).to.equal(true)
       entry.changed = (await stat(table)).ctimeMs
-      await writeFile(at('seal'), JSON.stringify(seal))
+      const text = JSON.stringify(seal)
+      await writeFile(at('seal'), `${text}\n${checksumOf(new TextEncoder().encode(text)).toString(16)}\n`)
       const store = await place.open()
       expect(await store.fsck(), 'fsck reads all tables').to.include({ isReadable: false })
     })
@@ -132,8 +134,20 @@ describe('store: damaged tables of LevelDB', () => {
       await crashed.remove()
     })
 
-    it('are not believed when the seal is damaged, or of a later release', async () => {
-      for (const text of ['', '{', 'null', '{"version":1}', '{"version":2,"index":[],"data":[]}']) {
+    it('are not written when nothing is synced', async () => {
+      await rm(at('seal'))
+      const store = await place.open({ durability: 'process' })
+      await store.put(noise(100, 1))
+      await store.close()
+      expect(await readdir(place.where)).to.not.include('seal')
+      await expectAll(await place.open())
+    })
+
+    it('are not believed when the seal is damaged', async () => {
+      const sound = await readFile(at('seal'), 'utf8')
+      const flipped = sound.replace(/"size":\d/, found => found.replace(/\d/, digit => `${(Number(digit) + 1) % 10}`))
+      expect(flipped).to.not.equal(sound)
+      for (const text of ['', '{', 'null', sound.slice(0, 100), flipped, `${sound}\n`]) {
         await writeFile(at('seal'), text)
         const store = await place.open()
         await expectAll(store)

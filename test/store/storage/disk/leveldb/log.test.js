@@ -123,6 +123,14 @@ describe('store: logs of LevelDB', () => {
     expect(lost[0].start).to.equal(100 + HEADER)
   })
 
+  it('that are torn in the second part of a payload lose that payload only', () => {
+    const all = [noise(BLOCK - 2 * HEADER - 20, 1), noise(5000, 2)]
+    const log = logOf(all).subarray(0, BLOCK + 700)
+    const { lost, payloads } = read(log)
+    expect(lost.map(({ isTorn }) => isTorn)).to.deep.equal([true, true])
+    expect(payloads).to.have.length(1)
+  })
+
   it('end for any bytes', () => {
     for (let seed = 0; seed < 50; seed++) read(noise(70_000, seed), { corrects: seed % 10 === 0 })
   })
