@@ -34,7 +34,8 @@ const VALUE = 1
  */
 
 /** Is the checksum of a block right? @param {Uint8Array} block  with its trailer */
-export const isIntact = block => checksumOf(block.subarray(0, -CHECKSUM_LEN)) === checksumIn(block)
+export const isIntact = block =>
+  block.length >= TRAILER_LEN && checksumOf(block.subarray(0, -CHECKSUM_LEN)) === checksumIn(block)
 
 /** Corrects a single wrong bit of a block in place. @param {Uint8Array} block @returns {boolean} is it right now? */
 export const correctBlock = block =>

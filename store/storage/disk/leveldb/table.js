@@ -110,11 +110,16 @@ export class Table {
     return last === undefined || isBetween(last.separator, last.key)
   }
 
-  /** Returns the first and the last key, as LevelDB keeps them. Call it for a table without a fault. */
+  /**
+   * Returns the first and the last key, as LevelDB keeps them; undefined where there is none. Call it for a table
+   * without a fault.
+   */
   ends () {
-    const keysIn = (/** @type {Span} */ span) =>
-      rawEntriesOf(contentsOf(this.block(span)) ?? new Uint8Array(0)).entries.map(({ key }) => key)
-    return [keysIn(this.blocks[0])[0], keysIn(this.blocks[this.blocks.length - 1]).at(-1)]
+    const keysIn = (/** @type {Span | undefined} */ span) => {
+      const contents = span && contentsOf(this.block(span))
+      return rawEntriesOf(contents ?? new Uint8Array(0)).entries.map(({ key }) => key)
+    }
+    return [keysIn(this.blocks[0])[0], keysIn(this.blocks.at(-1)).at(-1)]
   }
 }
 

@@ -1,0 +1,71 @@
+// Files of LevelDB that somebody has made by hand, with right checksums: they are told of, and cost no more than their
+// bytes are worth.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { checkDatabase } from '../../../../../store/storage/disk/leveldb/check.js'
+import { checksumOf, loadChecksum } from '../../../../../store/storage/disk/leveldb/checksum.js'
+import { Table } from '../../../../../store/storage/disk/leveldb/table.js'
+import { concat } from '../../../../support/bytes.js'
+import { newFolders } from '../../../../support/folders.js'
+
+const FOOTER_LEN = 48
+
+const u32 = value => {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value, true)
+  return bytes
+}
+
+function varint (value) {
+  const bytes = []
+  for (; value > 127; value = Math.floor(value / 128)) bytes.push(value % 128 + 128)
+  return Uint8Array.from([...bytes, value])
+}
+
+/** A block with its trailer. */
+function block (contents) {
+  const checked = concat([contents, Uint8Array.of(0)])
+  return concat([checked, u32(checksumOf(checked))])
+}
+
+/** A block of entries that the tests write themselves. */
+const contents = entries => concat([...entries, u32(0), u32(1)])
+
+/** A table of bytes that its index does not name, and no entries. */
+function emptyTable (unnamed) {
+  const [metaindex, index] = [block(contents([])), block(contents([]))]
+  const footer = new Uint8Array(FOOTER_LEN)
+  const start = unnamed.length
+  footer.set(concat([start, metaindex.length - 5, start + metaindex.length, index.length - 5].map(varint)))
+  footer.set(concat([u32(0x8b80fb57), u32(0xdb477524)]), FOOTER_LEN - 8)
+  return concat([unnamed, metaindex, index, footer])
+}
+
+/** A whole record of a log. */
+function record (payload) {
+  const checked = concat([Uint8Array.of(1), payload])
+  return concat([u32(checksumOf(checked)), Uint8Array.of(payload.length & 255, payload.length >> 8), checked])
+}
+
+describe('store: files of LevelDB that somebody has forged', () => {
+  const newFolder = newFolders()
+  before(loadChecksum)
+
+  it('are tables without entries, or with bytes that are too few for a block: they are faults', async () => {
+    const checks = { forgivesValues: false, checksOrder: true }
+    for (const len of [1, 4]) {
+      expect(Table.of(emptyTable(new Uint8Array(len))).fault(checks), `${len}`).to.equal('the block at 0 is damaged')
+    }
+    const table = emptyTable(new Uint8Array(0))
+    expect(Table.of(table).ends()).to.deep.equal([undefined, undefined])
+    const path = join(await newFolder(), 'database')
+    await mkdir(path)
+    const key = concat([varint(9), new Uint8Array(9)])
+    const change = concat([[2, 0, 7, 0, 5].map(varint), varint(table.length), key, key].flat())
+    await writeFile(join(path, 'MANIFEST-000004'), record(change))
+    await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
+    await writeFile(join(path, '000005.ldb'), table)
+    expect((await checkDatabase(path)).fault).to.equal('000005.ldb: it is another table')
+  })
+})
