@@ -20,6 +20,10 @@ const SNAPPY = 1
 
 /** Longest block that is uncompressed, in bytes. The store writes values of 256 KiB at most. */
 const MAX_BLOCK_LEN = 1 << 26
+/** Snappy makes 64 bytes of three, at most. (snappy: format_description.txt) */
+const MAX_RATIO = 22
+/** LevelDB writes at least one of so many keys as a whole. (leveldb: block_restart_interval) */
+const MAX_RUN = 16
 
 /** Bytes after the user's key in a key of LevelDB: the kind of the entry, and its sequence number. */
 const SUFFIX_LEN = 8
@@ -58,7 +62,7 @@ export function contentsOf (block) {
   const kind = block[stored.length]
   if (kind === PLAIN) return stored
   const len = kind === SNAPPY ? orIfMalformed(() => new Cursor(stored).varint()) : undefined
-  if (len === undefined || len > MAX_BLOCK_LEN) return undefined
+  if (len === undefined || len > Math.min(MAX_RATIO * stored.length, MAX_BLOCK_LEN)) return undefined
   try {
     uncompress ??= snappyUncompressor()
     return uncompress(stored, len)
@@ -82,10 +86,12 @@ export function rawEntriesOf (contents) {
     const cursor = new Cursor(isEndKnown ? contents.subarray(0, end) : contents)
     /** Where entries begin whose keys leave out nothing. */
     const starts = /** @type {Set<number>} */ (new Set())
-    for (let last = new Uint8Array(0); cursor.left > 0;) {
+    // Without a limit to the keys in a row that share bytes, a short block would make many long ones.
+    for (let last = new Uint8Array(0), run = 0; cursor.left > 0;) {
       const start = cursor.at
       const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
-      if (shared > last.length) return false
+      run = shared === 0 ? 1 : run + 1
+      if (shared > last.length || run > MAX_RUN) return false
       if (shared === 0) starts.add(start)
       const key = concat([last.subarray(0, shared), cursor.bytes(rest)])
       entries.push({ key, value: cursor.bytes(len) })

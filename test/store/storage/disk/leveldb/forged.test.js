@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { contentsOf, rawEntriesOf } from '../../../../../store/storage/disk/leveldb/block.js'
 import { checkDatabase } from '../../../../../store/storage/disk/leveldb/check.js'
 import { checksumOf, loadChecksum } from '../../../../../store/storage/disk/leveldb/checksum.js'
 import { Table } from '../../../../../store/storage/disk/leveldb/table.js'
@@ -67,5 +68,34 @@ describe('store: files of LevelDB that somebody has forged', () => {
     await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
     await writeFile(join(path, '000005.ldb'), table)
     expect((await checkDatabase(path)).fault).to.equal('000005.ldb: it is another table')
+  })
+
+  it('are blocks whose keys are far longer than the block: they are not read to their end', () => {
+    const first = concat([varint(0), varint(50_000), varint(0), new Uint8Array(50_000)])
+    const same = concat([varint(50_000), varint(0), varint(0)])
+    const { entries, isWellFormed } = rawEntriesOf(contents([first, ...Array(4000).fill(same)]))
+    expect(isWellFormed).to.equal(false)
+    expect(entries).to.have.length(16)
+    expect(rawEntriesOf(contents([first, ...Array(15).fill(same), first, same]))).to.include({ isWellFormed: true })
+  })
+
+  it('are compressed blocks that claim more bytes than they can have', () => {
+    let grown = 0
+    const { grow } = WebAssembly.Memory.prototype
+    WebAssembly.Memory.prototype.grow = function (pages) {
+      grown += pages
+      return grow.call(this, pages)
+    }
+    try {
+      expect(contentsOf(concat([varint(1 << 26), new Uint8Array(5), Uint8Array.of(1), new Uint8Array(4)])))
+        .to.equal(undefined)
+      const [literal, copy] = [Uint8Array.of(0, 7), Uint8Array.of(63 << 2 | 2, 1, 0)]
+      const copies = Array(1000).fill(copy)
+      const most = concat([varint(64_001), literal, ...copies, Uint8Array.of(1), new Uint8Array(4)])
+      expect(contentsOf(most)).to.deep.equal(new Uint8Array(64_001).fill(7))
+    } finally {
+      WebAssembly.Memory.prototype.grow = grow
+    }
+    expect(grown).to.be.below(4)
   })
 })
