@@ -16,6 +16,8 @@ const LENGTH_AT = 4
 /** Where the bytes begin that the checksum is of. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
+/** Records of a block that are corrected. Each takes time for the whole block. */
+const MAX_CORRECTED = 8
 
 const FULL = 1
 const MIDDLE = 3
@@ -34,8 +36,8 @@ const LAST = 4
  * Reads a log.
  *
  * @param {Uint8Array} bytes  of the whole log
- * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record, in place? Default:
- *   false
+ * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record, in place, of
+ *   eight records of a block at most? Default: false
  * @returns {Generator<{ payload: Uint8Array, lost?: undefined } | { payload?: undefined, lost: Lost }>} the payloads in
  *   their order, and what lies between them
  */
@@ -72,14 +74,20 @@ export function * readLog (bytes, { corrects = false } = {}) {
  * @returns {Generator<LogRecord | Lost>}
  */
 function * recordsOf (bytes, corrects) {
+  let corrected = 0
   for (let start = 0; start < bytes.length;) {
+    if (start % BLOCK_LEN === 0) corrected = 0
     const blockEnd = Math.min(start - start % BLOCK_LEN + BLOCK_LEN, bytes.length)
     if (BLOCK_LEN - start % BLOCK_LEN < HEADER_LEN) {
       start = blockEnd
       continue
     }
     const rest = bytes.subarray(start, blockEnd)
-    const record = recordIn(rest) ?? (corrects && correct(rest) ? recordIn(rest) : undefined)
+    let record = recordIn(rest)
+    if (record === undefined && corrects && corrected < MAX_CORRECTED && correct(rest)) {
+      corrected++
+      record = recordIn(rest)
+    }
     if (record === undefined) {
       // The length may be wrong, too. So nothing is known of the rest of this block.
       yield { start, end: blockEnd, isTorn: isTorn(rest, start, blockEnd === bytes.length) }

@@ -6,10 +6,13 @@ import { expect } from 'chai'
 import { contentsOf, rawEntriesOf } from '../../../../../store/storage/disk/leveldb/block.js'
 import { checkDatabase } from '../../../../../store/storage/disk/leveldb/check.js'
 import { checksumOf, loadChecksum } from '../../../../../store/storage/disk/leveldb/checksum.js'
+import { readLog } from '../../../../../store/storage/disk/leveldb/log.js'
 import { Table } from '../../../../../store/storage/disk/leveldb/table.js'
 import { concat } from '../../../../support/bytes.js'
 import { newFolders } from '../../../../support/folders.js'
 
+const BLOCK_LEN = 1 << 15
+const HEADER_LEN = 7
 const FOOTER_LEN = 48
 
 const u32 = value => {
@@ -97,5 +100,16 @@ describe('store: files of LevelDB that somebody has forged', () => {
       WebAssembly.Memory.prototype.grow = grow
     }
     expect(grown).to.be.below(4)
+  })
+
+  it('are logs whose records all have a flipped bit: only some of each block are corrected', () => {
+    const log = new Uint8Array(BLOCK_LEN)
+    for (let at = 0; at + HEADER_LEN <= BLOCK_LEN; at += HEADER_LEN) {
+      log.set(record(new Uint8Array(0)), at)
+      log[at + 4] = 1
+    }
+    const found = [...readLog(log, { corrects: true })]
+    expect(found.filter(({ payload }) => payload !== undefined)).to.have.length(8)
+    expect(found.at(-1).lost).to.include({ start: 8 * HEADER_LEN, end: BLOCK_LEN })
   })
 })
