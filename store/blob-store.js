@@ -393,7 +393,7 @@ export class BlobStore {
   }
 
   /**
-   * Deletes data that no record names, and gives back to the disk the space of deleted blobs. Without this call,
+   * Deletes orphans that no tag claims, and gives back to the disk the space of deleted blobs. Without this call,
    * LevelDB gives it back later, when it rewrites its files.
    *
    * @param {{ signal?: AbortSignal }} [options]

@@ -48,18 +48,19 @@ export class Collector {
     return this.#store.locks.run('gc', async () => {
       if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
-      // A damaged table may hide a tag.
-      await this.#store.databases.assertSound({ names: ['index'], signal })
       const freed = { blobs: 0, bytes: 0 }
-      if (!dryRun) await this.#store.tags.sweepExpired(signal)
-      // A sequence without a record protects no members. So it is adopted before the marks are made.
-      if (!dryRun) await this.#store.orphans.sweep(signal)
-      const { marks, end } = await this.mark(signal)
+      const { marks, end } = await this.mark(signal, async () => {
+        // A damaged table may hide a tag.
+        await this.#store.databases.assertSound({ names: ['index'], signal })
+        if (!dryRun) await this.#store.tags.sweepExpired(signal)
+      })
       const sweep = this.sweep(marks)
       const trial = this.#store.catalog.bases.trial()
       let done = 0
       let deleting = Promise.resolve()
       try {
+        // A sequence that has lost its record protects no members. When it is adopted, the marks are told.
+        if (!dryRun) await this.#store.orphans.sweep(signal)
         for await (const blobs of this.unprotected(marks)) {
           signal?.throwIfAborted()
           const { gone, deletion } =
@@ -108,14 +109,18 @@ export class Collector {
    * Finds out what is protected. The marks are kept up to date until the caller calls `end`.
    *
    * @param {AbortSignal} [signal]
+   * @param {() => Promise<void>} [prepare]  runs before tags are read. What is protected when the call begins stays
+   *   protected meanwhile
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
    */
-  async mark (signal) {
+  async mark (signal, prepare = async () => {}) {
     const { catalog, databases, protection, tags } = this.#store
-    await databases.ids.assertStateSound()
     const marks = new Marks(this.#store)
     const end = protection.watch(marks)
+    for (const root of protection.sequences) marks.keep(root, 'hashseq')
     try {
+      await databases.ids.assertStateSound()
+      await prepare()
       const { sequences, aliases } = await tags.survey()
       for (const root of [...protection.sequences, ...sequences]) marks.keep(root, 'hashseq')
       for (const alias of aliases) {

@@ -1,5 +1,5 @@
 // Recovers a store that was not closed: completes deletions, and finds the next free id. A store that was closed is
-// opened without a look at all of it. Orphans are left to check/orphans.js.
+// opened without a look at all of it. check/orphans.js adopts or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
