@@ -14,6 +14,7 @@ import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { readEntries } from '../storage/level/entries.js'
 import { BlobCheck } from './check-blobs.js'
+import { settleFound } from './blob/settle-blob.js'
 import { SharerCheck } from './check-sharers.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -85,6 +86,8 @@ export class Fsck {
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
   #isDataWhole = true
+  /** False when the system could not read data that a damaged record may have named. */
+  #areOwnersKnown = true
   #isInOrder = true
 
   /**
@@ -293,17 +296,26 @@ export class Fsck {
       found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
-      this.#report.orphans++ // Its owner can only be found when the system can read the file.
-      return
+      return this.#leaveOrphan()
     }
     if (found?.isNamed) {
       this.#isIndexWhole = false
       return
     }
-    if (found !== undefined && this.#repairs && await this.#restore(found)) return
+    if (found !== undefined && this.#repairs) {
+      const isRestored = await this.#restore(found)
+      if (isRestored) return
+      if (isRestored === undefined) return this.#leaveOrphan()
+    }
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
     if (this.#repairs && this.#isIndexWhole && !this.#report.isStateDamaged) this.#unclaimed.set(id, hasFile)
+  }
+
+  /** Counts an orphan whose owner can only be found when the system can read the file: its record stays, too. */
+  #leaveOrphan () {
+    this.#report.orphans++
+    this.#areOwnersKnown = false
   }
 
   /** @param {number} id */
@@ -318,22 +330,24 @@ export class Fsck {
    * Gives a blob a record again.
    *
    * @param {{ root: Uint8Array, record: BlobRecord }} found
-   * @returns {Promise<boolean>} false when the blob has a record by now
+   * @returns {Promise<boolean | undefined>} false when the blob has a record by now, or nothing of it can be proven;
+   *   undefined when the system could not read the file
    */
   #restore ({ root, record }) {
     return this.#store.locks.run(nameOf(root), async () => {
       const now = await this.#store.catalog.find(root)
       if (now.record !== undefined) return false
-      await this.#store.catalog.commit([{ root, after: record, gained: await this.#store.presence.len(record) }])
-      const isRestored = (await this.#blobs.repair(root, record))?.isEmpty === false
-      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
+      const right = await settleFound(this.#store, root, record, this.#signal)
+      if (right === undefined) return undefined
+      if (right.isEmpty) return false
+      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
       return true
     })
   }
 
   /** Deletes damaged records whose data was not found. */
   async #dropRecords () {
-    if (!this.#repairs || !this.#isIndexWhole) return
+    if (!this.#repairs || !this.#isIndexWhole || !this.#areOwnersKnown) return
     for (const { cid, isRestored } of this.#damagedRecords.values()) {
       if (isRestored) continue
       const root = cid.multihash.digest

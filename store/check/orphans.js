@@ -9,7 +9,7 @@ import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
 import { recordedIds } from '../storage/opening/recorded-ids.js'
-import { settleBlob } from './blob/settle-blob.js'
+import { settleFound } from './blob/settle-blob.js'
 import { possibleBlobs } from './find-owner.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -104,7 +104,7 @@ export class Orphans {
     const adopt = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
       for (const { root, record } of found) {
         if (adopted.has(record.id) || !await isClaimed(root)) continue
-        const outcome = await this.#giveRecord(root, record)
+        const outcome = await this.#giveRecord(root, record, signal)
         if (outcome === 'adopted') adopted.set(record.id, root)
         if (outcome === 'incomplete') kept.add(record.id)
       }
@@ -145,18 +145,19 @@ export class Orphans {
   }
 
   /**
-   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {Promise<'adopted' | 'incomplete' | 'superfluous'>} `incomplete`: the blob has another record, and is not
-   *   whole; `superfluous`: the blob is whole without this data, or nothing of the data is right
+   *   whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or nothing of the
+   *   data is right
    */
-  #giveRecord (root, record) {
-    const { catalog, locks, presence } = this.#store
+  #giveRecord (root, record, signal) {
+    const { catalog, locks } = this.#store
     return locks.run(nameOf(root), async () => {
       const now = await catalog.find(root)
       if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
-      await catalog.commit([{ root, after: record, gained: await presence.len(record) }])
-      const right = await settleBlob(this.#store, root, record)
-      return right?.isEmpty ? 'superfluous' : 'adopted'
+      const right = await settleFound(this.#store, root, record, signal)
+      if (right === undefined) return 'incomplete'
+      return right.isEmpty ? 'superfluous' : 'adopted'
     })
   }
 

@@ -15,8 +15,10 @@ import { heldChunks, wholeOf } from './inspect-blob.js'
  * Repairs a blob, or a part of it, and commits its record. The caller holds the blob's lock.
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
- * @param {{ part?: Part, reservations?: Reservation[], signal?: AbortSignal }} [options]  `part`: the part to settle.
- *   Default: all of the blob. `reservations`: quota that was reserved for copying the bytes of a reference
+ * @param {object} [options]
+ * @param {Part} [options.part]  the part to settle. Default: all of the blob
+ * @param {Reservation[]} [options.reservations]  quota that was reserved for copying the bytes of a reference
+ * @param {AbortSignal} [options.signal]
  * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
  *   because the system cannot read the file, or the data belongs to another blob
  */
@@ -54,6 +56,31 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
     const now = areSame(after, record) ? record : after
     await catalog.commit([{ root, before: record, after: now, gained, reservations }])
   }
+  return right
+}
+
+/**
+ * Gives a blob a record again whose data was found. The data is repaired first and the record is written once, when all
+ * that it says is true: after an interruption the data is an orphan as before, and is found again. The caller holds the
+ * blob's lock.
+ *
+ * @param {StoreContext} store @param {Uint8Array} root
+ * @param {BlobRecord} record  that was made up for the data; it is not in the index, and nothing of it is proven
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now. When there are none, or it is undefined
+ *   because the system cannot read the file, the blob has no record
+ */
+export async function settleFound (store, root, record, signal) {
+  const { catalog, databases, presence } = store
+  const before = await presence.of(record)
+  presence.forget(record)
+  if (await isFileTaken(store, record)) return ChunkRanges.none
+  const part = wholeOf(record)
+  const right = await proveBlob(databases, root, record, part, signal)
+  if (right === undefined || right.isEmpty) return right
+  const after = await dropWrong(databases, root, record, right, part, signal)
+  after.isDamaged = !after.complete && !before.difference(right).isEmpty
+  await catalog.commit([{ root, after, gained: await presence.len(after) }])
   return right
 }
 

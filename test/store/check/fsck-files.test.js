@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
 import { GROUP } from '../../support/constants.js'
 import { flipped } from '../../support/bytes.js'
-import { damageRecord, entriesOf } from '../../support/store/inspect.js'
+import { damageRecord, databasesOf, entriesOf } from '../../support/store/inspect.js'
 import { onDisk } from '../../support/store/stores.js'
 import { ALL, BYTES, FILLS, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
@@ -65,6 +65,20 @@ describe('store: fsck() of blobs in files', () => {
         await expectHere(store, ALL)
       })
 
+      for (const [where, fails] of Object.entries({ 'at its start': () => true, 'behind it': start => start > 0 })) {
+        it(`repair leaves the data of a damaged record alone that the system cannot read ${where}`, async () => {
+          await store.close()
+          await place.look(({ index }) => damageRecord(index, ROOT))
+          store = await place.open()
+          const restore = failReads(store, fails)
+          expect((await store.fsck({ repair: true })).records).to.have.length(1)
+          restore()
+          expect((await store.fsck({ repair: true })).records).to.have.nested.property('0.isRestored', true)
+          await expectSound(store)
+          await expectHere(store, ranges)
+        })
+      }
+
       it('repair computes its tree and its record again', async () => {
         await store.close()
         await place.look(async ({ data, index }) => {
@@ -95,3 +109,26 @@ describe('store: fsck() of blobs in files', () => {
     })
   }
 })
+
+/**
+ * Has reads of the files of a store fail.
+ *
+ * @param {(start: number) => boolean} fails  those that begin at this byte? @returns {() => void} ends it
+ */
+function failReads (store, fails) {
+  const { files } = databasesOf(store)
+  const { reader } = files
+  files.reader = id => {
+    const opened = reader.call(files, id)
+    const failing = async start => {
+      if (fails(start)) throw Object.assign(new Error('EIO'), { code: 'EIO', errno: -5 })
+    }
+    return Object.assign(Object.create(opened), {
+      handle: opened.handle,
+      read: (start, end) => failing(start).then(() => opened.read(start, end)),
+      readInto: (buffer, start) => failing(start).then(() => opened.readInto(buffer, start)),
+      release: () => opened.release()
+    })
+  }
+  return () => { files.reader = reader }
+}

@@ -5,7 +5,9 @@ import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { changeState, flipStoredByte, recordEntry, tagBesideBlobEntry } from '../../support/store/inspect.js'
+import {
+  changeState, databasesOf, flipStoredByte, recordEntry, tagBesideBlobEntry, writesRecord
+} from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
 /** Kept in one extent, in several, and on a disk in a file. */
@@ -136,6 +138,31 @@ describe('store: orphans', () => {
       expect((await store.bytes(second)).length).to.equal(2_300_000)
       expect((await store.bytes(cid)).length).to.equal(2_000_000)
     })
+
+    for (const [what, sweep] of Object.entries({
+      'gc()': store => store.gc(),
+      'fsck({ repair: true })': store => store.fsck({ repair: true })
+    })) {
+      it(`${what} that is interrupted behind any record that it writes has lost nothing`, async () => {
+        await loseRecords()
+        const interruption = new Error('interrupted')
+        for (let records = 0, error; error !== undefined || records === 0; records++) {
+          expect(records, 'one record for each blob').to.be.below(9)
+          const store = await place.open()
+          const { index } = databasesOf(store)
+          const { batch } = index
+          index.batch = async function (operations, options) {
+            await batch.call(this, operations, options)
+            if (operations.some(writesRecord)) throw interruption
+          }
+          error = await errorOf(sweep(store))
+          expect(error).to.be.oneOf([undefined, interruption])
+          delete index.batch
+          await store.close()
+        }
+        await expectClaimed(await place.open())
+      })
+    }
 
     it('open() after a crash does so, too', async () => {
       await loseRecords()
