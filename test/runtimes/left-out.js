@@ -4,6 +4,12 @@ const OUTSIDE_NODE = {
   'before the new databases are complete changes nothing, and can be made again':
     'what a module has imported from node:fs/promises cannot be replaced',
   'in the middle of putting the new databases in place goes on when it is called again': 'the same',
+  'resolves its own path, and not that of each folder: that takes a step for each folder above it': 'the same',
+  'of files above 1 MiB, two are put while the next is found': 'the same',
+  'of files that have not changed, few are looked up': 'the same',
+  'of small files, a batch is kept while the next is gathered': 'the same',
+  'of all kinds one after the other, a long one waits for few small ones, and all come in order': 'the same',
+  'a put that finds no room leaves nothing, and succeeds when there is some': 'the same',
   'The tests of a store, over levels of your own': 'describe of node:test needs the test runner of this runtime'
 }
 
@@ -14,6 +20,7 @@ export const LEFT_OUT = {
     ...OUTSIDE_NODE,
     'makes a file of the blocks of one that is meant, and leaves nothing of another':
       'what a module has imported from node:fs/promises cannot be replaced',
+    'leaves no timer behind when it cannot listen, or is closed': 'the server of Bun has timers of its own',
     'is left when its thread ends': 'Bun does not close the files that a thread has open when it is terminated'
   },
   Deno: {

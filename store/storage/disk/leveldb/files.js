@@ -46,8 +46,9 @@ export async function stampsIn (path) {
   const ours = names.filter(name => TABLE.test(name) || LOG.test(name) || isManifest(name))
   const stats = await Promise.all(ours.map(name => stat(`${path}/${name}`).catch(unlessNoFile)))
   return new Map(ours.flatMap((name, i) => {
-    const { size, ctimeMs } = stats[i] ?? {}
-    return size === undefined || ctimeMs === undefined ? [] : [[name, { size, changed: ctimeMs }]]
+    const { size = 0, ctimeMs, mtimeMs = 0 } = stats[i] ?? {}
+    // Deno does not tell the time of the last change of a file's properties.
+    return stats[i] === undefined ? [] : [[name, { size, changed: ctimeMs ?? mtimeMs }]]
   }))
 }
 

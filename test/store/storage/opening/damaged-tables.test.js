@@ -112,7 +112,8 @@ describe('store: damaged tables of LevelDB', () => {
       const seal = await readSeal()
       const entry = seal.index.find(({ name }) => table.endsWith(name))
       expect(entry.isChecked).to.equal(true)
-      entry.changed = (await stat(table)).ctimeMs
+      const { ctimeMs, mtimeMs } = await stat(table)
+      entry.changed = ctimeMs ?? mtimeMs
       const text = JSON.stringify(seal)
       await writeFile(at('seal'), `${text}\n${checksumOf(new TextEncoder().encode(text)).toString(16)}\n`)
       const store = await place.open()
