@@ -47,8 +47,8 @@ export async function stampsIn (path) {
   const stats = await Promise.all(ours.map(name => stat(`${path}/${name}`).catch(unlessNoFile)))
   return new Map(ours.flatMap((name, i) => {
     const { size = 0, ctimeMs, mtimeMs = 0 } = stats[i] ?? {}
-    // Deno does not tell the time of the last change of a file's properties.
-    return stats[i] === undefined ? [] : [[name, { size, changed: ctimeMs ?? mtimeMs }]]
+    // In Deno, `ctimeMs` may be missing, or older than the last write.
+    return stats[i] === undefined ? [] : [[name, { size, changed: Math.max(ctimeMs ?? 0, mtimeMs) }]]
   }))
 }
 

@@ -113,7 +113,7 @@ describe('store: damaged tables of LevelDB', () => {
       const entry = seal.index.find(({ name }) => table.endsWith(name))
       expect(entry.isChecked).to.equal(true)
       const { ctimeMs, mtimeMs } = await stat(table)
-      entry.changed = ctimeMs ?? mtimeMs
+      entry.changed = Math.max(ctimeMs ?? 0, mtimeMs)
       const text = JSON.stringify(seal)
       await writeFile(at('seal'), `${text}\n${checksumOf(new TextEncoder().encode(text)).toString(16)}\n`)
       const store = await place.open()
