@@ -30,17 +30,21 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
- * @param {{ hasFile: boolean, adopts: boolean, adoptsFiles: boolean, signal?: AbortSignal }} options  `hasFile`: does
- *   the id have a file? `adopts`: may the blob have no record at all? `adoptsFiles`: and may its tree be lost, too, so
- *   that only hashing the file tells which blob it is?
+ * @param {object} options
+ * @param {boolean} options.hasFile  does the id have a file?
+ * @param {boolean} options.adopts  may the blob have no record at all?
+ * @param {boolean} options.adoptsFiles  and may its tree be lost, too, so that only hashing the file tells which blob
+ *   it is?
+ * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  does a tag name a blob?
+ * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
+export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, isTagged, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
-  let unrecorded
+  let unrecorded, tagged
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
     if (record?.id === id) return { root, record, isNamed: true }
@@ -48,8 +52,11 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
     if (isThere && record === undefined) return found
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
     if (!isThere && size === end) unrecorded ??= found
+    // The beginning of a blob looks like a whole blob. What a tag names goes first; the longest comes last.
+    if (adopts && !isThere && await isTagged(root)) tagged = found
   }
   if (!adopts) return undefined
+  if (tagged !== undefined) return tagged
   if (!adoptsFiles || !hasFile || isInParts || end === 0) return unrecorded
   // The pairs may be older than the file, when blobs have shared it.
   const root = await hashFile(databases, unknown, end, signal)

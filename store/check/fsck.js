@@ -292,7 +292,9 @@ export class Fsck {
     if (await this.#store.databases.isGoing(id)) return
     let found
     try {
-      const options = { hasFile, adopts: this.#adopts, adoptsFiles: this.#report.isStateDamaged, signal: this.#signal }
+      const isTagged = async (/** @type {Uint8Array} */ root) => (await this.#store.tags.tagOf(root)).isTagged
+      const [adopts, adoptsFiles, signal] = [this.#adopts, this.#report.isStateDamaged, this.#signal]
+      const options = { hasFile, adopts, adoptsFiles, isTagged, signal }
       found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error

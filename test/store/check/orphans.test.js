@@ -6,7 +6,7 @@ import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  changeState, databasesOf, flipStoredByte, recordEntry, tagBesideBlobEntry, writesRecord
+  changeState, damageRecord, databasesOf, flipStoredByte, recordEntry, tagBesideBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
@@ -108,6 +108,17 @@ describe('store: orphans', () => {
       store = await place.open()
       await store.compact()
       expect(same(await store.bytes(hash(whole)), whole)).to.equal(true)
+    })
+
+    it('that a tag names in part are not taken for a whole blob when other records are damaged', async () => {
+      await place.look(async ({ index }) => {
+        await recordEntry(index, hash(PART)).remove()
+        await damageRecord(index, hash(UNTAGGED[0]))
+      })
+      const store = await place.open()
+      const { records } = await store.fsck({ repair: true })
+      expect(records.map(({ isRestored }) => isRestored)).to.deep.equal([true, true])
+      expect(same(await store.bytes(hash(PART), RANGE), PART.subarray(0, RANGE.end))).to.equal(true)
     })
 
     it('stay while a tagged sequence has lost a part to damage', async () => {
