@@ -31,11 +31,11 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
- * @param {boolean} options.hasFile  does the id have a file?
- * @param {boolean} options.adopts  may the blob have no record at all?
- * @param {boolean} options.adoptsFiles  and may its tree be lost, too, so that only hashing the file tells which blob
- *   it is?
- * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  does a tag name a blob?
+ * @param {boolean} options.hasFile  true when the id has a file
+ * @param {boolean} options.adopts  true when the blob may have no record at all
+ * @param {boolean} options.adoptsFiles  true when its tree may be lost, too, so that only hashing the file tells which
+ *   blob it is
+ * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  returns true for a blob that a tag names
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others

@@ -81,7 +81,7 @@ export class Fsck {
   #recorded = new IdSet()
   /** Ids that two records name. At most one of these records is right. */
   #recordedTwice = /** @type {Set<number>} */ (new Set())
-  /** Orphans whose blobs are not known, to be deleted unless a tag claims them; for each: has it a file? */
+  /** Orphans whose blobs are not known, to be deleted unless a tag claims them: by id, true for those with a file. */
   #unclaimed = /** @type {Map<number, boolean>} */ (new Map())
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true

@@ -60,7 +60,7 @@ export class Orphans {
 
   /**
    * @param {Recorded} recorded
-   * @param {(id: number) => boolean} isSettled  is it certain that no call will write a record for this id?
+   * @param {(id: number) => boolean} isSettled  returns true when no call can write a record for this id any more
    * @param {AbortSignal} [signal]
    * @returns {Promise<boolean>} false when orphans cannot be told from other data; then nothing was deleted
    */
@@ -88,7 +88,7 @@ export class Orphans {
   /**
    * Gives a record to each blob that a tag claims, directly or as a member of a sequence, and that has none.
    *
-   * @param {Map<number, boolean>} orphans  for each id: has it a file?
+   * @param {Map<number, boolean>} orphans  by id, true for those with a file
    * @param {AbortSignal} [signal]
    * @returns {Promise<{ adopted: Map<number, Uint8Array>, kept: Set<number> }>} `adopted`: the ids that have records
    *   now, with the roots of their blobs; `kept`: other ids that must not be deleted, because the system cannot read

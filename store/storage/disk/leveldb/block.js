@@ -18,7 +18,7 @@ const CHECKSUM_LEN = 4
 const PLAIN = 0
 const SNAPPY = 1
 
-/** Longest block that is uncompressed, in bytes. The store writes values of 256 KiB at most. */
+/** The most bytes to which a block is uncompressed. The store writes values of 256 KiB at most. */
 const MAX_BLOCK_LEN = 1 << 26
 /** Snappy makes 64 bytes of three, at most. (snappy: format_description.txt) */
 const MAX_RATIO = 22
@@ -27,8 +27,8 @@ const MAX_RUN = 16
 
 /** Bytes after the user's key in a key of LevelDB: the kind of the entry, and its sequence number. */
 const SUFFIX_LEN = 8
-const DELETION = 0
-const VALUE = 1
+export const DELETION = 0
+export const VALUE = 1
 
 /**
  * @typedef {object} Versioned  an entry as LevelDB keeps it
@@ -103,7 +103,8 @@ export function rawEntriesOf (contents) {
 }
 
 /**
- * Does each restart point lead to the start of an entry, the first one to the first entry? LevelDB searches by them.
+ * Returns true when each restart point leads to the start of an entry, and the first one to the first entry. LevelDB
+ * searches by restart points.
  *
  * @param {Cursor} cursor  at the restart points @param {number} count @param {Set<number>} starts
  */

@@ -15,11 +15,12 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} CheckOptions
- * @property {boolean} [isClosed]  was the database closed after its last write? Then nothing in it may be torn.
- *   Default: false
- * @property {boolean} [isInUse]  is it open? Then files may come and go, and logs are not checked. Default: false
- * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  need a table not be read, because it was checked
- *   before? Default: all are read
+ * @property {boolean} [isClosed]  true when the database was closed after its last write: then nothing in it may be
+ *   torn. Default: false
+ * @property {boolean} [isInUse]  true when it is open: then files may come and go, and logs are not checked. Default:
+ *   false
+ * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  returns true for a table that was checked before and
+ *   need not be read. Default: all are read
  * @property {number} [maxLen]  bytes of tables to read. The newest are read first. Default: no limit
  * @property {boolean} [forgivesValues]  see `Table.fault`. Default: false
  * @property {boolean} [checksOrder]  see `Table.fault`. Default: false

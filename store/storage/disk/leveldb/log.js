@@ -27,7 +27,7 @@ const LAST = 4
  * @typedef {object} Lost  bytes of a log that hold no readable record
  * @property {number} start
  * @property {number} end
- * @property {boolean} isTorn  may a power cut have left them of a write that was under way?
+ * @property {boolean} isTorn  true when a power cut may have left them of a write that was under way
  */
 
 /** @typedef {{ start: number, end: number, kind: number, payload: Uint8Array }} LogRecord */
@@ -147,8 +147,8 @@ function correct (bytes) {
 }
 
 /**
- * May a power cut have left this of a record? Then the file ends in the record, or a sector of it was never written. A
- * record that a single bit makes right was written as a whole.
+ * Returns true when a power cut may have left this of a record: the file ends in the record, or a sector of it was
+ * never written. A record that a single bit makes right was written as a whole.
  *
  * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where they are in
  *   the file @param {boolean} isLast  does the file end there?

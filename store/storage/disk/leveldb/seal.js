@@ -122,7 +122,7 @@ export async function bytesLostSinceClosing (location, name) {
 }
 
 /**
- * Has LevelDB not opened a database since it was sealed?
+ * Returns true when LevelDB has not opened a database since it was sealed.
  *
  * @param {Map<string, SealedFile>} sealed @param {Map<string, Stamp>} stamps
  */

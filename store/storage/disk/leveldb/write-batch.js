@@ -3,12 +3,10 @@
 //   u64 sequence number of the first operation, u32 count, operations
 //   operation: 1, key, value; or 0, key, for a deletion. Each key and value follows its length, a varint
 
+import { DELETION, VALUE } from './block.js'
 import { Cursor, orIfMalformed } from './cursor.js'
 
 /** @import { Versioned } from './block.js' */
-
-const DELETION = 0
-const VALUE = 1
 
 /**
  * @param {Uint8Array} payload  of a record of a log
