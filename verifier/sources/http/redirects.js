@@ -22,8 +22,8 @@ const STATUSES = [301, 302, 303, 307, 308]
 const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
 
 /**
- * Reads the answer of a URL, or of the URL to which it redirects. The caller's headers go to the origin of the URL until
- * a redirect leaves it, and to no origin after that. Where redirects are hidden, no origin gets them.
+ * Reads the answer of a URL, or of the URL to which it redirects. The caller's headers go to the origin of the URL
+ * until a redirect leaves it, and to no origin after that. Where redirects are hidden, no origin gets them.
  *
  * @param {FileRequest} request @param {AbortSignal} signal
  * @returns {Promise<{ response: Response, url: URL }>} `url`: the one that has answered
