@@ -17,7 +17,7 @@ const MAY_IMPORT = {
 
 const ENTRY_POINTS = [
   'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/collections', 'store/exchange/collections/node',
-  'store/exchange/contract', 'store/exchange/http', 'store/exchange/http/node', 'store/exchange/iroh'
+  'test/contract', 'store/exchange/http', 'store/exchange/http/node', 'store/exchange/iroh'
 ]
   .map(folder => `${folder}/index.js`)
 
@@ -29,6 +29,7 @@ const IMPORT_INTERNALS = {
   'support/': 'helpers give the other tests access to internals',
   'lib/': 'unit tests of lib, whose files have few users outside of it',
   'bin/': 'unit tests of the command line, in one process',
+  'contract/': 'the tests of the contract look into the databases',
   'fuzz/': 'parsers and limits of memory are fuzzed one by one',
   'browser/bundle.js': 'the worker is a file of its own for bundlers',
   'browser/kernel.test.js': 'the kernel is chosen by hand',

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore, asBlockstore, healFrom } from '../../store/index.js'
-import { testStore } from '../../store/exchange/contract/index.js'
+import { testStore } from '../contract/index.js'
 import { concat, same } from '../support/bytes.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'

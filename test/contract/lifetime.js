@@ -1,12 +1,12 @@
 // The contract of `open` and `close`: what a store has when it is opened again, even after its data was damaged.
 
-import { hash } from '../../../lib/hash/hasher.js'
+import { hash } from '../../lib/hash/hasher.js'
 import {
   GROUP_LEN, MIB, collect, dataIn, equal, errorOf, fails, flipped, noise, putData, sameBytes, sliceOf
 } from './checks.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
 /** @import { Tests } from './index.js' */
 
 /**

@@ -2,7 +2,7 @@
 // fails over levels that do something wrong.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
-import { testStore } from '../../../store/exchange/contract/index.js'
+import { testStore } from './contract/index.js'
 import { LEVEL, newLocation, removeLocation } from '#runtime'
 
 const PLACES = {

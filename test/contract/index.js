@@ -3,15 +3,15 @@
 // The tests need only the functions `describe` and `it` of a framework. So they run in mocha, node:test, vitest and
 // others, and in browsers.
 
-import { assertKnownOptions } from '../../../lib/core/options.js'
-import { BlobStore } from '../../blob-store.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { BlobStore } from '../../store/blob-store.js'
 import { LIFETIME } from './lifetime.js'
 import { PUTTING } from './putting.js'
 import { READING } from './reading.js'
 import { RECEIVING } from './receiving.js'
 
-/** @typedef {import('../../storage/level/levels.js').DatabasePair} DatabasePair */
-/** @typedef {import('../store-context.js').StoreOptions} StoreOptions */
+/** @typedef {import('../../store/storage/level/levels.js').DatabasePair} DatabasePair */
+/** @typedef {import('../../store/exchange/store-context.js').StoreOptions} StoreOptions */
 
 /** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */
 /** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  closes the store that it opened before, if any */

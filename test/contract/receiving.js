@@ -1,10 +1,10 @@
 // The contract of `receive` and `missing`: how slices bring blobs into a store.
 
-import { hash } from '../../../lib/hash/hasher.js'
+import { hash } from '../../lib/hash/hasher.js'
 import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, sliceOf } from './checks.js'
 
-/** @import { BlobStore } from '../../blob-store.js' */
-/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Tests } from './index.js' */
 
 /**

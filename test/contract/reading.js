@@ -1,10 +1,10 @@
 // The contract of `bytes`, `get`, `stream` and `slice`: what a store gives to readers.
 
-import { createOutboardSync } from '../../../encoder/outboard.js'
-import { encodeSliceSync } from '../../../encoder/slice.js'
-import { toCid } from '../../../lib/hash/cid.js'
-import { hash } from '../../../lib/hash/hasher.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { createOutboardSync } from '../../encoder/outboard.js'
+import { encodeSliceSync } from '../../encoder/slice.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import {
   GROUP_LEN, KIB, MIB, bordersOf, collect, equal, errorOf, fails, hex, noise, rangesOf, sameBytes, sliceOf
 } from './checks.js'

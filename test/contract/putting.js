@@ -1,14 +1,14 @@
 // The contract of `put`, `delete` and `list`: which blobs come into a store, stay there, and are deleted.
 
-import { concat } from '../../../lib/core/bytes.js'
-import { toCid } from '../../../lib/hash/cid.js'
-import { hash } from '../../../lib/hash/hasher.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { concat } from '../../lib/core/bytes.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import {
   GROUP_LEN, KIB, MIB, around, collect, dataIn, equal, errorOf, fails, hex, noise, sameBytes, sliceOf
 } from './checks.js'
 
-/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
 /** @import { Open, Tests } from './index.js' */
 
 const SIZES = {

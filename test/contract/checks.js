@@ -1,15 +1,15 @@
 // Helps the tests of the contract: makes inputs, compares results, and looks into the databases. The comparisons throw
 // errors of their own, because callers may use any test framework.
 
-import { createOutboardSync } from '../../../encoder/outboard.js'
-import { encodeSliceSync } from '../../../encoder/slice.js'
-import { concat } from '../../../lib/core/bytes.js'
-import { hash } from '../../../lib/hash/hasher.js'
-import { VIEWS } from '../../storage/format/keys.js'
-import { levelsAt } from '../../storage/level/levels.js'
+import { createOutboardSync } from '../../encoder/outboard.js'
+import { encodeSliceSync } from '../../encoder/slice.js'
+import { concat } from '../../lib/core/bytes.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { VIEWS } from '../../store/storage/format/keys.js'
+import { levelsAt } from '../../store/storage/level/levels.js'
 
-/** @import { RangesLike } from '../../../lib/tree/ranges.js' */
-/** @import { DatabasePair } from '../../storage/level/levels.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { DatabasePair } from '../../store/storage/level/levels.js' */
 /** @import { Where } from './index.js' */
 
 export const KIB = 1024
