@@ -7,6 +7,7 @@ import { BlobStore } from '../store/index.js'
 import { GiB, KiB, MiB, randomBytes, sized } from './support/inputs.js'
 import { flags, report } from './support/run.js'
 import { inFolder } from './support/stores.js'
+import { copy } from '../exchange/transfer/index.js'
 
 const COUNT = flags.quick ? 500 : 10_000
 const LEN = 4 * KiB
@@ -58,8 +59,8 @@ async function compare (question, bytes, fill, put) {
             await run()
             samples[name].push((performance.now() - start) * 1e6)
           }
-          await timed(work, () => work === 'put' ? put(from, to) : from.copyTo(to))
-          if (work === 'copyTo') await timed('copyTo, again', () => from.copyTo(to))
+          await timed(work, () => work === 'put' ? put(from, to) : copy(from, to))
+          if (work === 'copyTo') await timed('copyTo, again', () => copy(from, to))
           await to.close()
         })
       }

@@ -11,7 +11,8 @@ import { createHeliaLight } from 'helia'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { blake3 } from 'baobox'
-import { BlobStore, asBlockstore } from 'baobox/store'
+import { asBlockstore } from 'baobox/blockstore'
+import { BlobStore } from 'baobox/store'
 
 const store = await BlobStore.open('blocks')
 const datastore = new LevelDatastore('datastore')     // keeps the pins; the default one is in memory, and forgets them

@@ -5,12 +5,13 @@
 // URL and CID are what serve-file.js prints. With several servers all are asked at once. One that fails or lies is
 // named, and the others go on.
 
+import { download } from 'baobox/download'
 import { BlobStore } from 'baobox/store'
 
 const [cid, directory, ...from] = process.argv.slice(2)
 const store = await BlobStore.open(directory)
 try {
-  const { received, mirrors } = await store.download(cid, { from, onProgress: show })
+  const { received, mirrors } = await download(store, cid, { from, onProgress: show })
   for (const { location, bytes, error } of mirrors) {
     if (bytes > 0) console.log(`${location}: ${bytes} new bytes`)
     if (error) console.error(error.message)

@@ -21,7 +21,7 @@ const site = await putManifest(store, manifest, { tag: folder })       // names 
 const server = await serve(store, { port: Number(port) })
 console.log(`${server.url}/collections/${site.cid}/`)
 const from = [`${server.url}/blobs/{cid}`]
-console.log(`store.download('${site.sequence}', ${JSON.stringify({ from, recursive: true })}) brings all of it`)
+console.log(`download(store, '${site.sequence}', ${JSON.stringify({ from, recursive: true })}) brings all of it`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {

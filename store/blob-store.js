@@ -1,14 +1,13 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertOptions, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
 import { list } from './catalog/calls/list.js'
 import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
-import { setContext } from './exchange/context-of.js'
-import { StoreContext } from './exchange/store-context.js'
+import { setContext } from './context-of.js'
+import { StoreContext } from './store-context.js'
 import { Fsck } from './check/fsck.js'
 import { watch } from './catalog/events/watch.js'
 import { observe } from './catalog/events/observers.js'
@@ -21,10 +20,6 @@ import { concat } from './write/grow/concat.js'
 import { GROW_OPTIONS, splice } from './write/grow/splice.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
-import { copyTo } from './exchange/transfer/copy.js'
-import { assertExportOptions } from './exchange/transfer/selection.js'
-import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
-import { downloadFile } from './exchange/download/download-file.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { TagFormat } from './storage/format/tags.js' */
@@ -36,17 +31,13 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { GetResult } from './read/get-many.js' */
 /** @import { GetOptions, ReadOptions } from './read/reader.js' */
 /** @import { SliceOptions } from './read/slice-reader.js' */
-/** @import { StoreOptions } from './exchange/store-context.js' */
+/** @import { StoreOptions } from './store-context.js' */
 /** @import { PutOptions } from './write/put.js' */
 /** @import { PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { GrowOptions, SpliceChange } from './write/grow/splice.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
-/** @import { DownloadOptions, DownloadResult, FileDownloadOptions } from './exchange/download/download.js' */
-/** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
-/** @import { ExportOptions } from './exchange/transfer/export.js' */
-/** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -107,22 +98,6 @@ export class BlobStore {
         await context.close()
       }
     }, options?.signal)
-  }
-
-  /**
-   * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified it is kept in the
-   * folder `path.part`. After an interruption the next call goes on from there. At the end the blob replaces the file.
-   *
-   * @param {BlobName} cid
-   * @param {string | URL} path
-   * @param {FileDownloadOptions} options
-   * @returns {Promise<DownloadResult>}
-   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded; PATH_EXISTS { location }
-   *   when `path.part` is a folder that no download has made: it stays as it is
-   */
-  static async downloadFile (cid, path, options) {
-    assertOptions('options', options, '{ from, ... }')
-    return downloadFile(location => BlobStore.open(location), cid, path, options)
   }
 
   /**
@@ -472,82 +447,6 @@ export class BlobStore {
       // A collection would delete data that a repair is about to give a record.
       return repair ? this.#context.locks.run('gc', run) : run()
     }, options, ['repair', 'cids', 'signal', 'onProgress'])
-  }
-
-  /**
-   * Downloads a blob, or parts of it, from many mirrors at once. Fast mirrors fetch more, and mirrors race for the last
-   * parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and what it has brought is
-   * kept. A download that was interrupted goes on when it is called again.
-   *
-   * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
-   * order, many at a time, each from any mirror that has it. They are protected meanwhile as by a tag.
-   *
-   * @param {BlobName} cid
-   * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
-   * @returns {Promise<DownloadResult>}
-   * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as
-   *   `put`; with `recursive` FETCH_MEMBERS_MISSING { cid, members } when all other members have come,
-   *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } before anything is fetched of a sequence with
-   *   more than `maxMembers`. What has come is kept
-   */
-  async download (cid, options) {
-    assertOptions('options', options, '{ from, ... }')
-    return this.#run(() => download(this.#context, cid, options), options, DOWNLOAD_OPTIONS)
-  }
-
-  /**
-   * Copies blobs, whole or in part, with their aliases, and tags to another open store: only what that store lacks.
-   * Both stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. The copy
-   * deletes nothing from the other store. It replaces a tag there by the one of the same name.
-   *
-   * Damage here does not stop the copy. Everything else arrives, even the undamaged parts of a damaged blob.
-   *
-   * @param {BlobStore} other
-   * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;
-   *   `tags`: only what these tags protect, and these tags
-   * @returns {Promise<CopyResult>}
-   * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and the errors of writing to the other store
-   */
-  async copyTo (other, options = {}) {
-    if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
-    const run = () => copyTo(this.#context, other.#context, options)
-    return this.#run(run, options, ['cids', 'tags', 'recursive', 'signal', 'onProgress'])
-  }
-
-  /**
-   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. The blobs
-   * that tags name are the roots. Memory stays bounded, and each piece is verified before the caller gets it.
-   *
-   * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
-   *   of these sequences; `tags`: only what these tags protect. Default: all whole blobs
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
-   * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
-   *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
-   */
-  export (options = {}) {
-    assertExportOptions(options)
-    return this.#export(options)
-  }
-
-  /** @param {ExportOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #export (options) {
-    // Loading the packages for CARs takes 40 ms, so load them only when they are needed.
-    const { exportCar } = await import('./exchange/transfer/export.js')
-    yield * this.#context.life.each(() => exportCar(this, options))
-  }
-
-  /**
-   * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
-   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. After a failure, the blocks before it are kept.
-   *
-   * @param {Source} source
-   * @param {ImportOptions} [options]
-   * @returns {Promise<ImportResult>}
-   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
-   *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
-   */
-  import (source, options = {}) {
-    return this.#run(async () => (await import('./exchange/transfer/import.js')).importCar(this, source, options))
   }
 
   /**

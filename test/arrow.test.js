@@ -1,7 +1,8 @@
 // Checks the import lines of all sources and tests.
 //
-// Imports run one way: bin to store, store to verifier and encoder, all of them to lib. There is no cycle of imports
-// between files, nor between folders. Tests import entry points, so that internals can change without them.
+// Imports run one way: bin to exchange, exchange to store, store to verifier and encoder, all of them to lib. There is
+// no cycle of imports between files, nor between folders. Tests import entry points, so that internals can change
+// without them.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
@@ -12,12 +13,14 @@ const MAY_IMPORT = {
   encoder: ['lib'],
   verifier: ['lib'],
   store: ['lib', 'encoder', 'verifier'],
-  bin: ['lib', 'encoder', 'verifier', 'store']
+  exchange: ['lib', 'encoder', 'verifier', 'store'],
+  bin: ['lib', 'encoder', 'verifier', 'store', 'exchange']
 }
 
 const ENTRY_POINTS = [
-  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/collections', 'store/exchange/collections/node',
-  'test/contract', 'store/exchange/http', 'store/exchange/http/node', 'store/exchange/iroh'
+  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'test/contract', 'exchange/blockstore', 'exchange/collections',
+  'exchange/collections/node', 'exchange/download', 'exchange/http', 'exchange/http/node', 'exchange/iroh',
+  'exchange/transfer'
 ]
   .map(folder => `${folder}/index.js`)
 

@@ -7,8 +7,9 @@ import { MemoryLevel } from 'memory-level'
 import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
 import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
 import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifier/index.js'
-import { BlobStore, asBlockstore } from '../store/index.js'
-import { Collection, Manifest } from '../store/exchange/collections/index.js'
+import { BlobStore } from '../store/index.js'
+import { asBlockstore } from '../exchange/blockstore/index.js'
+import { Collection, Manifest } from '../exchange/collections/index.js'
 
 const ROOT = new URL('../', import.meta.url)
 const read = path => readFileSync(new URL(path, ROOT), 'utf8')
@@ -124,7 +125,7 @@ it('docs/errors.md explains every code of an error', () => {
 it('docs/architecture.md lists every folder of source', () => {
   const withSubfolders = folder => [folder, ...readdirSync(new URL(`${folder}/`, ROOT), { withFileTypes: true })
     .filter(entry => entry.isDirectory()).flatMap(({ name }) => withSubfolders(`${folder}/${name}`))]
-  const folders = ['lib', 'encoder', 'verifier', 'store', 'bin'].flatMap(withSubfolders)
+  const folders = ['lib', 'encoder', 'verifier', 'store', 'exchange', 'bin'].flatMap(withSubfolders)
   const listed = [...read('docs/architecture.md').matchAll(/^\| `([\w/]+)` \|/gm)].map(([, name]) => name)
   expect(listed).to.have.members(folders)
 })
@@ -151,7 +152,7 @@ describe('the documents', () => {
     })
 
     it(`${path} names files that are there`, () => {
-      const paths = /`((?:lib|encoder|verifier|store|bin|bench|test|docs|examples)\/[\w./-]*)`/g
+      const paths = /`((?:lib|encoder|verifier|store|exchange|bin|bench|test|docs|examples)\/[\w./-]*)`/g
       const names = [...read(path).matchAll(paths)].map(([, name]) => name)
       expect(names.filter(name => !name.includes('node_modules') && !existsSync(new URL(name, ROOT)))).to.deep.equal([])
     })

@@ -117,12 +117,13 @@ describe('examples', () => {
       expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8')
       const [, href] = /href="(.*?)"/.exec(await page.text())
       expect(await (await fetch(new URL(href, url))).text()).to.equal('p {}')
-      const [, sequence] = /download\('(\w+)'/.exec(line)
+      const [, sequence] = /download\(store, '(\w+)'/.exec(line)
       await writeFile(join(project, 'bring.js'), `
+        import { download } from 'baobox/download'
         import { BlobStore } from 'baobox/store'
         const store = await BlobStore.open('brought')
         const from = ['${new URL('/', url)}blobs/{cid}']
-        console.log((await store.download('${sequence}', { from, recursive: true })).members)
+        console.log((await download(store, '${sequence}', { from, recursive: true })).members)
         await store.close()
       `)
       expect(await linesOf('bring.js')).to.deep.equal(['3'])

@@ -6,10 +6,12 @@ import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, walk } from '../lib/index.js'
 import { createOutboardSync, encodeSlice, encodeStream } from '../encoder/index.js'
 import { SliceSource, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
-import { BlobStore, asBlockstore } from '../store/index.js'
-import { collectionEntries } from '../store/exchange/collections/index.js'
-import { diffDirectory } from '../store/exchange/collections/node/index.js'
-import { irohMirror } from '../store/exchange/iroh/index.js'
+import { BlobStore } from '../store/index.js'
+import { asBlockstore } from '../exchange/blockstore/index.js'
+import { collectionEntries } from '../exchange/collections/index.js'
+import { diffDirectory } from '../exchange/collections/node/index.js'
+import { irohMirror } from '../exchange/iroh/index.js'
+import { exportCar } from '../exchange/transfer/index.js'
 
 const BYTES = new Uint8Array(100)
 const ROOT = hash(BYTES)
@@ -72,9 +74,10 @@ const CALLS = {
   ],
   'blobStore.observe': [() => store.observe(5), () => store.observe(ROOT, odd)],
   'blobStore.watch': [() => store.watch(odd), () => store.watch({ after: 'now' })],
-  'blobStore.export': [
-    () => store.export(odd), () => store.export({ format: 'zip' }), () => store.export({ cids: 5 }),
-    () => store.export({ recursive: true }), () => store.export({ tags: 'abc' }), () => store.export({ hashers: 5 })
+  exportCar: [
+    () => exportCar(store, odd), () => exportCar(store, { format: 'zip' }), () => exportCar(store, { cids: 5 }),
+    () => exportCar(store, { recursive: true }), () => exportCar(store, { tags: 'abc' }),
+    () => exportCar(store, { hashers: 5 })
   ],
   'tags.list': [() => tags.list(odd), () => tags.list({ prefix: 5 })],
   'blockstore.putMany': [() => blockstore.putMany(5), () => blockstore.putMany()],

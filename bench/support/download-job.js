@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { hashStream, warmup } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { fetchVerified } from '../../verifier/index.js'
+import { download, downloadFile } from '../../exchange/download/index.js'
 
 const [job, folder, cid, ...urls] = process.argv.slice(2)
 
@@ -14,15 +15,15 @@ const JOBS = {
   hash: () => hashStream(join(folder, 'blob'), { threads: 1 }),
   fetch: async () => drain((await fetch(urls[0])).body),
   fetchVerified: async () => drain((await fetchVerified(urls[0], { cid })).body),
-  download: () => download('sync'),
-  'download, without sync': () => download('process'),
-  downloadFile: () => BlobStore.downloadFile(cid, join(folder, 'out'), { from: urls })
+  download: () => toStore('sync'),
+  'download, without sync': () => toStore('process'),
+  downloadFile: () => downloadFile(cid, join(folder, 'out'), { from: urls })
 }
 
 /** @param {'sync' | 'process'} durability */
-async function download (durability) {
+async function toStore (durability) {
   const store = await BlobStore.open(join(folder, 'out'), { durability })
-  await store.download(cid, { from: urls })
+  await download(store, cid, { from: urls })
   await store.close()
 }
 

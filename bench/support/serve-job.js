@@ -4,7 +4,7 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { BlobStore } from '../../store/index.js'
-import { serve } from '../../store/exchange/http/node/index.js'
+import { serve } from '../../exchange/http/node/index.js'
 
 const SERVERS = {
   async baobox (location) {

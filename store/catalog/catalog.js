@@ -19,7 +19,7 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 /** @import { DoomedData } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /**
  * A change of the record of one blob. The caller holds the blob's lock.

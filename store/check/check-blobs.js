@@ -18,7 +18,7 @@ import { rightSmallBlobs } from './check-small.js'
 /** @import { Findings } from './blob/inspect-blob.js' */
 /** @import { Shared } from './check-sharers.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /**
  * @typedef {object} DamagedBlob

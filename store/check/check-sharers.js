@@ -16,7 +16,7 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
 

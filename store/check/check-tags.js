@@ -7,7 +7,7 @@ import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
 /** @import { TagChange } from '../catalog/catalog.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */

@@ -8,7 +8,7 @@ import { leaveData, settleBlob } from './blob/settle-blob.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 export class DamageNotes {
   #store

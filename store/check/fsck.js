@@ -23,7 +23,7 @@ import { SharerCheck } from './check-sharers.js'
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /**
  * @typedef {object} FsckReport

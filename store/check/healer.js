@@ -12,7 +12,7 @@ import { missing } from '../storage/errors.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /** Chunks that `heal` is asked for at a time, at most: it may keep 8 MiB in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN

@@ -16,7 +16,7 @@ import { possibleBlobs } from './find-owner.js'
 /** @import { Found } from './find-owner.js' */
 /** @import { Left } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 export class Orphans {
   #store

@@ -16,7 +16,7 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { TagFormat } from '../storage/format/tags.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { Bases } from '../storage/content/bases.js' */
 
 /**

@@ -6,7 +6,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { fullError } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Marks, Sweep } from './collector.js' */
 /** @import { Reservation } from '../catalog/quota.js' */

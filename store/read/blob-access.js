@@ -9,7 +9,7 @@ import { TrustedTrees } from './verified/tree-cache.js'
 
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
 export class BlobAccess {

@@ -3,7 +3,7 @@
 import { replaceFile } from '#files'
 
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 

@@ -13,7 +13,7 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
 

@@ -13,7 +13,7 @@ import { isKept } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { TempTag } from '../gc/protection.js' */
 /** @import { Databases } from '../storage/databases.js' */

@@ -17,7 +17,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { FileBlob } from './import/file-blob.js' */
 /** @import { TagCommit } from '../catalog/names/tag-index.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { PutResult } from './put-many.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */

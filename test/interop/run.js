@@ -13,7 +13,7 @@ const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
 const SUITES = { bao: ['bao.js', 'bao-command.js'], b3sum: ['b3sum.js'] }
 /** What skips its tests elsewhere, where the package is not installed. */
 const PEERS = [
-  '../store/exchange/iroh/peers.test.js', '../bin/commands/network/peers.test.js', 'iroh/guide.js'
+  '../exchange/iroh/peers.test.js', '../bin/commands/network/peers.test.js', 'iroh/guide.js'
 ]
 
 const { values: { install, 'compile-peer': compile } } = parseArgs({

@@ -1,6 +1,6 @@
 // A process that downloads a blob to a file until download.test.js kills it. It prints its progress, and at the end
 // what came of it.
-import { BlobStore } from '../../store/index.js'
+import { downloadFile } from '../../exchange/download/index.js'
 
 const [cid, path, ...from] = process.argv.slice(2)
 
@@ -10,7 +10,7 @@ const onProgress = ({ detail }) => {
   shown = performance.now()
   console.log(JSON.stringify({ done: detail.done, total: detail.total, rate: detail.rate, timeLeft: detail.timeLeft }))
 }
-const { received, complete, mirrors } = await BlobStore.downloadFile(cid, path, { from, stall: 5000, onProgress })
+const { received, complete, mirrors } = await downloadFile(cid, path, { from, stall: 5000, onProgress })
 const said = mirrors.map(({ error, ...mirror }) => ({ ...mirror, error: error?.message }))
 const { maxRSS } = process.resourceUsage()
 console.log(JSON.stringify({ end: { received, complete, mirrors: said, memory: maxRSS * 1024 } }))

@@ -27,8 +27,13 @@ import { createOutboard, encodeSlice } from 'baobox/encoder'
 import type * as encoder from 'baobox/encoder'
 import { SliceVerifier, httpSource, verifyStream, verifyTransform } from 'baobox/verifier'
 import type * as verifier from 'baobox/verifier'
-import { BlobStore, asBlockstore } from 'baobox/store'
+import { BlobStore } from 'baobox/store'
 import type * as stores from 'baobox/store'
+import { asBlockstore } from 'baobox/blockstore'
+import { download } from 'baobox/download'
+import type { DownloadResult } from 'baobox/download'
+import { copy, exportCar } from 'baobox/transfer'
+import type { CopyResult } from 'baobox/transfer'
 import { Collection, getCollection, putCollection } from 'baobox/collections'
 import type { CollectionEntry } from 'baobox/collections'
 import { diffDirectory, exportDirectory, importDirectory } from 'baobox/collections/node'
@@ -75,6 +80,9 @@ const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
 console.log(server.url, server.handler.stats().outcomes.complete)
 await server.close({ grace: 5 })
 await handler.close()
+const fetched: DownloadResult = await download(store, bytes, { from: ['https://example.org/blobs/{cid}'] })
+const copied: CopyResult = await copy(store, await BlobStore.open('elsewhere'), { cids: [fetched.cid] })
+for await (const piece of exportCar(store)) console.log(piece.length, copied.failed)
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
@@ -105,7 +113,8 @@ import { hash } from 'baobox'
 import { Hasher } from 'baobox/hash'
 import { createOutboard } from 'baobox/encoder'
 import { verifyStream, verifyTransform } from 'baobox/verifier'
-import { BlobStore, asBlockstore } from 'baobox/store'
+import { asBlockstore } from 'baobox/blockstore'
+import { BlobStore } from 'baobox/store'
 import { createHandler } from 'baobox/http'
 import { testStore } from 'baobox/store/test'
 
@@ -160,7 +169,7 @@ describe('the package', () => {
       const blockstore = `interface-blockstore@${devDependencies['interface-blockstore']}`
       await install(directory, join(directory, filename))
       const types = join(await realpath(directory), 'node_modules/baobox/types')
-      for (const part of ['lib', 'encoder', 'verifier', 'store']) {
+      for (const part of ['lib', 'encoder', 'verifier', 'store', 'exchange']) {
         const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
         expect(unnamed.filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
       }

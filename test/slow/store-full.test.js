@@ -13,6 +13,7 @@ import { MIB } from '../support/constants.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/store/stores.js'
+import { download, downloadFile } from '../../exchange/download/index.js'
 
 describe('store: a full disk', () => {
   let disk
@@ -88,11 +89,11 @@ describe('store: a full disk', () => {
   const longOutboard = createOutboardSync(long)
   const { cid } = longOutboard
   const from = [{ source: long, outboard: longOutboard }]
-  for (const [name, download, look] of [
+  for (const [name, run, look] of [
     ['download()', async location => {
       const store = await BlobStore.open(location)
       try {
-        return await store.download(cid, { from })
+        return await download(store, cid, { from })
       } finally {
         await store.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
       }
@@ -102,7 +103,7 @@ describe('store: a full disk', () => {
       expect(same(await store.bytes(cid), long)).to.equal(true)
       await store.close()
     }],
-    ['downloadFile()', location => BlobStore.downloadFile(cid, join(location, 'file'), { from }), async location => {
+    ['downloadFile()', location => downloadFile(cid, join(location, 'file'), { from }), async location => {
       expect((await readFile(join(location, 'file'))).equals(long)).to.equal(true)
       expect(await readdir(location)).to.deep.equal(['file'])
     }]
@@ -113,9 +114,9 @@ describe('store: a full disk', () => {
       await mkdir(location)
       const { bavail, bsize } = await statfs(disk)
       await writeFile(ballast, new Uint8Array(bavail * bsize - 18 * MIB))
-      expect(await errorOf(download(location))).to.include({ code: 'STORE_FULL' })
+      expect(await errorOf(run(location))).to.include({ code: 'STORE_FULL' })
       await rm(ballast)
-      const { received, size, complete } = await download(location)
+      const { received, size, complete } = await run(location)
       expect({ size, complete }).to.deep.equal({ size: long.length, complete: true })
       expect(received).to.be.within(1, long.length - MIB)
       await look(location)

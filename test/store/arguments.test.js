@@ -73,14 +73,10 @@ describe('store: wrong arguments of a call that gives a promise', () => {
     receive: ({ cid }) => [cid, BYTES, undefined, {}],
     missing: ({ cid }) => [cid, {}],
     fsck: () => [{}],
-    download: ({ cid }) => [cid, { from: [] }],
-    copyTo: ({ other }) => [other, {}],
-    import: () => [BYTES, {}],
     outboard: ({ cid }) => [cid, {}]
   }
   const OTHERS = [
-    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'export', 'observe', 'watch',
-    'close'
+    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'observe', 'watch', 'close'
   ]
 
   it('are those of all calls', () => {
@@ -110,8 +106,7 @@ describe('store: wrong arguments of a call that gives a promise', () => {
 
   for (const [name, given] of Object.entries({
     open: [['nowhere', null], [null, {}]],
-    rescue: [['nowhere', null], [null, {}]],
-    downloadFile: [[null, 'nowhere', { from: [] }], ['b', 'nowhere', null], ['b', null, { from: [] }]]
+    rescue: [['nowhere', null], [null, {}]]
   })) {
     it(`BlobStore.${name}() rejects`, async () => {
       for (const wrong of given) {

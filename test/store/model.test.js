@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { LEVEL } from '#runtime'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
+import { copy } from '../../exchange/transfer/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
 import { concat, flipped, header, same } from '../support/bytes.js'
 import { GROUP, MIB } from '../support/constants.js'
@@ -300,13 +301,13 @@ const CALLS = {
     for (const blob of model.lost) await CALLS.put({ store, model }, { blob })
     const place = await inMemory()
     try {
-      const copy = await place.open(FAST)
-      const { point } = await copy.info()
-      const { failed } = await store.copyTo(copy)
+      const target = await place.open(FAST)
+      const { point } = await target.info()
+      const { failed } = await copy(store, target)
       for (const { error } of failed) expect(error, error.stack).to.include({ code: 'STORE_MISSING' })
       expect(failed.map(({ cid }) => numberOf(cid)).sort((a, b) => a - b)).to.deep.equal(model.damaged)
-      await expectAll({ store: copy, model, point, tags: model.liveTags })
-      expect(await store.copyTo(copy)).to.deep.include({ blobs: 0, bytes: 0, tags: 0 })
+      await expectAll({ store: target, model, point, tags: model.liveTags })
+      expect(await copy(store, target)).to.deep.include({ blobs: 0, bytes: 0, tags: 0 })
     } finally {
       await place.remove()
     }

@@ -1,12 +1,15 @@
 // What a caller may give to the calls of a store, beside what each call is about.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
-import { BlobStore, asBlockstore, healFrom } from '../../store/index.js'
+import { BlobStore } from '../../store/index.js'
+import { asBlockstore } from '../../exchange/blockstore/index.js'
+import { fromMirrors } from '../../exchange/download/index.js'
 import { testStore } from '../contract/index.js'
 import { concat, same } from '../support/bytes.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { newStores, sliceOf } from '../support/store/stores.js'
+import { download, downloadFile } from '../../exchange/download/index.js'
 
 const BYTES = noise(100_000, 31)
 const ROOT = hash(BYTES)
@@ -44,9 +47,9 @@ describe('store: options', () => {
       outboard: store => store.outboard(ROOT, odd),
       'tags.set': store => store.tags.set('a', ROOT, odd),
       'tags.list': store => listed(store.tags.list(odd)),
-      download: store => store.download(ROOT, { from: [], ...odd }),
-      downloadFile: () => BlobStore.downloadFile(ROOT, 'nowhere', { from: [], ...odd }),
-      healFrom: () => healFrom([], odd),
+      download: store => download(store, ROOT, { from: [], ...odd }),
+      downloadFile: () => downloadFile(ROOT, 'nowhere', { from: [], ...odd }),
+      fromMirrors: () => fromMirrors([], odd),
       asBlockstore: store => asBlockstore(store, odd),
       testStore: () => testStore(odd)
     }

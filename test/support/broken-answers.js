@@ -6,11 +6,13 @@ import process from 'node:process'
 import { createOutboardSync } from '../../encoder/index.js'
 import { BaoError, ChunkRanges } from '../../lib/index.js'
 import { VerifiedReader, fetchVerified, httpSource } from '../../verifier/index.js'
-import { BlobStore, healFrom } from '../../store/index.js'
+import { BlobStore } from '../../store/index.js'
+import { fromMirrors } from '../../exchange/download/index.js'
 import { errorOf } from './feeding.js'
 import { noise } from './inputs.js'
 import { newLocation, removeLocation } from './runtime.js'
 import { fetchOf, file, endings } from './servers.js'
+import { download, downloadFile } from '../../exchange/download/index.js'
 
 const content = noise(100_000, 91)
 const { cid, root } = createOutboardSync(content)
@@ -45,7 +47,7 @@ const STALL = 300
 async function toFile (url) {
   const folder = await newLocation()
   try {
-    await BlobStore.downloadFile(cid, `${folder}/blob`, { from: [url], retries: 0, stall: STALL })
+    await downloadFile(cid, `${folder}/blob`, { from: [url], retries: 0, stall: STALL })
   } finally {
     await removeLocation(folder)
   }
@@ -55,7 +57,7 @@ async function toStore (url) {
   const folder = await newLocation()
   const store = await BlobStore.open(folder)
   try {
-    await store.download(cid, { from: [url], retries: 0, stall: STALL })
+    await download(store, cid, { from: [url], retries: 0, stall: STALL })
   } finally {
     await store.close()
     await removeLocation(folder)
@@ -80,7 +82,7 @@ const WAYS = {
   },
   download: toStore,
   downloadFile: toFile,
-  healFrom: url => healFrom([url], { stall: STALL })(cid, ChunkRanges.fromBytes(0, content.length), {}),
+  fromMirrors: url => fromMirrors([url], { stall: STALL })(cid, ChunkRanges.fromBytes(0, content.length), {}),
   'a duplicate': toDuplicate
 }
 

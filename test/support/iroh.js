@@ -1,6 +1,6 @@
 // Endpoints of @number0/iroh on the loopback address, which know no relay; and peers that do not what they should.
-import { loadIroh } from '../../store/exchange/iroh/endpoint.js'
-import { IROH_ALPN, openIrohEndpoint } from '../../store/exchange/iroh/index.js'
+import { loadIroh } from '../../exchange/iroh/endpoint.js'
+import { IROH_ALPN, openIrohEndpoint } from '../../exchange/iroh/index.js'
 
 const ALPN = [...new TextEncoder().encode(IROH_ALPN)]
 

@@ -1,5 +1,5 @@
 // What an export would refuse of some names.
-import { SafeNames, compareNames } from '../../store/exchange/collections/safe-names.js'
+import { SafeNames, compareNames } from '../../exchange/collections/safe-names.js'
 
 /** The names that are refused, each beside those before it. @param {string[]} names */
 export function refusedAmong (names) {

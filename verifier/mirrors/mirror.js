@@ -128,7 +128,7 @@ export class Mirror {
 }
 
 /**
- * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `store.download` and `healFrom`.
+ * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `download` and `fromMirrors`.
  *
  * Behind a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
  * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is

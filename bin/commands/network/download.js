@@ -1,13 +1,14 @@
 // Downloads into a store, in the process that has it open: this one, or the one that serves it.
 
-import { getCollection } from '../../../store/exchange/collections/index.js'
+import { getCollection } from '../../../exchange/collections/index.js'
 import { withMirrors } from './peers.js'
+import { download } from '../../../exchange/download/index.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
-/** @import { DownloadOptions, DownloadResult } from '../../../store/exchange/download/download.js' */
-/** @import { WholeMember } from '../../../store/exchange/download/members/member-downloads.js' */
-/** @import { DownloadEvent } from '../../../store/exchange/download/progress.js' */
+/** @import { DownloadOptions, DownloadResult } from '../../../exchange/download/download.js' */
+/** @import { WholeMember } from '../../../exchange/download/members/member-downloads.js' */
+/** @import { DownloadEvent } from '../../../exchange/download/progress.js' */
 
 /**
  * @typedef {object} FetchedFile  a member that is whole
@@ -34,10 +35,10 @@ const MAX_WAITING = 100_000
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
 export function downloadInto (store, cid, { from: places, relays, onFile, onProgress, ...options }) {
   return withMirrors(places, { relays }, async from => {
-    if (!options.recursive) return store.download(cid, { ...options, from, onProgress })
+    if (!options.recursive) return download(store, cid, { ...options, from, onProgress })
     const files = new Files(store, cid, onFile)
     try {
-      return await store.download(cid, {
+      return await download(store, cid, {
         ...options,
         from,
         onMember: member => files.add(member),

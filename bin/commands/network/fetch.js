@@ -1,9 +1,8 @@
 // baobox fetch
 
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
-import { BlobStore } from '../../../store/index.js'
-import { exportDirectory } from '../../../store/exchange/collections/node/index.js'
-import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { exportDirectory } from '../../../exchange/collections/node/index.js'
+import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { fetchVerified } from '../../../verifier/index.js'
 import { rangeOf } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
@@ -15,8 +14,9 @@ import { withStore } from '../store/open.js'
 import { downloadInto } from './download.js'
 import { withMirrors } from './peers.js'
 import { expanded, ofAnyBlob, placeOf } from './places.js'
+import { downloadFile } from '../../../exchange/download/index.js'
 
-/** @import { DownloadResult } from '../../../store/exchange/download/download.js' */
+/** @import { DownloadResult } from '../../../exchange/download/download.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 /** @import { FetchedFile } from './download.js' */
 /** @import { Wanted } from './places.js' */
@@ -109,12 +109,12 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
       return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
     }
     const result = await withProgress({ name }, onProgress =>
-      BlobStore.downloadFile(root, output, { ...limits, from, signal, onProgress }))
+      downloadFile(root, output, { ...limits, from, signal, onProgress }))
     return printDownload(values, result)
   })
 }
 
-/** The limits for `store.download`, from the options of the command line. @param {FetchValues} values */
+/** The limits for `download`, from the options of the command line. @param {FetchValues} values */
 const limitsOf = ({ parallel, 'max-duplicates': maxDuplicates, 'max-unverified': maxUnverified }) =>
   ({ parallel, maxDuplicates, maxUnverified })
 

@@ -2,8 +2,8 @@
 // one of them is told to.
 
 import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
-import { irohMirror, openIrohEndpoint, serveIroh } from '../../../store/exchange/iroh/index.js'
-import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { irohMirror, openIrohEndpoint, serveIroh } from '../../../exchange/iroh/index.js'
+import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { BlobStore } from '../../../store/index.js'
 import { mirrorOf } from '../../../verifier/index.js'
 import { printResult } from '../../terminal/output.js'
@@ -11,7 +11,7 @@ import { isRoot, rootIn } from '../store/open.js'
 import { isUrl } from './places.js'
 
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
-/** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../store/exchange/iroh/index.js' */
+/** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../exchange/iroh/index.js' */
 
 /** Milliseconds that a server waits for a relay before it prints its tickets. */
 const ONLINE_TIMEOUT = 5000

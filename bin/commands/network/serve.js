@@ -1,7 +1,7 @@
 // baobox serve
 
 import { once } from 'node:events'
-import { serve as serveStore } from '../../../store/exchange/http/node/index.js'
+import { serve as serveStore } from '../../../exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
 import { listenForCalls } from '../owner/listen.js'
@@ -11,7 +11,7 @@ import { servePeers } from './peers.js'
 import { importFolder } from '../store/collections.js'
 import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 
-/** @import { HandlerOptions, RequestEvent } from '../../../store/exchange/http/index.js' */
+/** @import { HandlerOptions, RequestEvent } from '../../../exchange/http/index.js' */
 /** @import { Run } from '../../types.js' */
 
 const DEFAULT_PORT = 4700

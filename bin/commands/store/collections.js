@@ -4,16 +4,16 @@ import { UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
 import { outputOf, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { Manifest, collectionEntries, getCollection, putManifest } from '../../../store/exchange/collections/index.js'
-import { findManifest, rootOfSource } from '../../../store/exchange/collections/web/stored.js'
-import { diffDirectory, exportDirectory, importDirectory } from '../../../store/exchange/collections/node/index.js'
+import { Manifest, collectionEntries, getCollection, putManifest } from '../../../exchange/collections/index.js'
+import { findManifest, rootOfSource } from '../../../exchange/collections/web/stored.js'
+import { diffDirectory, exportDirectory, importDirectory } from '../../../exchange/collections/node/index.js'
 import { Owner } from '../owner/ask.js'
 import { rootIn, withStore } from './open.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { BlobStore } from '../../../store/index.js' */
-/** @import { ImportDirectoryOptions } from '../../../store/exchange/collections/node/index.js' */
+/** @import { ImportDirectoryOptions } from '../../../exchange/collections/node/index.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 /** @typedef {Given<typeof import('../../table/blobs.js').add['options']>} GivenToAdd */
 /** @typedef {Given<typeof import('../../table/blobs.js').get['options']>} GivenToGet */

@@ -207,7 +207,7 @@ async function memberIn (store, name) {
  * @returns {Promise<Uint8Array>}
  */
 async function namedIn (store, root, wanted, of) {
-  const { findManifest, rootOfSource } = await import('../../../store/exchange/collections/web/stored.js')
+  const { findManifest, rootOfSource } = await import('../../../exchange/collections/web/stored.js')
   const manifest = await findManifest(store, root)
   if (manifest !== undefined) {
     const { src } = manifest.get(`/${wanted}`) ?? {}
@@ -216,7 +216,7 @@ async function namedIn (store, root, wanted, of) {
     if (found === undefined) throw new Failure(`the store has no blob ${src}`)
     return found
   }
-  const { collectionEntries } = await import('../../../store/exchange/collections/index.js')
+  const { collectionEntries } = await import('../../../exchange/collections/index.js')
   for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
   throw new Failure(`the collection ${of} has no '${wanted}'`)
 }

@@ -7,9 +7,10 @@ import { deliver, printResult, refuseTerminal } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
 import { isRoot, withStore } from './open.js'
+import { exportCar, importCar } from '../../../exchange/transfer/index.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { ImportOptions, ImportResult } from '../../../store/exchange/transfer/import.js' */
+/** @import { ImportOptions, ImportResult } from '../../../exchange/transfer/import.js' */
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').exportBlobs>} */
@@ -20,7 +21,7 @@ export async function exportBlobs ({ values, operands }, context) {
   const tags = operands.filter(name => !isRoot(name))
   const chosen = { ...cids.length > 0 && { cids }, ...tags.length > 0 && { tags } }
   await withStore(values, context, store =>
-    deliver(store.export({ ...chosen, signal: context.signal }), output, { name: 'export' }), { onlyReads: true })
+    deliver(exportCar(store, { ...chosen, signal: context.signal }), output, { name: 'export' }), { onlyReads: true })
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').importBlobs>} */
@@ -48,8 +49,6 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
  */
 export function importArchive (store, archive, { tag, ...options }) {
   if (store instanceof Owner) return store.import(archive, { tag, ...options })
-  return store.import(archive, {
-    ...options,
-    ...tag !== undefined && { tagRoot: (_, i) => i === 0 ? tag : `${tag}-${i + 1}` }
-  })
+  const tagRoot = (/** @type {unknown} */ cid, /** @type {number} */ i) => i === 0 ? tag : `${tag}-${i + 1}`
+  return importCar(store, archive, { ...options, ...tag !== undefined && { tagRoot } })
 }

@@ -6,7 +6,7 @@ import { tagged } from '../../storage/errors.js'
 import { nameOf } from '../roots.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Change } from '../catalog.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */

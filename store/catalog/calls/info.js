@@ -5,7 +5,7 @@
 
 import { pointOf } from '../events/watch.js'
 
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * @typedef {object} StoreInfo

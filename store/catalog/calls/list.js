@@ -12,7 +12,7 @@ import { nameOf, rootOf } from '../roots.js'
 import { statOf } from './stat.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { BlobStat } from './stat.js' */
 
 /**

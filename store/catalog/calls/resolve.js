@@ -4,7 +4,7 @@ import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * See `BlobStore.resolve`.

@@ -7,7 +7,7 @@ import { notFound } from '../../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 

@@ -8,7 +8,7 @@ import { parseRoot } from '../../../lib/hash/cid.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Change } from '../catalog.js' */
 
 /**

@@ -13,7 +13,7 @@ import { isCorruption, orIfUnreadable, watchGap } from '../../storage/errors.js'
 import { cidOfAlias } from '../names/aliases.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { LogPlace, StoredEvent } from '../../storage/format/events.js' */
 
 /**

@@ -12,7 +12,7 @@ import {
 } from '../../storage/format/tags.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { TagChange } from '../catalog.js' */

@@ -9,7 +9,7 @@ import { heldChunks, wholeOf } from './inspect-blob.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * Repairs a blob, or a part of it, and commits its record. The caller holds the blob's lock.

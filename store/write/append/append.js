@@ -17,7 +17,7 @@ import { readEdge } from '../../read/verified/edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */

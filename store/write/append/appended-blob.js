@@ -16,7 +16,7 @@ import { notFound } from '../../storage/errors.js'
 import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 
 /** Writes the pages of whole subtrees after this many bytes. */

@@ -6,7 +6,7 @@ import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { Original } from './original.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
 /** @import { PutResult } from '../put-many.js' */
 /** @import { GrowOptions } from './splice.js' */

@@ -10,7 +10,7 @@ import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Span } from '../../read/verified/subtrees.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 

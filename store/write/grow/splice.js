@@ -12,7 +12,7 @@ import { Original } from './original.js'
 
 /** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { PutOptions } from '../put.js' */
 /** @import { PutResult } from '../put-many.js' */

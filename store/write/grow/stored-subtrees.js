@@ -10,7 +10,7 @@ import { GROUP_LEN, StoredOutboard } from '../../storage/content/tree-pages.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Subtree } from '../blob-builder.js' */
 /** @import { Span } from '../../read/verified/subtrees.js' */
 

@@ -9,7 +9,7 @@ import { FileBlob } from './file-blob.js'
 
 /** @import { Begin, Fill, PutOptions } from '../put.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * See `BlobStore.importFile`.

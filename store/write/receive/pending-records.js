@@ -7,7 +7,7 @@ import { nameOf } from '../../catalog/roots.js'
 /** @import { IncomingSlice } from './incoming-slice.js' */
 /** @import { BlobRecord, Home } from '../../storage/format/records.js' */
 /** @import { Change } from '../../catalog/catalog.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * @typedef {object} PendingBlob

@@ -14,7 +14,7 @@ import { rangesLen } from '../../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
-/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../../verifier/slice/slice.js' */

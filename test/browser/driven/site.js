@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { importDirectory } from '../../../store/exchange/collections/node/index.js'
-import { serve } from '../../../store/exchange/http/node/index.js'
+import { importDirectory } from '../../../exchange/collections/node/index.js'
+import { serve } from '../../../exchange/http/node/index.js'
 import { BlobStore } from '../../../store/index.js'
 
 const STYLED = [0, 102, 51]

@@ -1,8 +1,8 @@
 // Meta blobs of collections that are not quite: each means what a slow reader of its own says, or is refused. Manifests
 // that are not quite: each is refused, or has but one form.
-import { MetaParser } from '../../../store/exchange/collections/meta.js'
-import { SafeNames } from '../../../store/exchange/collections/safe-names.js'
-import { Collection, Manifest } from '../../../store/exchange/collections/index.js'
+import { MetaParser } from '../../../exchange/collections/meta.js'
+import { SafeNames } from '../../../exchange/collections/safe-names.js'
+import { Collection, Manifest } from '../../../exchange/collections/index.js'
 import { hash } from '../../../lib/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'

@@ -7,10 +7,11 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { toCid } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { exportDirectory, importDirectory } from '../../../store/exchange/collections/node/index.js'
-import { irohMirror, openIrohEndpoint, parseTicket, serveIroh } from '../../../store/exchange/iroh/index.js'
+import { exportDirectory, importDirectory } from '../../../exchange/collections/node/index.js'
+import { irohMirror, openIrohEndpoint, parseTicket, serveIroh } from '../../../exchange/iroh/index.js'
 import { same } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
+import { download } from '../../../exchange/download/index.js'
 
 const PEER = process.env.IROH_PEER
 /** At the edges of chunks and groups, with and without a tree. */
@@ -68,7 +69,7 @@ describe('stores and iroh-blobs', () => {
     const ticket = await sending()
     const { cid } = parseTicket(ticket)
     const mirror = irohMirror(ticket, { endpoint })
-    const { complete, members, received } = await store.download(cid, { from: [mirror], recursive: true })
+    const { complete, members, received } = await download(store, cid, { from: [mirror], recursive: true })
     expect({ complete, members }).to.deep.equal({ complete: true, members: Object.keys(FILES).length + 1 })
     expect(received).to.be.above(LEN)
     await exportDirectory(store, cid, join(folder, 'received'))
@@ -85,7 +86,7 @@ describe('stores and iroh-blobs', () => {
     const part = { start: 0, end: 1 << 18 }
     const mirror = irohMirror(ticket, { endpoint })
     await store.receive(large, mirror.slice(large, part), part)
-    const { received } = await store.download(parseTicket(ticket).cid, { from: [mirror], recursive: true })
+    const { received } = await download(store, parseTicket(ticket).cid, { from: [mirror], recursive: true })
     expect(received).to.equal(FILES['tree/ä and more'].length - part.end)
     await mirror.close()
   })

@@ -1,7 +1,8 @@
 // The option `heal` of a store: a read that finds damaged or missing groups has them brought, and goes on.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { BlobStore, asBlockstore } from '../../../store/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
 import { turn } from '../../support/fake-clock.js'

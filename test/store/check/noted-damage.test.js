@@ -1,7 +1,7 @@
 // Damage that a read finds is noted: it counts as missing from then on, and the right bytes bring it back.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { asBlockstore } from '../../../store/index.js'
+import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'

@@ -1,7 +1,7 @@
 // gc() while other calls protect, read or write the blobs that it is about to take.
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
-import { asBlockstore } from '../../../store/index.js'
+import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'

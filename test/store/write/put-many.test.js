@@ -1,7 +1,7 @@
 // Many blobs at once: in batches, in order, and none mixed up with another.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
-import { asBlockstore } from '../../../store/index.js'
+import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { MIB } from '../../support/constants.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'

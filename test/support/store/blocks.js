@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
 import { RAW, keyedHash } from '../../../lib/index.js'
-import { asBlockstore } from '../../../store/index.js'
+import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { collect } from '../feeding.js'
 import { newStores } from './stores.js'
 

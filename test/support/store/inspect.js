@@ -3,8 +3,8 @@
 // Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
-import { contextOf } from '../../../store/exchange/context-of.js'
-import { download } from '../../../store/exchange/download/download.js'
+import { contextOf } from '../../../store/context-of.js'
+import { downloadInto } from '../../../exchange/download/download.js'
 import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
@@ -358,7 +358,7 @@ export function pagesOf (id, pairs, places) {
 }
 
 /** Downloads by another clock. */
-export const downloadBy = (clock, store, cid, options) => download(contextOf(store), cid, options, clock)
+export const downloadBy = (clock, store, cid, options) => downloadInto(contextOf(store), cid, options, clock)
 
 /** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
 export const countReads = store => countCalls(contextOf(store).databases.data, 'get')

@@ -1,5 +1,5 @@
 // A store behind an HTTP handler, asked without a network.
-import { createHandler } from '../../../store/exchange/http/index.js'
+import { createHandler } from '../../../exchange/http/index.js'
 import { newStores } from './stores.js'
 
 /** For `ask`: nobody resolves this name. */

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { LEVEL } from '#runtime'
 import { hash } from '../../../../lib/index.js'
-import { asBlockstore } from '../../../../store/index.js'
+import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { GROUP, MIB } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'

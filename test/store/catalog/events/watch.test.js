@@ -1,7 +1,7 @@
 // watch() tells what becomes of blobs and tags, in the order in which it was written.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
-import { asBlockstore } from '../../../../store/index.js'
+import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { GROUP } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'

@@ -13,7 +13,9 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { CID } from 'multiformats/cid'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
-import { BlobStore, asBlockstore } from '../../../../store/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { copy } from '../../../../exchange/transfer/index.js'
+import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { hex, same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
@@ -136,7 +138,7 @@ describe('store: opened for reading', () => {
       gc: () => store.gc(),
       compact: () => store.compact(),
       repair: () => store.fsck({ repair: true }),
-      copyTo: () => source.copyTo(store),
+      copy: () => copy(source, store),
       'block put': () => blocks.put(cid, SMALL),
       'blocks putMany': () => listed(blocks.putMany([{ cid, bytes: SMALL }])),
       'block delete': () => blocks.delete(cid)
@@ -175,9 +177,9 @@ describe('store: opened for reading', () => {
     await fill(writer)
     await writer.close()
     const other = await onDisk()
-    const copy = await other.open()
-    expect(await (await openReadOnly()).copyTo(copy)).to.include({ blobs: 4, tags: 2 })
-    await expectFilled(copy)
+    const target = await other.open()
+    expect(await copy(await openReadOnly(), target)).to.include({ blobs: 4, tags: 2 })
+    await expectFilled(target)
     await other.remove()
   })
 

@@ -11,6 +11,7 @@ import { holds } from '../../../support/property.js'
 import { countedBytes, databasesOf, flipStoredByte, recordOf } from '../../../support/store/inspect.js'
 import { ALL, expectRight, expectSound, grow, lensOfFiles, part, rootOf } from '../../../support/store/sharers.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
+import { copy } from '../../../../exchange/transfer/index.js'
 
 /** Appended to one after the other. */
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 3 * MIB + 20_000, 5 * MIB]
@@ -269,12 +270,12 @@ describe('store: blobs that share a file', () => {
     await expectRight(store, SIZES[2])
   })
 
-  it('copyTo() copies each blob', async () => {
+  it('copy() copies each blob', async () => {
     const place = await newPlace()
     const store = await place.open()
     await grow(store, SIZES.slice(0, 3))
     const other = await (await newPlace()).open()
-    expect((await store.copyTo(other)).blobs).to.equal(3)
+    expect((await copy(store, other)).blobs).to.equal(3)
     for (const size of SIZES.slice(0, 3)) await expectRight(other, size)
     await expectSound(other)
   })

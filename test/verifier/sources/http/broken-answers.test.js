@@ -9,7 +9,7 @@ import { expect } from 'chai'
 const PROGRAM = fileURLToPath(new URL('../../../support/broken-answers.js', import.meta.url))
 
 describe('a mirror that breaks the rules of HTTP fails, and the process goes on', () => {
-  for (const way of ['fetchVerified', 'httpSource', 'download', 'downloadFile', 'healFrom', 'a duplicate']) {
+  for (const way of ['fetchVerified', 'httpSource', 'download', 'downloadFile', 'fromMirrors', 'a duplicate']) {
     it(`when it is asked by ${way}`, async () => {
       const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, way]) // rejects when it crashes
       const outcomes = stdout.trim().split('\n').map(line => JSON.parse(line))

@@ -1,0 +1,134 @@
+// A collection in memory: names, and the CID of a blob for each.
+
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
+import { areEqual, assertBytes, concat } from '../../lib/core/bytes.js'
+import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { assertMany } from '../../store/storage/concurrency/in-order.js'
+import { MetaParser, encodeName, invalid, metaHead } from './meta.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+
+/** @typedef {[name: string, cid: CID]} CollectionEntry */
+/** @typedef {readonly [name: string, cid: BlobName]} NewEntry  of a member's CID only the hash is kept */
+
+/**
+ * Names for many blobs under one CID, as iroh's `Collection` has them. Entries stay in the order in which they were
+ * given, and names may be any text: also empty, also the same twice.
+ */
+export class Collection {
+  #names
+  #hashes
+  #cid = /** @type {CID | undefined} */ (undefined)
+  /** The first place of each name, once `get` was called. */
+  #places = /** @type {Map<string, number> | undefined} */ (undefined)
+
+  /** Call `Collection.from` instead. @param {string[]} names @param {Uint8Array} hashes  one behind the other */
+  constructor (names, hashes) {
+    this.#names = names
+    this.#hashes = hashes
+  }
+
+  /**
+   * @param {Iterable<NewEntry>} entries
+   * @returns {Collection}
+   * @throws {TypeError | RangeError} for a name that is no text or has more than 65 536 bytes
+   * @throws {import('../../lib/core/errors.js').BaoError} CID_UNSUPPORTED
+   */
+  static from (entries) {
+    assertMany('entries', entries, 'pairs of a name and a CID')
+    const names = []
+    const hashes = new ByteQueue()
+    for (const entry of entries) {
+      const { name, root } = parseEntry(entry)
+      encodeName(name) // only to check it
+      names.push(name)
+      hashes.push(root, Infinity)
+    }
+    return new Collection(names, hashes.bytes)
+  }
+
+  /**
+   * Reads the two blobs of a collection.
+   *
+   * @param {{ sequence: Uint8Array, meta: Uint8Array }} blobs  not kept
+   * @returns {Collection}
+   * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID
+   */
+  static fromBytes ({ sequence, meta }) {
+    assertBytes('sequence', sequence)
+    assertBytes('meta', meta)
+    const parser = new MetaParser(memberCount(sequence.length))
+    if (!areEqual(sequence, 0, hash(meta))) throw invalid('the sequence names another meta blob')
+    const names = [...parser.push(meta)].flat()
+    parser.end()
+    return new Collection(names, sequence.slice(HASH_LEN))
+  }
+
+  /** How many entries. */
+  get length () { return this.#names.length }
+
+  /** The name of the collection: of its sequence. */
+  get cid () {
+    this.#cid ??= toCid(hash(this.toBytes().sequence), HASHSEQ)
+    return this.#cid
+  }
+
+  /** The two blobs: what other implementations read. @returns {{ sequence: Uint8Array, meta: Uint8Array }} fresh */
+  toBytes () {
+    const queue = new ByteQueue()
+    queue.push(metaHead(this.length), Infinity)
+    for (const name of this.#names) queue.push(encodeName(name), Infinity)
+    const meta = queue.bytes.slice()
+    return { sequence: concat([hash(meta), this.#hashes]), meta }
+  }
+
+  /** @param {string} name @returns {CID | undefined} of the first entry that has the name */
+  get (name) {
+    this.#places ??= firstPlaces(this.#names)
+    const place = this.#places.get(name)
+    return place === undefined ? undefined : this.#cidAt(place)
+  }
+
+  /** @returns {IterableIterator<string>} of the entries, in their order */
+  names () { return this.#names.values() }
+
+  /** @returns {Generator<CollectionEntry>} in their order */
+  * entries () {
+    for (const [i, name] of this.#names.entries()) yield [name, this.#cidAt(i)]
+  }
+
+  [Symbol.iterator] () { return this.entries() }
+
+  /** @param {number} i */
+  #cidAt (i) { return toCid(this.#hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN)) }
+}
+
+/** @param {string[]} names @returns {Map<string, number>} */
+function firstPlaces (names) {
+  const places = new Map()
+  for (let i = names.length - 1; i >= 0; i--) places.set(names[i], i)
+  return places
+}
+
+/**
+ * @param {NewEntry} entry  that a caller has given
+ * @returns {{ name: string, root: Uint8Array }} the name is not checked
+ */
+export function parseEntry (entry) {
+  if (!Array.isArray(entry)) throw new TypeError('"entries" expected pairs of a name and a CID')
+  return { name: entry[0], root: parseRoot(entry[1], 'cid') }
+}
+
+/**
+ * @param {number} len  bytes of the sequence
+ * @returns {number} how many members a collection has
+ * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID
+ */
+export function memberCount (len) {
+  if (len % HASH_LEN !== 0) throw invalid(`its sequence has ${len} bytes, which is no multiple of ${HASH_LEN}`)
+  if (len === 0) throw invalid('its sequence is empty, so there is no meta blob')
+  return len / HASH_LEN - 1
+}

@@ -1,0 +1,137 @@
+// The meta blob of a collection: its names, as iroh writes them. `CollectionV0.`, the number of names, and for each
+// name its length in bytes and its UTF-8. Numbers are LEB128 varints.
+// Sources: iroh-blobs, src/format/collection.rs; the wire format of postcard.
+
+import { varint } from 'multiformats'
+import { BaoError } from '../../lib/core/errors.js'
+import { areEqual, concat, describe } from '../../lib/core/bytes.js'
+import { assertWellFormed } from '../../store/catalog/names/tag-target.js'
+
+/** Bytes of a name in UTF-8, at most. Paths are at most 4096 bytes long in Linux, and 32 767 characters in Windows. */
+export const MAX_NAME_LEN = 1 << 16
+/** Names that a parser gives together, at most. */
+const BATCH_NAMES = 1024
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const HEADER = encoder.encode('CollectionV0.')
+
+/** @param {string} what  is wrong @param {number} [start]  byte of the meta blob @returns {BaoError} */
+export function invalid (what, start) {
+  const where = start === undefined ? '' : ` at byte ${start} of its meta blob`
+  return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${what}`, { start })
+}
+
+/** The bytes of a meta blob in front of the names. @param {number} count  of names */
+export const metaHead = count => concat([HEADER, encodeVarint(count)])
+
+/** Bytes that the length of a name takes, at most. */
+const MAX_PREFIX_LEN = varint.encodingLength(MAX_NAME_LEN)
+/** Where names are encoded. `encodeInto` takes a quarter of the time of `encode`. */
+const scratch = new Uint8Array(MAX_PREFIX_LEN + MAX_NAME_LEN)
+
+/**
+ * A name as it stands in the meta blob.
+ *
+ * @param {unknown} name
+ * @returns {Uint8Array} borrowed until the next call
+ * @throws {TypeError | RangeError}
+ */
+export function encodeName (name) {
+  if (typeof name !== 'string') throw new TypeError(`"name" expected a string, got ${describe(name)}`)
+  assertWellFormed('name', name)
+  const { read, written: len } = encoder.encodeInto(name, scratch.subarray(MAX_PREFIX_LEN))
+  if (read < name.length) throw new RangeError(`"name" expected at most ${MAX_NAME_LEN} bytes, got more`)
+  const start = MAX_PREFIX_LEN - varint.encodingLength(len)
+  varint.encodeTo(len, scratch, start)
+  return scratch.subarray(start, MAX_PREFIX_LEN + len)
+}
+
+/** @param {number} value */
+const encodeVarint = value => varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
+
+/** Reads the names from a meta blob that comes in pieces. It accepts what iroh writes, and no other form of it. */
+export class MetaParser {
+  #count
+  /** Names that are still to come; undefined until the head has been read. */
+  #left = /** @type {number | undefined} */ (undefined)
+  /** Bytes that have come and are not read, at most one name. */
+  #rest = new Uint8Array(0)
+  /** The offset of `#rest` in the meta blob, in bytes. */
+  #start = 0
+
+  /** @param {number} count  how many names there must be */
+  constructor (count) {
+    this.#count = count
+  }
+
+  /**
+   * @param {Uint8Array} piece  the next bytes; borrowed
+   * @returns {Generator<string[]>} the names that are whole by now, in batches of 1 to 1024. To be read to the end
+   * @throws {BaoError} COLLECTION_INVALID { start }
+   */
+  * push (piece) {
+    const bytes = this.#rest.length === 0 ? piece : concat([this.#rest, piece])
+    let at = this.#left === undefined ? this.#readHead(bytes) : 0
+    let names = /** @type {string[]} */ ([])
+    while (this.#left !== undefined && this.#left > 0) {
+      const start = this.#start + at
+      const len = readVarint(bytes, at, MAX_NAME_LEN, start)
+      if (len === undefined || bytes.length < len.end + len.value) break
+      at = len.end + len.value
+      names.push(decodeName(bytes.subarray(len.end, at), start))
+      this.#left--
+      if (names.length < BATCH_NAMES) continue
+      yield names
+      names = []
+    }
+    if (this.#left === 0 && at < bytes.length) throw invalid('bytes follow the last name', this.#start + at)
+    this.#start += at
+    this.#rest = bytes.slice(at)
+    if (names.length > 0) yield names
+  }
+
+  /** To be called when all bytes have come. @throws {BaoError} COLLECTION_INVALID { start } */
+  end () {
+    if (this.#left !== 0) throw invalid('it ends too early', this.#start + this.#rest.length)
+  }
+
+  /** @param {Uint8Array} bytes @returns {number} bytes that were read: none when the head is not whole */
+  #readHead (bytes) {
+    const known = Math.min(bytes.length, HEADER.length)
+    if (!areEqual(bytes, 0, HEADER.subarray(0, known))) throw invalid("it does not begin with 'CollectionV0.'", 0)
+    const count = readVarint(bytes, HEADER.length, Number.MAX_SAFE_INTEGER, HEADER.length)
+    if (count === undefined) return 0
+    if (count.value !== this.#count) {
+      throw invalid(`it has ${count.value} names, and the sequence has ${this.#count} members`, HEADER.length)
+    }
+    this.#left = count.value
+    return count.end
+  }
+}
+
+/**
+ * @param {Uint8Array} bytes @param {number} at @param {number} max  what the number may be
+ * @param {number} start  byte of the meta blob
+ * @returns {{ value: number, end: number } | undefined} undefined when the bytes end before the number does
+ * @throws {BaoError} COLLECTION_INVALID { start } also for a number that is written in more bytes than it needs
+ */
+function readVarint (bytes, at, max, start) {
+  for (let i = at, value = 0, scale = 1; i < bytes.length; i++, scale *= 128) {
+    value += (bytes[i] & 127) * scale
+    if (scale > max || value > max) throw invalid(`a number above ${max}`, start)
+    if (bytes[i] > 127) continue
+    if (bytes[i] === 0 && i > at) throw invalid('a number that is longer than it need be', start)
+    return { value, end: i + 1 }
+  }
+  return undefined
+}
+
+/** @param {Uint8Array} bytes @param {number} start  byte of the meta blob */
+function decodeName (bytes, start) {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw invalid('a name that is not UTF-8', start)
+  }
+}

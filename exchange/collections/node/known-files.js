@@ -1,0 +1,170 @@
+// Remembers, in a file, which hash each file of a folder had at the last import, so that files which have not changed
+// need not be read again. Both the file and the folder are in the order of their names, so they are read side by side.
+//
+// A line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are in
+// nanoseconds. What cannot be read counts as not there: then files are read again.
+
+import { basename, dirname, join } from 'node:path'
+import { absolute, openRegular, realPath } from '#disk'
+import { createFile } from '#files'
+import { isNoFile } from '../../../store/storage/errors.js'
+import { MAX_NAME_LEN } from '../meta.js'
+import { compareNames } from '../safe-names.js'
+
+/** @import { FileHandle } from 'node:fs/promises' */
+/** @import { WrittenFile } from '../../../lib/source/files.node.js' */
+/** @import { FoundFile } from './walk.js' */
+
+const HEAD = 'baobox known files 1'
+/**
+ * Milliseconds. A file that was changed so shortly before the import may change again without getting another time, so
+ * it is not remembered.
+ */
+const UNSETTLED_MS = 2000
+/** Characters of lines that are written together, and bytes that are read together. */
+const BATCH_LEN = 1 << 16
+/** Characters of a line, at most: JSON may take six for a byte of a name, and numbers and a hash follow. */
+const MAX_LINE_LEN = 6 * MAX_NAME_LEN + 256
+
+/** @typedef {{ name: string, key: string, hash: string }} KnownFile */
+
+export class KnownFiles {
+  #path
+  #file
+  #old
+  #next = /** @type {KnownFile | undefined} */ (undefined)
+  #isAtEnd = false
+  #target
+  #settledBefore = BigInt(Date.now() - UNSETTLED_MS) * 1_000_000n
+  #lines = `${HEAD}\n`
+  #written = 0
+
+  /**
+   * @param {string} path  real @param {FileHandle | undefined} file  undefined when nothing is there
+   * @param {WrittenFile} target  that is to replace it @param {AbortSignal} [signal]
+   */
+  constructor (path, file, target, signal) {
+    this.#path = path
+    this.#file = file
+    this.#old = knownIn(file, signal)
+    this.#target = target
+  }
+
+  /**
+   * @param {string} path  of the file, which need not be there @param {AbortSignal} [signal]
+   * @throws {TypeError} when the path leads to something other than a regular file
+   */
+  static async open (path, signal) {
+    const location = absolute(path)
+    const real = join(await realPath(dirname(location)), basename(location))
+    const file = await openRegular(real, { follows: true }).catch(error => {
+      if (error.code === 'ENOENT') return undefined
+      throw isNoFile(error) ? new TypeError(`"known" expected a regular file, got ${real}`, { cause: error }) : error
+    })
+    try {
+      return new KnownFiles(real, file, await createFile(real), signal)
+    } catch (error) {
+      await file?.close()
+      throw error
+    }
+  }
+
+  /** Is this the file itself, or the one that is to replace it? @param {string} path  real */
+  isOwn (path) {
+    const isUnfinished = path.startsWith(join(dirname(this.#path), `.${basename(this.#path).slice(0, 50)}.`))
+    return path === this.#path || (isUnfinished && path.endsWith('.part'))
+  }
+
+  /**
+   * The hash of a file, if it has not changed. Callers ask in the order of names.
+   *
+   * @param {FoundFile} file
+   * @returns {Promise<Uint8Array | undefined>}
+   */
+  async find (file) {
+    while (!this.#isAtEnd && (this.#next === undefined || compareNames(this.#next.name, file.name) < 0)) {
+      const { done, value } = await this.#old.next()
+      this.#isAtEnd = done === true
+      this.#next = done ? undefined : value
+    }
+    if (this.#next?.name !== file.name || this.#next.key !== keyOf(file)) return undefined
+    return new Uint8Array(Buffer.from(this.#next.hash, 'hex'))
+  }
+
+  /** Remembers a file. @param {FoundFile} file  as it was before it was read @param {Uint8Array} hash */
+  async note (file, hash) {
+    const { mtimeNs, ctimeNs } = file.stat
+    if (mtimeNs >= this.#settledBefore || ctimeNs >= this.#settledBefore) return
+    this.#lines += `[${JSON.stringify(file.name)},${keyOf(file)},"${Buffer.from(hash).toString('hex')}"]\n`
+    if (this.#lines.length >= BATCH_LEN) await this.#write()
+  }
+
+  /** Replaces what was remembered. */
+  async commit () {
+    await this.#write()
+    await this.#target.commit({ sync: false })
+    await this.#file?.close()
+  }
+
+  /** Leaves what was remembered as it was. */
+  async discard () {
+    await this.#target.discard()
+    await this.#file?.close().catch(() => {})
+  }
+
+  async #write () {
+    const bytes = Buffer.from(this.#lines)
+    this.#lines = ''
+    await this.#target.write(this.#written, bytes)
+    this.#written += bytes.length
+  }
+}
+
+/** The properties that show whether a file has changed. @param {FoundFile} file */
+const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs}","${ctimeNs}","${ino}"`
+
+/**
+ * @param {FileHandle | undefined} file @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<KnownFile>} those before the first line that makes no sense
+ */
+async function * knownIn (file, signal) {
+  if (file === undefined) return
+  const lines = linesOf(file, signal)
+  if ((await lines.next()).value !== HEAD) return
+  for await (const line of lines) {
+    const known = parseLine(line)
+    if (known === undefined) return
+    yield known
+  }
+}
+
+/**
+ * @param {FileHandle} file @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<string>} the lines that the file has by now, up to the first that is too long
+ */
+async function * linesOf (file, signal) {
+  const { size } = await file.stat()
+  const buffer = new Uint8Array(BATCH_LEN)
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (let at = 0; at < size && rest.length <= MAX_LINE_LEN;) {
+    signal?.throwIfAborted()
+    const { bytesRead } = await file.read(buffer, 0, Math.min(BATCH_LEN, size - at), at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    const lines = (rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true })).split('\n')
+    rest = /** @type {string} */ (lines.pop())
+    yield * lines
+  }
+}
+
+/** @param {string} line @returns {KnownFile | undefined} */
+function parseLine (line) {
+  try {
+    const [name, size, modified, changed, inode, hash] = JSON.parse(line)
+    if (typeof name !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) return undefined
+    return { name, key: `${size},"${modified}","${changed}","${inode}"`, hash }
+  } catch {
+    return undefined
+  }
+}

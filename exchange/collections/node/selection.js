@@ -1,0 +1,55 @@
+// Chooses the files of a folder by patterns, as .gitignore has them.
+
+import ignore from 'ignore'
+import { describe } from '../../../lib/core/bytes.js'
+import { MAX_PATH_LEN } from '../safe-names.js'
+
+/**
+ * Characters of paths and of the folders above them that a matcher has in memory, at most. It remembers each that it
+ * was asked about.
+ */
+const REMEMBERED_LEN = 1 << 25
+
+/**
+ * @typedef {object} SelectionOptions  patterns as in .gitignore: `node_modules`, `*.log`, `/build`, `!keep.log`. They
+ *   stand for paths below the folder
+ * @property {string[]} [include]  only files that one of these matches. Default: all
+ * @property {string[]} [ignore]  no files that one of these matches, and nothing in folders that one matches
+ */
+
+/**
+ * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches what is no path or has
+ *   more than 4096 characters
+ * @property {(path: string) => boolean} hasFile  is the file chosen?
+ * @property {(path: string) => boolean} entersFolder  may files in the folder be chosen?
+ */
+
+/** @param {SelectionOptions} options @returns {Selection} @throws {TypeError} */
+export function selectionOf ({ include, ignore: left }) {
+  const isIncluded = matcherOf('include', include)
+  const isLeftOut = matcherOf('ignore', left)
+  return {
+    hasFile: path => (isIncluded?.(path) ?? true) && !isLeftOut?.(path),
+    entersFolder: path => !isLeftOut?.(`${path}/`)
+  }
+}
+
+/** @param {string} name @param {unknown} patterns @returns {((path: string) => boolean) | undefined} */
+function matcherOf (name, patterns) {
+  if (patterns === undefined) return undefined
+  if (!Array.isArray(patterns) || patterns.some(pattern => typeof pattern !== 'string')) {
+    throw new TypeError(`"${name}" expected an array of patterns, got ${describe(patterns)}`)
+  }
+  const newRules = () => ignore({ ignorecase: false }).add(patterns)
+  let rules = newRules()
+  let len = 0
+  return path => {
+    if (path.length > MAX_PATH_LEN || !ignore.isPathValid(path)) return false
+    len += path.length * path.split('/').length
+    if (len > REMEMBERED_LEN) {
+      rules = newRules()
+      len = 0
+    }
+    return rules.ignores(path)
+  }
+}

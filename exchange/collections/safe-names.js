@@ -1,0 +1,172 @@
+// Decides whether the names of a collection can be paths below one folder, on any system, by the names alone. Anybody
+// can make a collection, and a name in it must not lead out of the folder, nor to the file of another name.
+
+import { BaoError } from '../../lib/core/errors.js'
+
+/** Names of devices in Windows, in every folder, also with an extension or a stream behind them. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
+/** Characters that Windows does not allow in a file's name. */
+// eslint-disable-next-line no-control-regex
+const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
+/** Characters that some file systems leave out when they compare names. */
+const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
+/**
+ * What a person does not see: characters of no width at the beginning of a part; these, and spaces of any kind, at its
+ * end. Letters and emoji may end in joiners and selectors of variants, but those of ASCII do not.
+ */
+const UNSEEN = new RegExp([
+  /^[\u00ad\u180e\u200b\u2060-\u2064\ufeff\p{Join_Control}\p{Variation_Selector}]/u,
+  /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
+  /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
+].map(({ source }) => source).join('|'), 'u')
+/** Characters that turn the text after them around, so that a person reads another name. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/
+/** What Windows leaves out at the end of a part, also where a program has put simpler characters in their places. */
+const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
+/** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
+const MAX_PART_LEN = 255
+export const MAX_PATH_LEN = 4096
+/** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
+const MAX_FOLDERS = 1 << 22
+/** Characters of a name that an error message repeats, at most. */
+const SHOWN_LEN = 200
+
+/**
+ * Gathers names, and refuses each that is unsafe by itself or beside the ones before it. Each call takes time and
+ * memory in the length of the name.
+ */
+export class SafeNames {
+  #isForWindows
+  /** The files by their keys: see `keyOf`. */
+  #files = /** @type {Set<string>} */ (new Set())
+  /** The numbers of folders by their keys. The number of the folder that all names are below is 0. */
+  #folders = /** @type {Map<string, number>} */ (new Map())
+  /** How the last part of each folder's path is spelt, by its number. */
+  #spelt = ['']
+  /** The first part of each name: what is to be made in the folder itself. @type {Set<string>} */
+  tops = new Set()
+
+  /** @param {{ isForWindows: boolean }} options  `isForWindows`: also refuse what only Windows cannot have */
+  constructor ({ isForWindows }) {
+    this.#isForWindows = isForWindows
+  }
+
+  /** @param {string} name @throws {BaoError} PATH_UNSAFE { entry } */
+  add (name) {
+    const fault = faultIn(name, { isForWindows: this.#isForWindows })
+    if (fault !== undefined) throw unsafe(name, fault)
+    const parts = name.split('/')
+    const last = /** @type {string} */ (parts.pop())
+    let folder = 0
+    for (const part of parts) folder = this.#enter(folder, part, name)
+    const key = keyOf(folder, last)
+    if (this.#folders.has(key)) throw unsafe(name, 'a folder of the same collection has this name')
+    if (this.#files.has(key)) throw unsafe(name, 'another entry has the same name, on some systems at least')
+    this.#files.add(key)
+    this.tops.add(parts[0] ?? last)
+  }
+
+  /** @param {number} folder @param {string} part  the next one of the name @param {string} name */
+  #enter (folder, part, name) {
+    const key = keyOf(folder, part)
+    if (this.#files.has(key)) throw unsafe(name, 'a file of the same collection would be its folder')
+    const known = this.#folders.get(key)
+    if (known === undefined) {
+      const number = this.#spelt.length
+      if (number > MAX_FOLDERS) throw unsafe(name, `the collection has more than ${MAX_FOLDERS} folders`)
+      this.#folders.set(key, number)
+      this.#spelt.push(part)
+      return number
+    }
+    const spelt = this.#spelt[known]
+    if (spelt !== part) throw unsafe(name, `some systems take its folder '${shown(part)}' for '${shown(spelt)}'`)
+    return known
+  }
+}
+
+/** @param {number} folder  its number @param {string} part  of the path of something in it */
+const keyOf = (folder, part) => `${folder}/${fold(part)}`
+
+/**
+ * Says what is wrong with a name by itself; undefined if nothing is.
+ *
+ * @param {string} name @param {{ isForWindows: boolean }} options
+ * @returns {string | undefined}
+ */
+export function faultIn (name, { isForWindows }) {
+  if (isLonger(name, MAX_PATH_LEN)) return `it has more than ${MAX_PATH_LEN} bytes`
+  for (const part of name.split('/')) {
+    const fault = faultOf(part, isForWindows)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+/**
+ * Says what is wrong with one part of a path; undefined if nothing is.
+ *
+ * @param {string} part @param {boolean} isForWindows
+ * @returns {string | undefined}
+ */
+function faultOf (part, isForWindows) {
+  // The forms in which a file system may see the part: it may ignore characters, or replace them by simpler ones.
+  const seen = part.replace(IGNORED, '')
+  const simple = seen.normalize('NFKC')
+  if (seen === '') return 'a part of it is empty'
+  if (isLonger(part, MAX_PART_LEN)) return `a part of it has more than ${MAX_PART_LEN} bytes`
+  if (/^\.\.?$/.test(seen) || /^\.\.?$/.test(simple)) return 'it leads to another folder'
+  if (/[\\/]/.test(simple)) return 'it has a separator inside a part'
+  if (part.includes('\0')) return 'it has a zero byte'
+  if (/^[a-z]:/i.test(seen)) return 'it begins with a drive letter'
+  if (LEFT_OUT.test(seen)) return 'Windows leaves out the dot or space at the end of a part'
+  if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'nobody sees a character at the beginning or end of a part'
+  if (TURNING.test(part)) return 'it has a character that turns the text after it around'
+  if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
+  if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
+  return undefined
+}
+
+/**
+ * The form in which two parts are equal when some file system takes them for the same, by case, normal form or ignored
+ * characters, or a person does, because they have other spaces. Small letters come first, because a capital sharp s has
+ * a small one, and only that has two capital letters.
+ *
+ * @param {string} part
+ */
+export const fold = part => IS_ASCII.test(part)
+  ? part.toUpperCase()
+  : part.replace(IGNORED, '').replace(/\p{Zs}/gu, ' ').normalize('NFD').toLowerCase().toUpperCase().normalize('NFD')
+
+const IS_ASCII = /^[\x20-\x7e]*$/
+
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(MAX_PATH_LEN)
+
+/** Has a text more bytes in UTF-8? @param {string} text @param {number} max  bytes */
+const isLonger = (text, max) => text.length * 3 > max &&
+  (text.length > max || encoder.encodeInto(text, scratch.subarray(0, max)).read < text.length)
+
+/** @param {string} name @param {string} why @returns {BaoError} */
+export const unsafe = (name, why) =>
+  new BaoError('PATH_UNSAFE', `the name '${shown(name)}' cannot be a path: ${why}`, { entry: name })
+
+/** A name in a message, without what would write to a terminal. @param {string} name */
+const shown = name => JSON.stringify(name.slice(0, SHOWN_LEN)).slice(1, -1)
+
+/**
+ * The order of names: that of their bytes in UTF-8, which is that of their code points.
+ *
+ * @param {string} a @param {string} b
+ * @returns {number} negative when `a` comes first
+ */
+export function compareNames (a, b) {
+  const len = Math.min(a.length, b.length)
+  for (let i = 0; i < len; i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i))
+    if (difference !== 0) return difference
+  }
+  return a.length - b.length
+}
+
+/** Surrogates stand for code points above all others. @param {number} unit  of UTF-16 */
+const rank = unit => unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -1,0 +1,60 @@
+// Keeps bytes until all of them have come: the last ones in memory, the others in the store, as blobs that are deleted
+// afterwards.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { TempTag } from '../../store/gc/protection.js' */
+
+/** Bytes that are kept in memory, at most. */
+const SPOOL_LEN = 1 << 20
+
+export class Spool {
+  #store
+  #hold
+  #signal
+  #last = new ByteQueue()
+  #blobs = /** @type {{ cid: CID, isNew: boolean }[]} */ ([])
+
+  /** @param {BlobStore} store @param {TempTag} hold  protects what is in the store @param {AbortSignal} [signal] */
+  constructor (store, hold, signal) {
+    this.#store = store
+    this.#hold = hold
+    this.#signal = signal
+  }
+
+  /** Is there space in memory? @param {Uint8Array} bytes */
+  fits (bytes) { return this.#last.len + bytes.length <= SPOOL_LEN }
+
+  /** @param {Uint8Array} bytes  that fit; copied */
+  add (bytes) { this.#last.push(bytes, SPOOL_LEN) }
+
+  /** Moves what is in memory to the store. */
+  async spill () {
+    this.#blobs.push(await this.#store.put(this.#last.bytes, { tag: this.#hold, signal: this.#signal }))
+    this.#last.clear()
+  }
+
+  /** All bytes. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
+  async * pieces () {
+    for (const { cid } of this.#blobs) yield * this.#store.get(cid, { reuse: true, signal: this.#signal })
+    yield this.#last.bytes
+  }
+
+  /** Deletes what is in the store, unless somebody else has put the same. To be called when `hold` is released. */
+  async remove () {
+    for (const { cid, isNew } of this.#blobs.splice(0)) {
+      if (isNew) await this.#store.delete(cid).catch(leftToGc)
+    }
+  }
+}
+
+/**
+ * Ignores errors of the store: a blob with a tag belongs to another caller, and `gc` deletes what a closed store still
+ * has.
+ */
+function leftToGc (/** @type {unknown} */ error) {
+  if (!(error instanceof BaoError)) throw error
+}

@@ -1,0 +1,214 @@
+// Walks over the items of a blob in DRISL and makes no values of them. So any blob costs one pass over its bytes, while
+// a decoder makes a value of a hundred bytes for a byte that is an item. DRISL has one form for each value, and every
+// other form is refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
+
+import { varint } from 'multiformats'
+import { areEqual } from '../../../lib/core/bytes.js'
+
+const BYTES = 2
+export const TEXT = 3
+const ARRAY = 4
+const MAP = 5
+const TAG = 6
+const SIMPLE = 7
+
+/** Heads of the simple values that DRISL has: false, true, null, and a float of 64 bits. */
+const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
+const CID_TAG = 42
+/** Multicodec of SHA2-256, with which CIDs of version 0 begin. */
+export const SHA256 = 0x12
+/** Items in each other, at most. */
+const MAX_DEPTH = 100
+
+const BYTE_ORDER_MARK = '\ufeff'
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of what is in it; half-open */
+
+/** Does a byte begin a map? @param {number | undefined} byte */
+export const isMapHead = byte => byte !== undefined && byte >> 5 === MAP
+
+export class DrislReader {
+  #view
+  #maxItems
+  #refuse
+  #items = 0
+  #depth = 0
+  /** The argument of the last head. */
+  #value = 0
+  /** Where the next item begins. */
+  at = 0
+
+  /**
+   * @param {Uint8Array} bytes  not changed meanwhile
+   * @param {number} maxItems  that may be read, counting keys, tags and what is in them
+   * @param {(what: string) => Error} refuse  makes the error of bytes that are not right
+   */
+  constructor (bytes, maxItems, refuse) {
+    this.bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#maxItems = maxItems
+    this.#refuse = refuse
+  }
+
+  /** The kind of the next item. @returns {number | undefined} undefined behind the last byte */
+  get kind () { return this.at < this.bytes.length ? this.bytes[this.at] >> 5 : undefined }
+
+  /** Passes over one item and all that is in it. */
+  skip () {
+    if (++this.#depth > MAX_DEPTH) throw this.#refuse('its items are nested too deeply')
+    const { kind } = this
+    if (kind === MAP) {
+      this.eachKey(() => this.skip())
+    } else if (kind === TEXT) {
+      this.text()
+    } else if (kind === TAG) {
+      this.cid()
+    } else if (kind === SIMPLE) {
+      this.#simple()
+    } else {
+      this.#head()
+      if (kind === BYTES) this.#pass(this.#value)
+      else if (kind === ARRAY) for (let left = this.#value; left > 0; left--) this.skip()
+    }
+    this.#depth--
+  }
+
+  /**
+   * Reads a map, whose keys are text, rising, and not twice.
+   *
+   * @param {(key: Span) => void} readValue  called behind each key. It must read one item
+   */
+  eachKey (readValue) {
+    this.#head(MAP)
+    /** @type {Span | undefined} */
+    let before
+    for (let left = this.#value; left > 0; left--) {
+      const key = this.text()
+      if (before !== undefined && !this.#isAfter(before, key)) throw this.#refuse('keys in another order, or twice')
+      before = key
+      readValue(key)
+    }
+  }
+
+  /** Reads a text. @returns {Span} of its UTF-8 */
+  text () {
+    this.#head(TEXT)
+    const span = this.#pass(this.#value)
+    for (let i = span.start; i < span.end; i++) {
+      if (this.bytes[i] < 128) continue
+      // Decoders drop such a mark, so the text would have two forms.
+      if (this.textAt(span).startsWith(BYTE_ORDER_MARK)) throw this.#refuse('text that begins with a byte order mark')
+      break
+    }
+    return span
+  }
+
+  /** @param {Span} span  of UTF-8 @returns {string} */
+  textAt ({ start, end }) {
+    try {
+      return decoder.decode(this.bytes.subarray(start, end))
+    } catch {
+      throw this.#refuse('text that is not UTF-8')
+    }
+  }
+
+  /** Is a text this one? @param {Span} span @param {Uint8Array} text  UTF-8 */
+  is ({ start, end }, text) { return end - start === text.length && areEqual(this.bytes, start, text) }
+
+  /** Reads a CID. @returns {Span} of its bytes */
+  cid () {
+    this.#head(TAG)
+    if (this.#value !== CID_TAG) throw this.#refuse(`a tag ${this.#value}`)
+    this.#head(BYTES)
+    const { start, end } = this.#pass(this.#value)
+    if (start === end || this.bytes[start] !== 0 || !isCid(this.bytes, start + 1, end)) {
+      throw this.#refuse('a tag 42 without a CID')
+    }
+    return { start: start + 1, end }
+  }
+
+  /** To be called when everything was read. */
+  end () {
+    if (this.at < this.bytes.length) throw this.#refuse('bytes follow it')
+  }
+
+  /** Reads the head of an item, in its shortest form. @param {number} [kind]  that it must have */
+  #head (kind) {
+    this.#count()
+    if (kind !== undefined && this.kind !== kind) throw this.#refuse(`an item of kind ${this.kind}, not ${kind}`)
+    const info = this.bytes[this.at] & 31
+    if (info > 27) throw this.#refuse('an item of no certain length')
+    const len = info < 24 ? 0 : 1 << (info - 24) // of the argument behind the head
+    const { end } = this.#pass(1 + len)
+    this.#value = len === 0 ? info : argumentAt(this.#view, end - len, len)
+    const least = len === 1 ? 24 : 2 ** (4 * len)
+    if (len > 0 && this.#value < least) throw this.#refuse('a number that is longer than it need be')
+  }
+
+  /** Reads a simple value or a float. Numbers that an integer can be are none. */
+  #simple () {
+    this.#count()
+    const head = this.bytes[this.at]
+    const { start } = this.#pass(head === FLOAT ? 9 : 1)
+    const float = head === FLOAT ? this.#view.getFloat64(start + 1) : 0.5
+    const isFit = head === FLOAT || (head >= FALSE && head <= NULL)
+    if (!isFit || !Number.isFinite(float) || Number.isSafeInteger(float)) {
+      throw this.#refuse('a simple value or number that DRISL has not')
+    }
+  }
+
+  #count () {
+    if (++this.#items > this.#maxItems) throw this.#refuse(`it has more than ${this.#maxItems} items`)
+    if (this.kind === undefined) throw this.#refuse('it ends too early')
+  }
+
+  /** Passes over bytes. @param {number} len @returns {Span} */
+  #pass (len) {
+    const start = this.at
+    if (len > this.bytes.length - start) throw this.#refuse('it ends too early')
+    this.at += len
+    return { start, end: this.at }
+  }
+
+  /** Does a key come after another one? Shorter ones come first. @param {Span} before @param {Span} key */
+  #isAfter (before, key) {
+    const longer = key.end - key.start - (before.end - before.start)
+    if (longer !== 0) return longer > 0
+    for (let i = before.start, k = key.start; i < before.end; i++, k++) {
+      if (this.bytes[i] !== this.bytes[k]) return this.bytes[i] < this.bytes[k]
+    }
+    return false
+  }
+}
+
+/** @param {DataView} view @param {number} at @param {number} len  1, 2, 4 or 8 bytes @returns {number} */
+function argumentAt (view, at, len) {
+  if (len === 1) return view.getUint8(at)
+  if (len === 2) return view.getUint16(at)
+  return len === 4 ? view.getUint32(at) : Number(view.getBigUint64(at))
+}
+
+/**
+ * Are bytes a CID in its one form? Version 0 has neither a version nor a codec in front of its hash.
+ *
+ * @param {Uint8Array} bytes @param {number} start @param {number} end
+ */
+function isCid (bytes, start, end) {
+  let at = start
+  const number = () => {
+    const [value, len] = varint.decode(bytes, at)
+    at += len
+    return value
+  }
+  try {
+    if (bytes[start] !== SHA256) {
+      if (number() !== 1) return false
+      number() // the codec
+    }
+    number() // the hash function
+    return number() === end - at
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,201 @@
+// The web form of a collection: a MASL manifest, which has a path and HTTP headers for each blob. It is a map in DRISL,
+// the strict form of DAG-CBOR, so every manifest has one CID.
+// Sources: dasl.ing, "MASL" and "DRISL".
+
+import { decode, encode } from '@ipld/dag-cbor'
+import { CID } from 'multiformats/cid'
+import { assertBytes, assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { codecOf, parseCid, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { assertMany } from '../../../store/storage/concurrency/in-order.js'
+import { Collection } from '../collection.js'
+import { encodeName } from '../meta.js'
+import { typeOfName } from './media-types.js'
+import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
+
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+
+/**
+ * CBOR items that a manifest may have, by default: about 300 000 resources with a media type, which have seven items
+ * each.
+ */
+const MAX_ITEMS = 1 << 21
+
+/** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
+/** @typedef {{ src: BlobName, 'content-type'?: string, [header: string]: unknown }} NewResource */
+
+/** Paths of blobs, with their media types. It does not change. */
+export class Manifest {
+  #resources
+  #fields
+  #bytes = /** @type {Uint8Array<ArrayBuffer> | undefined} */ (undefined)
+
+  /**
+   * Call `Manifest.from` instead.
+   *
+   * @param {Map<string, Resource>} resources @param {Record<string, unknown>} fields
+   */
+  constructor (resources, fields) {
+    this.#resources = resources
+    this.#fields = fields
+  }
+
+  /**
+   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; `/` is what is
+   *   shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it; all other keys
+   *   are HTTP headers in lower case
+   * @param {Record<string, unknown>} [fields]  what else is in the map, like `name` and `description`
+   * @returns {Manifest}
+   * @throws {TypeError | RangeError} for wrong paths and headers
+   * @throws {BaoError} CID_UNSUPPORTED
+   */
+  static from (resources, fields = {}) {
+    assertMany('resources', resources, 'pairs of a path and a resource')
+    assertOptions('fields', fields, '{ name, ... }')
+    const map = /** @type {Map<string, Resource>} */ (new Map())
+    for (const [path, resource] of resources) {
+      encodeName(path) // only to check it
+      assertOptions('resource', resource, '{ src, ... }')
+      const { src, ...headers } = resource
+      const fault = faultOf(path, headers)
+      if (fault !== undefined) throw new TypeError(`"resources" expected ${fault}`)
+      map.set(path, Object.freeze({ src: sourceOf(src), ...headers }))
+    }
+    if ('resources' in fields) throw new TypeError('"fields" has "resources" already')
+    const manifest = new Manifest(map, { ...fields })
+    manifest.toBytes() // throws for fields that cannot be encoded
+    return manifest
+  }
+
+  /**
+   * Reads a manifest. Whatever is not in the one form that DRISL has for it is refused.
+   *
+   * @param {Uint8Array} bytes
+   * @param {{ maxItems?: number }} [options]  `maxItems`: items of CBOR that it may have. Default: 2 097 152, which is
+   *   about 300 000 resources
+   * @returns {Manifest}
+   * @throws {BaoError} MANIFEST_INVALID
+   */
+  static fromBytes (bytes, options = {}) {
+    assertBytes('bytes', bytes)
+    assertKnownOptions(options, ['maxItems'])
+    const { maxItems = MAX_ITEMS } = options
+    assertInteger('maxItems', maxItems)
+    readResources(bytes, { maxItems })
+    const { resources, ...fields } = decode(bytes)
+    const map = /** @type {Map<string, Resource>} */ (new Map(Object.entries(resources)))
+    for (const resource of map.values()) Object.freeze(resource)
+    return new Manifest(map, fields)
+  }
+
+  /**
+   * The web form of a collection. Media types follow from the names.
+   *
+   * @param {Collection} collection
+   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: only what is in
+   *   this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default: `index.html`
+   * @returns {Manifest} of names that stand there twice, the first
+   */
+  static fromCollection (collection, options = {}) {
+    if (!(collection instanceof Collection)) {
+      throw new TypeError(`"collection" expected a Collection, got ${describe(collection)}`)
+    }
+    assertKnownOptions(options, ['folder', 'index', 'fields'])
+    const { folder, index = 'index.html', fields } = options
+    const start = folder === undefined ? '' : `${folder}/`
+    const resources = /** @type {Map<string, NewResource>} */ (new Map())
+    const add = (/** @type {string} */ path, /** @type {string} */ name, /** @type {CID} */ src) => {
+      const type = typeOfName(name)
+      if (!resources.has(path)) resources.set(path, { src, ...type !== undefined && { 'content-type': type } })
+    }
+    for (const [name, src] of collection) {
+      if (!name.startsWith(start)) continue
+      const path = name.slice(start.length)
+      add(`/${path}`, path, src)
+      if (path === index) add('/', path, src)
+    }
+    return Manifest.from(resources, fields)
+  }
+
+  /**
+   * Makes a collection of iroh that has the same blobs, with names only.
+   *
+   * @param {{ index?: string }} [options]  as for `files`
+   * @returns {Collection}
+   * @throws {BaoError} CID_UNSUPPORTED for a `src` of another hash function than BLAKE3
+   */
+  toCollection (options) { return Collection.from(this.files(options)) }
+
+  /**
+   * The resources as files: the name of each is its path without the slash in front.
+   *
+   * @param {{ index?: string }} [options]  `index`: the name of what is at `/`, unless it has another path, too.
+   *   Default: `index.html`
+   * @returns {[name: string, src: CID][]}
+   */
+  files (options = {}) {
+    assertKnownOptions(options, ['index'])
+    const { index = 'index.html' } = options
+    const files = /** @type {[string, CID][]} */ ([])
+    for (const [path, { src }] of this.#resources) {
+      const hasOther = path === '/' && [...this.#resources].some(([other, at]) => other !== '/' && at.src.equals(src))
+      if (!hasOther) files.push([path === '/' ? index : path.slice(1), src])
+    }
+    return files
+  }
+
+  /** How many resources. */
+  get length () { return this.#resources.size }
+
+  /** The name of the manifest, with the codec of DRISL. */
+  get cid () { return toCid(hash(this.toBytes()), DRISL) }
+
+  /** The fields of the map other than the resources. */
+  get fields () { return { ...this.#fields } }
+
+  /** The blob. @returns {Uint8Array<ArrayBuffer>} not to be changed */
+  toBytes () {
+    const resources = Object.fromEntries(this.#resources)
+    this.#bytes ??= new Uint8Array(encode({ ...this.#fields, resources }))
+    return this.#bytes
+  }
+
+  /** @param {string} path  that begins with a slash @returns {Resource | undefined} */
+  get (path) { return this.#resources.get(path) }
+
+  /** @returns {IterableIterator<[path: string, resource: Resource]>} */
+  entries () { return this.#resources.entries() }
+
+  [Symbol.iterator] () { return this.entries() }
+}
+
+/**
+ * The CID of a resource's blob.
+ *
+ * @param {BlobName} src  also a CID that DASL knows, of another hash function
+ * @returns {CID}
+ * @throws {BaoError} CID_UNSUPPORTED
+ */
+function sourceOf (src) {
+  const root = () => toCid(parseRoot(src, 'src'))
+  const isName = CID.asCID(src) !== null || typeof src === 'string' || src instanceof Uint8Array
+  if (!isName || codecOf(src) === undefined) return root()
+  const cid = parseCid(src)
+  return isDasl(cid) ? cid : root()
+}
+
+/**
+ * Says what is wrong with a path or the headers of its resource; undefined if nothing is.
+ *
+ * @param {string} path @param {Record<string, unknown>} headers
+ * @returns {string | undefined}
+ */
+function faultOf (path, headers) {
+  if (!path.startsWith('/')) return `paths that begin with a slash, got '${path}'`
+  for (const [name, value] of Object.entries(headers)) {
+    const fault = faultOfHeader(path, name, value)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}

@@ -1,0 +1,101 @@
+// Finds the resources in the bytes of a manifest in one pass, and refuses bytes that are no manifest.
+// Source: dasl.ing, "MASL".
+
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { RAW, blake3 } from '../../../lib/hash/cid.js'
+import { DrislReader, SHA256, TEXT } from './drisl.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Span } from './drisl.js' */
+
+/**
+ * A resource as it stands in the bytes.
+ *
+ * @typedef {object} FoundResource
+ * @property {string} path
+ * @property {number} src  where its CID begins, which has 36 bytes
+ * @property {[name: string, value: string][]} headers  those that are text, if they are wanted
+ */
+
+/** Multicodec of DAG-CBOR, and of DRISL. */
+export const DRISL = 0x71
+/** Bytes of a CID that DASL knows: version, codec, name and length of the hash, and the hash. */
+export const CID_LEN = 36
+
+/** The one header whose value must be a text. */
+const TYPE = 'content-type'
+const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
+
+/** @param {string} what  is wrong @returns {BaoError} */
+export const invalid = what => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${what}`)
+
+/** Is a CID one that DASL knows? @param {CID} cid */
+export const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&
+  (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === HASH_LEN
+
+/**
+ * Says what is wrong with the name of a header, or with a media type; undefined if nothing is.
+ *
+ * @param {string} path  of the resource @param {string} name @param {unknown} value
+ */
+export function faultOfHeader (path, name, value) {
+  if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(name)) return `names of headers in lower case, got '${name}'`
+  const isHeader = typeof value === 'string' && /^[\x20-\x7e]{0,4096}$/.test(value)
+  return name === TYPE && !isHeader ? `a media type as "content-type" of '${path}'` : undefined
+}
+
+/**
+ * Reads a whole manifest.
+ *
+ * @param {Uint8Array} bytes
+ * @param {object} [options]
+ * @param {number} [options.maxItems]  of CBOR that it may have, counting keys, tags and what is in them
+ * @param {Set<string>} [options.wanted]  names of headers
+ * @param {(resource: FoundResource) => void} [options.onResource]  called for each, in the order of the manifest
+ * @throws {BaoError} MANIFEST_INVALID, also after resources that were right
+ */
+export function readResources (bytes, { maxItems = Infinity, wanted = new Set(), onResource = () => {} } = {}) {
+  const reader = new DrislReader(bytes, maxItems, invalid)
+  let hasResources = false
+  reader.eachKey(field => {
+    if (!reader.is(field, RESOURCES)) {
+      reader.skip()
+      return
+    }
+    hasResources = true
+    reader.eachKey(key => {
+      const path = reader.textAt(key)
+      if (!path.startsWith('/')) throw invalid(`expected paths that begin with a slash, got '${path}'`)
+      onResource({ path, ...readResource(reader, path, wanted) })
+    })
+  })
+  reader.end()
+  if (!hasResources) throw invalid('it has no map "resources"')
+}
+
+/** @param {DrislReader} reader @param {string} path @param {Set<string>} wanted */
+function readResource (reader, path, wanted) {
+  let src = NaN
+  const headers = /** @type {FoundResource['headers']} */ ([])
+  reader.eachKey(key => {
+    if (reader.is(key, SRC)) {
+      const cid = reader.cid()
+      if (isDaslCid(reader.bytes, cid)) src = cid.start
+      return
+    }
+    const name = reader.is(key, TYPE_BYTES) ? TYPE : reader.textAt(key)
+    const isWanted = (name === TYPE || wanted.has(name)) && reader.kind === TEXT
+    const value = isWanted ? reader.textAt(reader.text()) : reader.skip()
+    const fault = faultOfHeader(path, name, value)
+    if (fault !== undefined) throw invalid(`expected ${fault}`)
+    if (value !== undefined && wanted.has(name)) headers.push([name, value])
+  })
+  if (Number.isNaN(src)) throw invalid(`the resource at '${path}' has no CID as "src"`)
+  return { src, headers }
+}
+
+/** Are bytes a CID that DASL knows? @param {Uint8Array} bytes @param {Span} span */
+const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN && bytes[start] === 1 &&
+  (bytes[start + 1] === RAW || bytes[start + 1] === DRISL) &&
+  (bytes[start + 2] === blake3.code || bytes[start + 2] === SHA256) && bytes[start + 3] === HASH_LEN

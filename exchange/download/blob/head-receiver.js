@@ -1,0 +1,116 @@
+// Receives the heads of blobs whose size is not known. Of a small blob the head is all, so one request brings it. It is
+// verified in memory then, and kept in one batch with others: a thousand writes of one blob each would wait for the
+// disk a thousand times.
+
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { FILE_FROM } from '../../../store/write/blob-builder.js'
+import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
+import { SliceVerifier } from '../../../verifier/slice/slice.js'
+import { keepMany } from '../../../store/write/put-many.js'
+import { verifyPieces } from '../../../verifier/slice/pieces.js'
+
+/** @import { StoreContext } from '../../../store/store-context.js' */
+
+/** The chunks of the head: 1 MiB. */
+export const HEAD = new ChunkRanges([0, FILE_FROM / CHUNK_LEN])
+
+/** Blobs that are written together, at most. */
+const MAX_BATCH = 256
+
+/** @typedef {{ bytes: Uint8Array, resolve: (value?: undefined) => void, reject: (error: unknown) => void }} Waiting */
+
+export class HeadReceiver {
+  #store
+  /** Blobs that are kept when the batch that is being written is. @type {Waiting[]} */
+  #waiting = []
+  #isWriting = false
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /**
+   * Keeps what is right of a slice.
+   *
+   * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
+   * @param {AsyncIterable<Uint8Array>} pieces  with the size in front, unverified
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `BlobReceiver.receive`; `onKept`
+   *   hears of no blob that is verified in memory
+   * @returns {Promise<number | undefined>} bytes of the blob, when all of it is kept by now and was verified in memory
+   */
+  async receive (root, ranges, pieces, options) {
+    const source = pieces[Symbol.asyncIterator]()
+    try {
+      const head = await readHeader(source)
+      const all = inFront(head, source)
+      const claim = head.length < HEADER_LEN ? 0 : u64FromBytes(head)
+      if (claim > FILE_FROM || !ranges.equals(HEAD)) {
+        await this.#store.receiver.receive(root, all, ranges, options)
+        return undefined
+      }
+      const blob = new ByteQueue()
+      const verifier = new SliceVerifier({ root, ranges })
+      for await (const { bytes } of verifyPieces(verifier, all)) blob.push(bytes, FILE_FROM)
+      await this.keep(blob.bytes)
+      return blob.len
+    } finally {
+      await source.return?.()
+    }
+  }
+
+  /** @param {Uint8Array} bytes  of a whole blob that is right @returns {Promise<void>} resolves when it is kept */
+  keep (bytes) {
+    const kept = new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }))
+    if (!this.#isWriting) this.#write()
+    return kept
+  }
+
+  /** Writes batches until nothing waits. */
+  async #write () {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, MAX_BATCH)
+      try {
+        await this.#keepAll(batch.map(({ bytes }) => bytes))
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#isWriting = false
+  }
+
+  /** @param {Uint8Array[]} blobs */
+  async #keepAll (blobs) {
+    // Under a quota, a part of a batch may be too much.
+    if (this.#store.quota.isLimited) for (const bytes of blobs) await this.#store.writer.put(bytes, {})
+    else await keepMany(this.#store, blobs)
+  }
+}
+
+/**
+ * @param {AsyncIterator<Uint8Array>} source
+ * @returns {Promise<Uint8Array>} what has come when the header is whole, or the slice has ended
+ */
+async function readHeader (source) {
+  const head = new ByteQueue()
+  while (head.len < HEADER_LEN) {
+    const { done, value } = await source.next()
+    if (done) break
+    head.push(value, Infinity)
+  }
+  return head.bytes
+}
+
+/** @param {Uint8Array} head @param {AsyncIterator<Uint8Array>} source */
+async function * inFront (head, source) {
+  yield head
+  while (true) {
+    const { done, value } = await source.next()
+    if (done) return
+    yield value
+  }
+}

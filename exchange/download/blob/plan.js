@@ -1,0 +1,107 @@
+// Divides what is missing of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
+// out: nothing is fetched here.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+
+/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+
+/** Milliseconds that a segment should take the mirror that fetches it. */
+const SEGMENT_MS = 2000
+/** Bytes of a segment, at least and at most. The first one of every mirror has the least. */
+const MIN_LEN = 1 << 20
+const MAX_LEN = 1 << 28
+const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
+
+/**
+ * A contiguous part of a blob that one mirror fetches, or several that race for it.
+ *
+ * @typedef {object} Segment
+ * @property {ChunkRanges} ranges
+ * @property {number} len  bytes
+ * @property {Set<MirrorRequest>} requests  that are under way
+ */
+
+export class Plan {
+  /** What is missing, and in no segment. */
+  free
+  /** @type {Set<Segment>} */
+  segments = new Set()
+
+  /** @param {ChunkRanges} missing  whole groups, closed ranges */
+  constructor (missing) {
+    this.free = missing
+  }
+
+  get isDone () { return this.free.isEmpty && this.segments.size === 0 }
+
+  /**
+   * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
+   *
+   * @param {Supply} supply
+   * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
+   *   `mayRace`: may the mirror help with a segment that another one fetches? Default: true
+   * @returns {Segment | undefined} undefined when the mirror can do nothing now
+   */
+  take (supply, { now, mirrorCount, mayRace = true }) {
+    const possible = this.free.difference(supply.lacks)
+    if (!possible.isEmpty) return this.#begin(supply, possible, mirrorCount)
+    return mayRace ? this.#slowest(supply, now) : undefined
+  }
+
+  /**
+   * No mirror fetches a segment any more.
+   *
+   * @param {Segment} segment @param {ChunkRanges} missing  what is missing of it
+   */
+  end (segment, missing) {
+    this.segments.delete(segment)
+    this.free = this.free.union(missing)
+  }
+
+  /**
+   * The next segment. It is short where little is left, so that no mirror has work when the others have none.
+   *
+   * @param {Supply} supply @param {ChunkRanges} possible @param {number} mirrorCount
+   */
+  #begin ({ rate, mirror }, possible, mirrorCount) {
+    const [start, end] = possible.boundaries
+    const share = mirrorCount > 1 ? CHUNK_LEN * chunksIn(possible) / (2 * mirrorCount) : Infinity
+    const wanted = Math.max(MIN_LEN, Math.min(rate * SEGMENT_MS / 1000, share, MAX_LEN))
+    const chunks = Math.ceil(wanted / GROUP_LEN) * GROUP_LEN / CHUNK_LEN
+    const ranges = new ChunkRanges([start, mirror.isSequential ? end : Math.min(end, start + chunks)])
+    /** @type {Segment} */
+    const segment = { ranges, len: CHUNK_LEN * chunksIn(ranges), requests: new Set() }
+    this.segments.add(segment)
+    this.free = this.free.difference(ranges)
+    return segment
+  }
+
+  /**
+   * The segment that will be finished last, among those that the mirror may help with.
+   *
+   * @param {Supply} supply @param {number} now
+   */
+  #slowest (supply, now) {
+    let slowest
+    let longest = -1
+    for (const segment of this.segments) {
+      const requests = [...segment.requests]
+      if (requests.some(request => request.supply === supply)) continue
+      if (!segment.ranges.intersect(supply.lacks).isEmpty) continue
+      const left = Math.min(...requests.map(request => timeLeft(request, segment.len, now)))
+      if (left > longest) [slowest, longest] = [segment, left]
+    }
+    return slowest
+  }
+}
+
+/** Milliseconds, at the pace so far. @param {MirrorRequest} request @param {number} segmentLen @param {number} now */
+function timeLeft ({ since, len }, segmentLen, now) {
+  const left = Math.max(0, segmentLen - len)
+  return len === 0 ? Infinity : left * (now - since) / len
+}
+
+/** @param {ChunkRanges} ranges  closed */
+const chunksIn = ranges => [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)

@@ -1,0 +1,120 @@
+// Has mirrors fetch the segments of a plan, and keeps what is right of them. A mirror that fails or lies costs nothing
+// but its time.
+
+import { rangesLen } from '../../../store/catalog/presence.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { Plan } from './plan.js'
+
+/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Task } from '../downloader.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { HeadReceiver } from './head-receiver.js' */
+/** @import { Segment } from './plan.js' */
+/** @import { WantedBlob } from './wanted-blob.js' */
+
+/** A step of a download: see `Step` in blob-download.js. */
+export class Segments {
+  #blob
+  #plan
+  #heads
+
+  /**
+   * @param {WantedBlob} blob @param {ChunkRanges} missing  groups that are to be fetched
+   * @param {HeadReceiver} [heads]  keeps what comes, if that is the head of a blob whose size is not known
+   */
+  constructor (blob, missing, heads) {
+    this.#blob = blob
+    this.#plan = new Plan(missing)
+    this.#heads = heads
+  }
+
+  get isDone () { return this.#plan.isDone }
+
+  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (supply, asked) {
+    const isSmall = this.#heads !== undefined
+    if (!supply.isUsable || (asked.smallOnly && !isSmall)) return undefined
+    const segment = this.#plan.take(supply, asked)
+    return segment && { run: () => this.#fetch(supply, segment), isSmall }
+  }
+
+  /** @param {Supply[]} supplies */
+  isHopeless (supplies) {
+    const { segments, free } = this.#plan
+    if (segments.size > 0 || free.isEmpty) return false
+    return !supplies.some(({ isUsable, lacks }) => isUsable && !free.difference(lacks).isEmpty)
+  }
+
+  /** @returns {{ done: number, total?: number }} bytes */
+  get progress () {
+    const { size } = this.#blob
+    if (size === undefined) return { done: 0 }
+    const total = rangesLen(this.#blob.groups(size), size)
+    let left = rangesLen(this.#plan.free, size)
+    for (const { ranges, requests } of this.#plan.segments) {
+      const come = Math.max(0, ...[...requests].map(({ len }) => len))
+      left += Math.max(0, rangesLen(ranges, size) - come)
+    }
+    return { done: total - left, total }
+  }
+
+  /** Has a mirror fetch a segment. @param {Supply} supply @param {Segment} segment */
+  async #fetch (supply, segment) {
+    const request = this.#blob.request(supply)
+    segment.requests.add(request)
+    const missing = await this.#blob.missing(segment.ranges)
+    const { kept, sizeIfWhole, failure } = await this.#receive(request, missing)
+    segment.requests.delete(request)
+    const left = sizeIfWhole === undefined ? await this.#blob.missing(segment.ranges) : ChunkRanges.none
+    if (kept > 0) request.gained(kept)
+    if (!request.signal.aborted) {
+      if (failure !== undefined && !request.isCauseOf(failure)) throw failure
+      if (failure !== undefined) request.failed(failure, missing)
+      else if (left.isEmpty) supply.progressed()
+      else if (kept === 0) request.failed(emptySlice(request), missing)
+    }
+    this.#end(segment, left)
+    this.#blob.size ??= sizeIfWhole
+  }
+
+  /**
+   * Keeps what is right of a slice.
+   *
+   * @param {MirrorRequest} request @param {ChunkRanges} ranges
+   * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing;
+   *   `sizeIfWhole`: of the blob, when the head was all of it
+   */
+  async #receive (request, ranges) {
+    if (ranges.isEmpty) return { kept: 0 }
+    const { root, store: { receiver } } = this.#blob
+    const pieces = this.#blob.slice(request, ranges)
+    let kept = 0
+    const options = { signal: request.signal, onKept: (/** @type {number} */ len) => { kept += len } }
+    try {
+      if (this.#heads === undefined) {
+        await receiver.receive(root, pieces, ranges, options)
+        return { kept }
+      }
+      const sizeIfWhole = await this.#heads.receive(root, ranges, pieces, options)
+      return { kept: sizeIfWhole ?? kept, sizeIfWhole }
+    } catch (failure) {
+      return { kept, failure }
+    }
+  }
+
+  /**
+   * A request for a segment has ended. When the segment is whole, the others that raced for it are ended, too.
+   *
+   * @param {Segment} segment @param {ChunkRanges} left  what is missing of it
+   */
+  #end (segment, left) {
+    if (!this.#plan.segments.has(segment)) return
+    if (left.isEmpty) for (const request of segment.requests) request.end('another mirror was quicker')
+    if (left.isEmpty || segment.requests.size === 0) this.#plan.end(segment, left)
+  }
+}
+
+/** The error of a mirror whose slice has ended without a fault, and without a byte. @param {MirrorRequest} request */
+const emptySlice = ({ supply }) =>
+  new Error(`${supply.mirror.location} sent a slice of which nothing could be kept`)

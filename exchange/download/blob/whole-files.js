@@ -1,0 +1,105 @@
+// The last resort of a download: servers that have all bytes of a blob, and nothing that proves a part of them. Only
+// the last byte shows whether they are right, so what comes is bounded, and is kept under no name until then.
+
+import { fetchRefused } from '../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+
+/** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
+/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Task } from '../downloader.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { WantedBlob } from './wanted-blob.js' */
+
+/** A step of a download, while a file is chosen: see `Step` in blob-download.js. */
+export class WholeFiles {
+  #blob
+  #maxLen
+  #onRight
+  /** The file that is read from its beginning, or is to be. */
+  #chosen = /** @type {{ supply: Supply, file: WholeFile, request?: MirrorRequest } | undefined} */ (undefined)
+  isDone = false
+
+  /**
+   * @param {WantedBlob} blob @param {number} maxUnverified  bytes
+   * @param {(size: number) => Promise<void>} onRight  called when the store has the blob
+   */
+  constructor (blob, maxUnverified, onRight) {
+    this.#blob = blob
+    this.#maxLen = Math.min(maxUnverified, blob.store.quota.limit)
+    this.#onRight = onRight
+  }
+
+  get isChosen () { return this.#chosen !== undefined }
+
+  /** Chooses a file. It is not chosen again, unless its server is asked again. @returns {boolean} is there one? */
+  choose () {
+    const { wholeFiles } = this.#blob
+    for (const [supply, file] of this.#maxLen > 0 ? wholeFiles : []) {
+      wholeFiles.delete(supply)
+      if (!supply.health.isUsable) continue
+      this.#chosen = { supply, file }
+      return true
+    }
+    return false
+  }
+
+  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (supply, { smallOnly }) {
+    const chosen = this.#chosen
+    if (smallOnly || chosen?.supply !== supply || chosen.request !== undefined) return undefined
+    const request = this.#blob.request(supply)
+    chosen.request = request
+    return { run: () => this.#fetch(request, chosen.file), isSmall: false }
+  }
+
+  isHopeless () { return false }
+
+  /** @returns {{ done: number, total?: number }} bytes */
+  get progress () { return { done: this.#chosen?.request?.len ?? 0, total: this.#blob.size } }
+
+  /**
+   * Has a server send a file, and keeps the file when it has turned out right.
+   *
+   * @param {MirrorRequest} request @param {WholeFile} file
+   */
+  async #fetch (request, file) {
+    const { root, size, store: { writer } } = this.#blob
+    const { signal } = request
+    try {
+      const pieces = request.pieces(signal => this.#pieces(request, file, signal))
+      const stored = await writer.put(pieces, { expect: root, size, signal })
+      request.gained(stored.size)
+      await this.#onRight(stored.size)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!request.isCauseOf(error)) throw error
+      request.failed(error, ChunkRanges.all)
+    } finally {
+      this.#chosen = undefined
+    }
+  }
+
+  /**
+   * The bytes of a file, unverified.
+   *
+   * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are too many
+   */
+  async * #pieces ({ supply }, file, signal) {
+    // Of a blob whose size is proven, the store takes no byte more than that.
+    const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
+    const tooLong = () => {
+      const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`
+      const advice = 'Give an outboard, or raise "maxUnverified" (--max-unverified)'
+      return fetchRefused(supply.mirror.location, `${why}. ${advice}`)
+    }
+    if (file.size !== undefined && file.size > maxLen) throw tooLong()
+    let len = 0
+    for await (const piece of file.open(signal)) {
+      len += piece.length
+      if (len > maxLen) throw tooLong()
+      yield piece
+    }
+  }
+}

@@ -1,0 +1,220 @@
+// Downloads a blob, parts of it, or a sequence of hashes and its members into a store: the options of the call, and
+// what protects the blobs meanwhile.
+
+import { DEFAULT_RETRIES, DEFAULT_STALL } from '../../verifier/mirrors/failover.js'
+import { DEFAULT_MAX_DUPLICATES } from '../../verifier/mirrors/duplicates.js'
+import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { systemClock } from '../../verifier/mirrors/patience.js'
+import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { assertName } from '../../store/catalog/names/tag-target.js'
+import { contextOf } from '../../store/context-of.js'
+import { BlobDownload } from './blob/blob-download.js'
+import { Downloader } from './downloader.js'
+import { DownloadProgress } from './progress.js'
+import { MemberDownloads } from './members/member-downloads.js'
+import { protectByTag } from './part-tag.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Clock } from '../../verifier/mirrors/patience.js' */
+/** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { StoreContext } from '../../store/store-context.js' */
+/** @import { MirrorReport } from '../../verifier/mirrors/health.js' */
+/** @import { DownloadTerms } from './downloader.js' */
+/** @import { WholeMember } from './members/member-downloads.js' */
+/** @import { DownloadEvent } from './progress.js' */
+
+/**
+ * @typedef {object} DownloadOptions
+ * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from  mirrors, as `mirrorOf` takes them. An async
+ *   iterable may give more of them while the download runs
+ * @property {RangesLike} [ranges]  what is wanted of the blob, in whole chunk groups; default: everything
+ * @property {boolean} [recursive]  is the blob a sequence of hashes (also a collection) whose members are wanted, too?
+ *   Mirrors must be able to give any blob then: URLs need `{cid}` or `{hex}` in them. Default: false
+ * @property {string} [tag]  the name of a tag that the blob gets when what is wanted has come, with `recursive` for the
+ *   members, too. Until then a tag called `NAME.part` has `gc` keep what has come, also after a crash. Where that name
+ *   is taken, by a caller or a download of another blob, it is called `NAME.part2` and so on
+ * @property {number} [maxMembers]  how many of them there may be; default: 4 194 304 (2^22)
+ * @property {number} [parallel]  how many mirrors are asked at once; default: 4
+ * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
+ * @property {number} [stall]  milliseconds in which a mirror must bring 16 KiB; default: 15 000
+ * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
+ *   (RFC 6249). With `recursive` none are added, because such a URL has one blob. Default: 4, 0 for none
+ * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, where servers
+ *   have nothing that proves a part of the blob, and everything is wanted. Default: 1 GiB. Members are never written
+ *   unverified: members of up to 16 MiB are verified in memory
+ * @property {AbortSignal} [signal]
+ * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
+ * @property {(member: WholeMember) => void} [onMember]  gets each member once, in no certain order, when it is whole;
+ *   also those that were there
+ */
+/**
+ * @typedef {object} DownloadResult
+ * @property {CID} cid
+ * @property {number} size  bytes of the blob, proven
+ * @property {number} received  bytes that were missing before, also those of members
+ * @property {boolean} complete  has the store the whole blob now, and all members if they were wanted?
+ * @property {number} [members]  how many there are, if they were wanted
+ * @property {MirrorReport[]} mirrors  what each has brought, and the last error of each
+ */
+
+/** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'tag' | 'maxMembers' | 'onMember'>} FileDownloadOptions */
+
+/** Of one whole blob. */
+export const BLOB_OPTIONS = [
+  'from', 'parallel', 'retries', 'stall', 'maxDuplicates', 'maxUnverified', 'signal', 'onProgress'
+]
+const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'tag', 'maxMembers', 'onMember']
+const DEFAULT_PARALLEL = 4
+const DEFAULT_MAX_MEMBERS = 2 ** 22
+/** As much as an upload to a handler may have: what a liar can have written to the disk, and then deleted. */
+const DEFAULT_MAX_UNVERIFIED = 2 ** 30
+
+/**
+ * Downloads a blob, or parts of it, from many mirrors at once. Fast mirrors fetch more, and mirrors race for the last
+ * parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and what it has brought is kept.
+ * A download that was interrupted goes on when it is called again.
+ *
+ * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
+ * order, many at a time, each from any mirror that has it. They are protected meanwhile as by a tag.
+ *
+ * @param {BlobStore} store
+ * @param {BlobName} cid
+ * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
+ * @returns {Promise<DownloadResult>}
+ * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as `put`;
+ *   with `recursive` FETCH_MEMBERS_MISSING { cid, members } when all other members have come,
+ *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } before anything is fetched of a sequence with more
+ *   than `maxMembers`. What has come is kept
+ */
+export async function download (store, cid, options) {
+  assertOptions('options', options, '{ from, ... }')
+  assertKnownOptions(options, DOWNLOAD_OPTIONS)
+  const context = contextOf(store)
+  return context.life.run(() => downloadInto(context, cid, options))
+}
+
+/**
+ * @param {StoreContext} store @param {BlobName} cid @param {DownloadOptions} options
+ * @param {Clock} [clock]
+ * @returns {Promise<DownloadResult>}
+ */
+export async function downloadInto (store, cid, options, clock = systemClock) {
+  const { from, ranges, recursive = false, tag, maxMembers = DEFAULT_MAX_MEMBERS, onMember } = options
+  const { signal, onProgress } = options
+  const { parallel = DEFAULT_PARALLEL, retries = DEFAULT_RETRIES, stall = DEFAULT_STALL } = options
+  const { maxDuplicates = DEFAULT_MAX_DUPLICATES, maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
+  const root = parseRoot(cid, 'cid')
+  const wanted = toRanges(ranges)
+  if (recursive && ranges !== undefined) {
+    throw new TypeError('"recursive" excludes "ranges": a sequence and its members are downloaded whole')
+  }
+  if (tag !== undefined) assertName('tag', tag)
+  assertInteger('maxMembers', maxMembers)
+  assertInteger('parallel', parallel, 1)
+  assertInteger('retries', retries)
+  assertInteger('stall', stall, 1)
+  assertInteger('maxUnverified', maxUnverified)
+  if (typeof from !== 'object' || from === null || !(Symbol.iterator in from || Symbol.asyncIterator in from)) {
+    throw new TypeError(`"from" expected an array or another iterable of mirrors, got ${describe(from)}`)
+  }
+  const closing = new AbortController()
+  const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal])
+  const progress = new DownloadProgress({ onProgress, clock })
+  const terms = {
+    from, anyBlob: recursive, parallel, retries, stall, maxDuplicates, progress, clock, signal: either
+  }
+  return store.activity.run(async () => {
+    either.throwIfAborted()
+    const release = recursive ? store.protection.tag(root, 'hashseq') : store.protection.use(root)
+    const work = () => recursive
+      ? downloadSequence(store, terms, root, { maxMembers, maxUnverified, onMember })
+      : downloadBlob(store, terms, { root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0 })
+    try {
+      if (tag === undefined) return await work()
+      return await protectByTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
+    } finally {
+      release()
+    }
+  }, reason => closing.abort(reason))
+}
+
+/**
+ * @param {StoreContext} store @param {DownloadTerms} terms
+ * @param {{ root: Uint8Array, wanted: ChunkRanges, maxUnverified: number }} what
+ * @returns {Promise<DownloadResult>}
+ */
+async function downloadBlob (store, terms, what) {
+  const { progress } = terms
+  const downloader = new Downloader(terms)
+  const blob = new BlobDownload(store, terms, downloader.signal, {
+    ...what, onDuplicate: (from, url, http) => downloader.addDuplicate(from, url, http)
+  })
+  progress.state = () => ({ ...blob.progress, mirrors: blob.reports(downloader.mirrors) })
+  try {
+    await downloader.run(blob)
+  } finally {
+    await downloader.end()
+  }
+  const { complete = false } = await store.catalog.get(what.root) ?? {}
+  progress.report({ isDue: true })
+  const mirrors = blob.reports(downloader.mirrors)
+  return { cid: toCid(what.root), size: blob.size ?? 0, received: blob.received, complete, mirrors }
+}
+
+/**
+ * The sequence comes first, whole, and then its members.
+ *
+ * @param {StoreContext} store @param {DownloadTerms} terms @param {Uint8Array} root
+ * @param {{ maxMembers: number, maxUnverified: number, onMember?: (member: WholeMember) => void }} options
+ * @returns {Promise<DownloadResult>}
+ */
+async function downloadSequence (store, terms, root, { maxMembers, maxUnverified, onMember }) {
+  const { progress } = terms
+  const downloader = new Downloader(terms)
+  const reports = () => downloader.mirrors.map(({ report }) => report)
+  const assertSize = (/** @type {number} */ size) => assertSequence(root, size, maxMembers)
+  const sequence = new BlobDownload(store, terms, downloader.signal, {
+    root, wanted: ChunkRanges.all, maxUnverified: Math.min(maxUnverified, maxMembers * HASH_LEN), assertSize
+  })
+  progress.state = () => ({ done: sequence.progress.done, mirrors: reports() })
+  try {
+    await downloader.run(sequence)
+    const size = sequence.size ?? 0
+    const count = size / HASH_LEN
+    const members = new MemberDownloads(store, terms, downloader.signal, { root, count, onMember })
+    progress.state = () => {
+      const { done, ...state } = members.progress
+      return { done: size + done, ...state, mirrors: reports() }
+    }
+    await downloader.run(members)
+    progress.report({ isDue: true })
+    const received = sequence.received + members.received
+    return { cid: toCid(root, HASHSEQ), size, received, complete: true, members: count, mirrors: reports() }
+  } finally {
+    await downloader.end()
+  }
+}
+
+/**
+ * @param {Uint8Array} root @param {number} len  bytes @param {number} maxMembers
+ * @throws {BaoError} HASHSEQ_INVALID { cid, len }, HASHSEQ_TOO_LONG { cid, len }
+ */
+function assertSequence (root, len, maxMembers) {
+  const cid = toCid(root, HASHSEQ)
+  if (len > maxMembers * HASH_LEN) {
+    const count = Math.ceil(len / HASH_LEN)
+    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if you expect so many`
+    throw new BaoError('HASHSEQ_TOO_LONG', message, { cid, len })
+  }
+  if (len % HASH_LEN === 0) return
+  const message = `${cid} is no sequence of hashes, because its ${len} bytes are no multiple of ${HASH_LEN}: ` +
+    'download it without "recursive", or check the CID'
+  throw new BaoError('HASHSEQ_INVALID', message, { cid, len })
+}

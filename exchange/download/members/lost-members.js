@@ -1,0 +1,79 @@
+// The members of a sequence that no mirror has. They wait for a mirror to be added, as long as one may come. Then they
+// are lost, and the download ends with an error that names the first of them.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Member } from './member-queue.js' */
+
+/** Members that wait, at most. */
+const MAX_PARKED = 1000
+/** Members that the error names, at most. */
+const MAX_NAMED = 100
+
+/** @typedef {Member & { error: BaoError }} LostMember */
+/** @typedef {{ index: number, cid: CID, error: BaoError }} MissingMember  `error`: FETCH_EXHAUSTED */
+
+export class LostMembers {
+  #parked = /** @type {LostMember[]} */ ([])
+  /** How many mirrors there were when members that wait were looked for last. */
+  #mirrorCount = 0
+  #first = /** @type {LostMember[]} */ ([])
+  #names = new Set()
+  /** Members that are lost. */
+  count = 0
+
+  /** Members that wait. */
+  get parkedCount () { return this.#parked.length }
+
+  /** Is a member lost? As far as the error names it. @param {string} name */
+  has (name) { return this.#names.has(name) }
+
+  /**
+   * Has a member wait, or loses it.
+   *
+   * @param {LostMember} member @param {boolean} isOpen  may more mirrors come?
+   * @returns {boolean} false when too many wait
+   */
+  add (member, isOpen) {
+    if (!isOpen) this.#lose(member)
+    else if (this.#parked.length < MAX_PARKED) this.#parked.push(member)
+    else return false
+    return true
+  }
+
+  /**
+   * Ends the wait of members when there are more mirrors, or when no more will come: then they are lost.
+   *
+   * @param {number} mirrorCount @param {boolean} isOpen  may more mirrors come?
+   * @returns {Member[]} the members to try again
+   */
+  takeParked (mirrorCount, isOpen) {
+    const hasMore = mirrorCount > this.#mirrorCount
+    this.#mirrorCount = mirrorCount
+    if (isOpen && !hasMore) return []
+    const parked = this.#parked.splice(0)
+    if (hasMore) return parked
+    for (const member of parked) this.#lose(member)
+    return []
+  }
+
+  /** @param {LostMember} member */
+  #lose (member) {
+    this.count++
+    if (this.#first.length === MAX_NAMED) return
+    this.#first.push(member)
+    this.#names.add(member.name)
+  }
+
+  /** @param {{ root: Uint8Array, count: number }} sequence */
+  makeError (sequence) {
+    const members = this.#first.sort((a, b) => a.index - b.index)
+      .map(({ index, root, error }) => ({ index, cid: toCid(root), error }))
+    const cid = toCid(sequence.root, HASHSEQ)
+    const what = `no mirror has ${this.count} of the ${sequence.count} members of ${cid}`
+    const message = `${what}: the first of them is member ${members[0].index}, ${members[0].cid}`
+    return new BaoError('FETCH_MEMBERS_MISSING', message, { cid, members, cause: members[0].error })
+  }
+}

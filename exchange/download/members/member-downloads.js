@@ -1,0 +1,183 @@
+// Downloads the members of a sequence of hashes, in their order and many at a time.
+
+import { fetchExhausted } from '../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { BlobDownload } from '../blob/blob-download.js'
+import { HeadReceiver } from '../blob/head-receiver.js'
+import { LostMembers } from './lost-members.js'
+import { MemberQueue } from './member-queue.js'
+import { MemberStreams } from './member-streams.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Health } from '../../../verifier/mirrors/health.js' */
+/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { Asked, DownloadTerms, Task } from '../downloader.js' */
+/** @import { MemberState, MembersState } from '../progress.js' */
+/** @import { Member } from './member-queue.js' */
+
+/** Members that are asked for alone at the same time, at most. */
+const MAX_ACTIVE = 64
+
+/**
+ * @typedef {object} WholeMember
+ * @property {number} index  its place in the sequence
+ * @property {CID} cid
+ * @property {number} size  bytes
+ * @property {number} received  bytes that were missing before
+ */
+/** @typedef {Member & { blob: BlobDownload }} ActiveMember */
+
+/** The work of downloading the members of a sequence: see `Work` in downloader.js. */
+export class MemberDownloads {
+  #store
+  #terms
+  #signal
+  #sequence
+  #heads
+  /** The members that were not begun. @type {MemberQueue} */
+  #queue
+  /** The members that are asked for alone, in their order, by name. @type {Map<string, ActiveMember>} */
+  #active = new Map()
+  /** The members that come in streams. @type {MemberStreams} */
+  #streams
+  /** The members that no mirror has. */
+  #lost = new LostMembers()
+  #done = { members: 0, bytes: 0 }
+  /** Bytes that were missing before, of the members that are whole now. */
+  received = 0
+
+  /**
+   * @param {StoreContext} store @param {DownloadTerms} terms @param {AbortSignal} signal  of the downloader
+   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  that the store
+   *   has; `count`: of its members
+   */
+  constructor (store, terms, signal, sequence) {
+    this.#store = store
+    this.#terms = terms
+    this.#signal = signal
+    this.#sequence = sequence
+    this.#heads = new HeadReceiver(store)
+    this.#queue = new MemberQueue(store, sequence, {
+      signal,
+      isTaken: name => this.#isUnderWay(name) || this.#lost.has(name),
+      onWhole: (member, size) => this.#ended(member, size, 0)
+    })
+    this.#streams = new MemberStreams(store, terms, signal, {
+      sequence: sequence.root,
+      queue: this.#queue,
+      heads: this.#heads,
+      onWhole: (member, size) => this.#ended(member, size, size)
+    })
+  }
+
+  get isDone () { return !this.#hasMore && this.#lost.count === 0 }
+
+  /** Are there members that are neither whole nor lost? */
+  get #hasMore () {
+    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.parkedCount
+    return !this.#queue.isAtEnd || count > 0
+  }
+
+  /** @param {string} name */
+  #isUnderWay (name) { return this.#active.has(name) || this.#streams.has(name) }
+
+  /** When a stream may be ended: see `Work` in downloader.js. */
+  get wakeAt () { return this.#streams.endsAt }
+
+  /** Ends members that are whole, and begins others. @param {Health[]} mirrors */
+  async refill (mirrors) {
+    for (const member of this.#active.values()) {
+      await member.blob.refill()
+      if (!member.blob.isDone) continue
+      this.#active.delete(member.name)
+      this.#ended(member, member.blob.size ?? 0, member.blob.received)
+    }
+    await this.#streams.refill(mirrors)
+    while (this.#active.size < MAX_ACTIVE) {
+      if (this.#streams.areEnough && !this.#queue.first?.isSingle) return
+      const member = await this.#takeNext()
+      if (member === undefined) return
+      const blob = new BlobDownload(this.#store, this.#terms, this.#signal, {
+        root: member.root, wanted: ChunkRanges.all, heads: this.#heads
+      })
+      await blob.refill()
+      if (blob.isDone) this.#ended(member, blob.size ?? 0, blob.received)
+      else this.#active.set(member.name, { ...member, blob })
+    }
+  }
+
+  /**
+   * The next member that is neither lost nor under way. A member may stand in a sequence twice: the second waits for
+   * the first.
+   *
+   * @returns {Promise<Member | undefined>}
+   */
+  async #takeNext () {
+    while (true) {
+      await this.#queue.readAhead(1)
+      const { first } = this.#queue
+      if (first === undefined || this.#isUnderWay(first.name)) return undefined
+      this.#queue.shift()
+      if (!this.#lost.has(first.name)) return first
+      this.#lost.count++
+    }
+  }
+
+  /** @param {Health} health @param {Asked} asked @returns {Task | undefined} */
+  take (health, asked) {
+    const stream = asked.isIdle ? this.#streams.take(health, asked) : undefined
+    if (stream !== undefined) return stream
+    for (const mayRace of asked.isIdle ? [false, true] : [false]) {
+      for (const { blob } of this.#active.values()) {
+        const task = blob.take(health, { ...asked, mayRace })
+        if (task !== undefined) return task
+      }
+    }
+    if (asked.isIdle) this.#streams.offerHelp(health)
+    return undefined
+  }
+
+  /**
+   * @param {Health[]} mirrors @param {boolean} isOpen  may more mirrors come?
+   * @returns {boolean}
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
+   *   FETCH_EXHAUSTED when some have not, and no mirror is left
+   */
+  giveUp (mirrors, isOpen) {
+    const usable = mirrors.filter(({ isUsable }) => isUsable)
+    if (usable.length === 0 && isOpen) return false
+    if (usable.length === 0 && (!this.#queue.isAtEnd || this.#queue.length > 0)) {
+      throw fetchExhausted(mirrors.flatMap(({ error }) => error ?? []))
+    }
+    const { parkedCount } = this.#lost
+    this.#queue.putBack(this.#lost.takeParked(mirrors.length, isOpen))
+    this.#streams.endLongest(this.#terms.clock.now())
+    let hasChanged = this.#streams.hasEnded || this.#lost.parkedCount < parkedCount
+    for (const { blob, ...member } of this.#active.values()) {
+      if (!blob.isHopeless(mirrors)) continue
+      if (!this.#lost.add({ ...member, error: blob.makeExhaustedError(mirrors) }, isOpen)) continue
+      this.#active.delete(member.name)
+      hasChanged = true
+    }
+    if (!this.#hasMore && this.#lost.count > 0) throw this.#lost.makeError(this.#sequence)
+    return hasChanged
+  }
+
+  /** A member is whole. @param {Member} member @param {number} size @param {number} received */
+  #ended ({ index, root }, size, received) {
+    this.#done.members++
+    this.#done.bytes += size
+    this.received += received
+    this.#sequence.onMember?.({ index, cid: toCid(root), size, received })
+  }
+
+  /** @returns {{ done: number, members: MembersState }} */
+  get progress () {
+    const single = Array.from(this.#active.values(), ({ index, root, blob }) =>
+      ({ index, cid: toCid(root), ...blob.progress }))
+    const current = /** @type {MemberState[]} */ ([...this.#streams.current, ...single])
+    const done = current.reduce((sum, { done }) => sum + done, this.#done.bytes)
+    return { done, members: { done: this.#done.members, total: this.#sequence.count, current } }
+  }
+}

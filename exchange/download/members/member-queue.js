@@ -1,0 +1,100 @@
+// The next members of a sequence. Some of them wait in memory, and the others in the sequence, so memory does not grow
+// with their number.
+
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { nameOf } from '../../../store/catalog/roots.js'
+import { LOOKUP_COUNT } from '../../../store/read/get-many.js'
+
+/** @import { StoreContext } from '../../../store/store-context.js' */
+
+/**
+ * @typedef {object} Member
+ * @property {number} index @property {Uint8Array} root @property {string} name
+ * @property {boolean} [isSingle]  is it to be asked for alone? Default: false
+ */
+
+export class MemberQueue {
+  #store
+  #coming
+  #isTaken
+  #onWhole
+  #members = /** @type {Member[]} */ ([])
+  /** Has the whole sequence been read? */
+  isAtEnd = false
+
+  /**
+   * @param {StoreContext} store
+   * @param {{ root: Uint8Array, count: number }} sequence  that the store has; `count`: of its members
+   * @param {object} options
+   * @param {AbortSignal} options.signal
+   * @param {(name: string) => boolean} options.isTaken  is a member of this name under way, or lost?
+   * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has
+   */
+  constructor (store, sequence, { signal, isTaken, onWhole }) {
+    this.#store = store
+    this.#coming = membersOf(store, sequence, signal)
+    this.#isTaken = isTaken
+    this.#onWhole = onWhole
+  }
+
+  /** Members that wait in memory. */
+  get length () { return this.#members.length }
+
+  /** @returns {Member | undefined} */
+  get first () { return this.#members[0] }
+
+  /** Reads from the sequence until so many members wait, or the sequence has ended. @param {number} count */
+  async readAhead (count) {
+    while (this.#members.length < count && !this.isAtEnd) {
+      const { done, value } = await this.#coming.next()
+      if (done) this.isAtEnd = true
+      else await this.#add(value)
+    }
+  }
+
+  /** @param {Member[]} members */
+  async #add (members) {
+    const found = await this.#store.catalog.findMany(members.map(({ root }) => root))
+    const waiting = new Set(this.#members.map(({ name }) => name))
+    for (const [i, member] of members.entries()) {
+      const { record } = found[i]
+      // In their order: a whole member behind one that is not whole is told later, when its turn comes.
+      if (record?.complete && this.#members.length === 0) {
+        this.#onWhole(member, record.size)
+        continue
+      }
+      const isSingle = record !== undefined || waiting.has(member.name) || this.#isTaken(member.name)
+      this.#members.push({ ...member, isSingle })
+      waiting.add(member.name)
+    }
+  }
+
+  /** Takes the first member. */
+  shift () { return this.#members.shift() }
+
+  /** Takes members that one stream can bring. @param {number} count  at most */
+  takeForStream (count) {
+    const taken = this.#members.filter(({ isSingle }) => !isSingle).slice(0, count)
+    const set = new Set(taken)
+    this.#members = this.#members.filter(member => !set.has(member))
+    return taken
+  }
+
+  /** Puts members back to their places. @param {Member[]} members */
+  putBack (members) { this.#members = [...members, ...this.#members].sort((a, b) => a.index - b.index) }
+}
+
+/**
+ * @param {StoreContext} store @param {{ root: Uint8Array, count: number }} sequence @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Member[]>} in batches
+ */
+async function * membersOf ({ reader }, { root, count }, signal) {
+  for (let first = 0; first < count; first += LOOKUP_COUNT) {
+    const end = Math.min(first + LOOKUP_COUNT, count)
+    const hashes = await reader.bytes(root, { start: first * HASH_LEN, end: end * HASH_LEN }, { signal })
+    yield Array.from({ length: end - first }, (_, i) => {
+      const member = hashes.slice(i * HASH_LEN, (i + 1) * HASH_LEN)
+      return { index: first + i, root: member, name: nameOf(member) }
+    })
+  }
+}

@@ -1,0 +1,149 @@
+// Keeps the members of a sequence that a mirror sends in one stream, one behind the other. So ten thousand small blobs
+// cost ten requests.
+
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
+import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { sliceLenOf } from '../../../lib/slice/slicer.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { SliceSource } from '../../../verifier/slice/slice-source.js'
+import { SliceVerifier } from '../../../verifier/slice/slice.js'
+import { FILE_FROM } from '../../../store/write/blob-builder.js'
+
+/** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
+/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { HeadReceiver } from '../blob/head-receiver.js' */
+/** @import { Member } from './member-queue.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { MemberState } from '../progress.js' */
+
+/** Bytes of small blobs that wait to be kept, before no more are read. */
+const MAX_UNKEPT_LEN = 1 << 24
+/** Bytes that are handed on behind a size that no blob can have. */
+const IMPOSSIBLE_LEN = 1 << 18
+
+export class MemberStream {
+  #store
+  #heads
+  #request
+  #sequence
+  #onWhole
+  /** Bytes of small members that wait to be kept. */
+  #unkept = 0
+  /** The members that are being kept. */
+  #keeping = /** @type {Set<Promise<void>>} */ (new Set())
+  /** Why a member could not be kept, or the caller not be told of it. @type {{ error: unknown } | undefined} */
+  #fault
+  /** How much of the stream had come when the first of the members that are left began. */
+  #start = 0
+  /** The members that have not come. */
+  left
+  /** Bytes of members that have been kept. */
+  received = 0
+
+  /**
+   * @param {StoreContext} store @param {MirrorRequest} request
+   * @param {object} what
+   * @param {Uint8Array} what.sequence  its hash
+   * @param {Member[]} what.members  in their order
+   * @param {HeadReceiver} what.heads  keeps the small ones
+   * @param {(member: Member, size: number) => void} what.onWhole  gets each member when it is kept
+   */
+  constructor (store, request, { sequence, members, heads, onWhole }) {
+    this.#store = store
+    this.#heads = heads
+    this.#request = request
+    this.#sequence = sequence
+    this.#onWhole = onWhole
+    this.left = members
+  }
+
+  /** @returns {MemberState[]} */
+  get current () {
+    const [member] = this.left
+    if (member === undefined) return []
+    return [{ index: member.index, cid: toCid(member.root), done: this.#request.len - this.#start }]
+  }
+
+  /**
+   * Keeps what is right of the members that the mirror sends, up to the first that is wrong, or that the mirror lacks.
+   *
+   * @returns {Promise<unknown>} what the mirror has failed with, if it has
+   * @throws what the store has failed with
+   */
+  async fetch () {
+    const request = this.#request
+    const slices = new SliceSource(this.#pieces())
+    let failure
+    try {
+      while (this.left.length > 0 && this.#fault === undefined && !await slices.isAtEnd()) {
+        await this.#receive(this.left[0], slices)
+        this.left.shift()
+        this.#start = request.len
+      }
+    } catch (error) {
+      failure = error
+    } finally {
+      await slices.close().catch(() => {}) // the failure is known by now
+      await Promise.all(this.#keeping)
+    }
+    if (this.#fault !== undefined) throw this.#fault.error
+    if (failure !== undefined && !request.signal.aborted && !request.isCauseOf(failure)) throw failure
+    return failure
+  }
+
+  /** What the mirror sends. */
+  #pieces () {
+    const { members } = /** @type {{ members: NonNullable<Mirror['members']> }} */ (this.#request.supply.mirror)
+    const indices = this.left.map(({ index }) => index)
+    return this.#request.pieces(signal => members(this.#sequence, indices, signal))
+  }
+
+  /** @param {Member} member @param {SliceSource} slices */
+  async #receive (member, slices) {
+    const { signal } = this.#request
+    const header = await slices.read(HEADER_LEN)
+    const size = u64FromBytes(header)
+    if (size > FILE_FROM) {
+      await this.#store.receiver.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
+      return this.#kept(member, size)
+    }
+    const blob = new ByteQueue()
+    const verifier = new SliceVerifier({ root: member.root, size })
+    for await (const { bytes } of slices.verifyNext(verifier)) blob.push(bytes, FILE_FROM)
+    this.#keep(member, blob.bytes)
+    while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)
+  }
+
+  /** Keeps a small blob while the next ones come. @param {Member} member @param {Uint8Array} bytes */
+  #keep (member, bytes) {
+    this.#unkept += bytes.length
+    const keeping = this.#heads.keep(bytes)
+      .then(() => this.#kept(member, bytes.length))
+      .catch(error => { this.#fault ??= { error } })
+      .finally(() => {
+        this.#unkept -= bytes.length
+        this.#keeping.delete(keeping)
+      })
+    this.#keeping.add(keeping)
+  }
+
+  /** @param {Member} member @param {number} size */
+  #kept (member, size) {
+    this.received += size
+    this.#onWhole(member, size)
+  }
+}
+
+/**
+ * The next slice of a stream, up to its end.
+ *
+ * @param {SliceSource} slices @param {Uint8Array} header  that was read already @param {number} size  as it says
+ */
+async function * largeSlice (slices, header, size) {
+  yield header
+  const isPossible = size <= Number.MAX_SAFE_INTEGER
+  const what = { size, groupLog: DEFAULT_GROUP_LOG, ranges: ChunkRanges.all }
+  yield * slices.take(isPossible ? sliceLenOf(what) : IMPOSSIBLE_LEN)
+}

@@ -1,0 +1,67 @@
+// Tells the caller of a download how far it is, how fast, and what each mirror has brought.
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Clock } from '../../verifier/mirrors/patience.js' */
+/** @import { MirrorReport } from '../../verifier/mirrors/health.js' */
+
+/**
+ * @typedef {object} DownloadState
+ * @property {number} done  bytes of the wanted ranges that are present, or have come and are being verified. It falls
+ *   when a mirror has lied
+ * @property {number} [total]  bytes of the wanted ranges, when the size is proven; of a sequence and its members, never
+ * @property {number} rate  bytes each second, over the last seconds
+ * @property {number} [timeLeft]  milliseconds, at that rate
+ * @property {MirrorReport[]} mirrors
+ * @property {MembersState} [members]  of a sequence, once it has come
+ */
+/**
+ * @typedef {object} MembersState
+ * @property {number} done  members that are whole
+ * @property {number} total
+ * @property {MemberState[]} current  those that are being downloaded
+ */
+/**
+ * @typedef {object} MemberState
+ * @property {number} index  its place in the sequence
+ * @property {CID} cid
+ * @property {number} done  bytes
+ * @property {number} [total]  bytes, when the size is proven
+ */
+/** @typedef {{ type: 'baobox:download', detail: DownloadState }} DownloadEvent */
+/** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
+
+/** Milliseconds between two events, at least, and of the time in which the rate is taken. */
+const EVENT_MS = 200
+const RATE_MS = 5000
+
+export class DownloadProgress {
+  #onProgress
+  #clock
+  /** What was done at some times of the last seconds. */
+  #samples = /** @type {{ time: number, done: number }[]} */ ([])
+
+  /** @param {{ onProgress?: (event: DownloadEvent) => void, clock: Clock }} options */
+  constructor ({ onProgress, clock }) {
+    this.#onProgress = onProgress
+    this.#clock = clock
+  }
+
+  /** How far the download is. @type {() => CurrentState} */
+  state = () => ({ done: 0, mirrors: [] })
+
+  /** Sends an event, if it is time for one. @param {{ isDue?: boolean }} [options]  `isDue`: send it in any case */
+  report ({ isDue = false } = {}) {
+    if (this.#onProgress === undefined) return
+    const time = this.#clock.now()
+    const last = this.#samples.at(-1)
+    if (!isDue && last !== undefined && time - last.time < EVENT_MS) return
+    const state = this.state()
+    const { done, total } = state
+    this.#samples.push({ time, done })
+    while (this.#samples.length > 2 && time - this.#samples[0].time > RATE_MS) this.#samples.shift()
+    const [first] = this.#samples
+    const rate = Math.max(0, Math.round(1000 * (done - first.done) / Math.max(1, time - first.time)))
+    const timeLeft = total === undefined || rate === 0 ? undefined : Math.round(1000 * (total - done) / rate)
+    this.#onProgress({ type: 'baobox:download', detail: { ...state, total, rate, timeLeft } })
+  }
+}

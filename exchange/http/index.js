@@ -1,0 +1,13 @@
+// The entry point `baobox/http`: a store behind HTTP, as one function from Request to Response.
+
+export { createHandler } from './handler.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./handler.js').Handler} Handler */
+/** @typedef {import('./options.js').HandlerOptions} HandlerOptions */
+/** @typedef {import('./handler.js').HandlerStats} HandlerStats */
+/** @typedef {import('./options.js').PutRules} PutRules */
+/** @typedef {import('./handler.js').RequestEvent} RequestEvent */
+/** @typedef {import('./answers/sites/site.js').SiteRules} SiteRules */
+/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */

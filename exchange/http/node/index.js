@@ -1,0 +1,14 @@
+// The entry point `baobox/http/node`: a handler in a server of Node.js.
+
+export { serve } from './serve.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./serve.js').ServeOptions} ServeOptions */
+/** @typedef {import('./serve.js').StoreServer} StoreServer */
+/** @typedef {import('../handler.js').Handler} Handler */
+/** @typedef {import('../options.js').HandlerOptions} HandlerOptions */
+/** @typedef {import('../handler.js').HandlerStats} HandlerStats */
+/** @typedef {import('../options.js').PutRules} PutRules */
+/** @typedef {import('../handler.js').RequestEvent} RequestEvent */
+/** @typedef {import('../../../store/blob-store.js').BlobStore} BlobStore */

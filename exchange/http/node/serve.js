@@ -1,0 +1,111 @@
+// Serves a store with the HTTP server of Node.js, which Bun and Deno have, too. srvx turns Node's requests into
+// WHATWG's, and writes a body only as fast as the client reads it.
+
+import { createServer } from 'node:http'
+import { FastResponse, toNodeHandler } from 'srvx/node'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { handlerOf } from '../handler.js'
+import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
+import { Connections } from './connections.js'
+import { listenAt, listenOn } from './listen.js'
+
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { Handler } from '../handler.js' */
+/** @import { HandlerOptions } from '../options.js' */
+
+/**
+ * @typedef {object} ServerPlace
+ * @property {number} [port]  0 for any that is free. Default: 0
+ * @property {string} [host]  a name or address of this machine; `0.0.0.0` or `::` for all. Default: `localhost`
+ * @property {string} [path]  of a Unix socket, instead of `port` and `host`
+ * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
+ */
+/** @typedef {HandlerOptions & ServerPlace} ServeOptions */
+/** @typedef {Request & { runtime: { node: { res: ServerResponse } } }} CarriedRequest  as srvx makes it */
+
+/**
+ * @typedef {object} StoreServer
+ * @property {string} url  without a slash at its end; of a socket, `http+unix://` and the path, encoded
+ * @property {Handler} handler
+ * @property {(options?: { grace?: number }) => Promise<void>} close  takes no new connections, and waits up to `grace`
+ *   milliseconds (default: 10000) until every answer has been sent; then it breaks the rest. The store stays open
+ */
+
+const MAX_CONNECTIONS = 1024
+const DEFAULT_GRACE = 10_000
+
+/** A client has 10 s for the head of a request. The handler limits the time for each piece of an upload. */
+const LIMITS = {
+  maxHeaderSize: 1 << 14,
+  headersTimeout: 10_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 2000
+}
+/**
+ * Milliseconds for the head of a request. The limits of Node.js leave out empty lines before it, and bodies that nobody
+ * reads.
+ */
+const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
+
+/**
+ * Serves a store. The server keeps the process alive until it is closed.
+ *
+ *     const server = await serve(store, { port: 4700 })
+ *     console.log(server.url)
+ *
+ * @param {BlobStore} store  stays the caller's: close the server first, then the store
+ * @param {ServeOptions} [options]
+ * @returns {Promise<StoreServer>} when it listens
+ * @throws the system's errors, such as EADDRINUSE
+ */
+export async function serve (store, options = {}) {
+  const { port = 0, host = 'localhost', path, maxConnections = MAX_CONNECTIONS, ...rest } = options
+  assertPlace(options)
+  const handler = handlerOf(store, rest, {
+    Response: FastResponse,
+    delivered: request => connections.delivered(/** @type {CarriedRequest} */ (request).runtime.node.res)
+  })
+  // Its type is for HTTP/1 and HTTP/2 at once.
+  const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
+  const server = createServer(LIMITS)
+  const connections = new Connections(server, answer, {
+    idleTimeout: rest.idleTimeout ?? DEFAULT_IDLE_TIMEOUT, headTimeout: HEAD_TIMEOUT
+  })
+  server.maxConnections = maxConnections
+  // A client may say that it has nothing more to ask (as `nc -N` does) before it has its answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
+
+  /** @param {{ grace?: number }} [options] */
+  const close = async (options = {}) => {
+    assertKnownOptions(options, ['grace'])
+    const { grace = DEFAULT_GRACE } = options
+    assertInteger('grace', grace)
+    const closed = new Promise(resolve => server.close(() => resolve(undefined)))
+    const answered = handler.close({ grace })
+    // The handler breaks its streams when the time is over. What it has given to the server is broken here.
+    const timer = setTimeout(() => connections.end(), grace)
+    await answered
+    clearTimeout(timer)
+    connections.end()
+    await closed
+  }
+  return { url, handler, close }
+}
+
+/** @param {ServeOptions} options */
+function assertPlace ({ port, host, path, maxConnections }) {
+  if (path !== undefined && (port !== undefined || host !== undefined)) {
+    throw new TypeError('"path" and "port" or "host" exclude each other')
+  }
+  if (port !== undefined) assertInteger('port', port, 0, 65_535)
+  if (maxConnections !== undefined) assertInteger('maxConnections', maxConnections, 1)
+  for (const [name, value] of Object.entries({ host, path })) {
+    if (value !== undefined && (typeof value !== 'string' || value === '')) {
+      throw new TypeError(`"${name}" expected a text, got ${describe(value)}`)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// The options of a handler, and what they may be.
+
+import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { parseRoot } from '../../lib/hash/cid.js'
+import { assertName } from '../../store/catalog/names/tag-target.js'
+import { MAX_SIZE } from './answers/put.js'
+
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { SiteRules } from './answers/sites/site.js' */
+/** @import { RequestEvent } from './handler.js' */
+
+/**
+ * @typedef {object} PutRules
+ * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
+ * @property {number} [maxSize]  bytes of one upload. Default: 1 GiB
+ */
+
+/**
+ * @typedef {object} HandlerOptions
+ * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
+ *   Default: none
+ * @property {boolean} [allowTags]  may tags be used as names? Default: false
+ * @property {boolean} [list]  is `GET /blobs` answered with a list of all blobs? Default: false
+ * @property {PutRules | false} [put]  may clients upload? Default: false
+ * @property {SiteRules | boolean} [collections]  are files of collections and manifests served by their paths? Default:
+ *   true
+ * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
+ *   their paths at the top. All paths for blobs stay as they are. `collections` has the rules, if it has any
+ * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
+ *   those whose content is trusted may have one. Default: `application/octet-stream`, and browsers save it
+ * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added: told to clients as `Link`
+ * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, of 256 KiB mostly. Default:
+ *   60000
+ * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. What it throws is ignored
+ */
+
+/** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */
+
+const OPTIONS = [
+  'basePath', 'allowTags', 'list', 'put', 'collections', 'site', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
+]
+/** The default rules of sites. @type {Required<SiteRules>} */
+export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
+export const DEFAULT_IDLE_TIMEOUT = 60_000
+
+/** @typedef {ReturnType<typeof checkedOptions>} CheckedOptions */
+
+/** @param {HandlerOptions} options */
+export function checkedOptions (options) {
+  assertKnownOptions(options, OPTIONS)
+  const { basePath = '', allowTags = false, list = false, put = false, mirrors = [], ...rest } = options
+  const { collections = true, site, idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
+  if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
+    throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
+  }
+  if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
+    throw new TypeError('"mirrors" expected URLs')
+  }
+  assertInteger('idleTimeout', idleTimeout, 1, 2 ** 31 - 1)
+  for (const [name, value] of Object.entries({ contentType, onRequest })) {
+    if (value !== undefined && typeof value !== 'function') {
+      throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)
+    }
+  }
+  const urls = mirrors.map(mirror => new URL(mirror).href)
+  const sites = checkedCollections(collections)
+  const top = site === undefined ? undefined : checkedSite(site)
+  const common = { basePath, allowTags, list, mirrors: urls, idleTimeout, contentType, onRequest }
+  return { ...common, put: checkedPut(put), collections: sites, site: top }
+}
+
+/** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */
+function checkedCollections (collections) {
+  if (collections === false) return undefined
+  const rules = collections === true ? {} : collections
+  assertOptions('collections', rules, '{ index, listing, sandbox }')
+  assertKnownOptions(rules, ['index', 'listing', 'sandbox'])
+  const { index = DEFAULT_RULES.index, listing = DEFAULT_RULES.listing, sandbox = DEFAULT_RULES.sandbox } = rules
+  if (typeof index !== 'string' || !/^[^/]+$/.test(index)) {
+    throw new TypeError(`"collections.index" expected the name of a file, got ${describe(index)}`)
+  }
+  return { index, listing, sandbox }
+}
+
+/** @param {BlobName} site @returns {SiteName} */
+function checkedSite (site) {
+  try {
+    return { root: parseRoot(site, 'site') }
+  } catch (error) {
+    if (typeof site !== 'string' || site === '') throw error
+    assertName('site', site)
+    return { tag: site }
+  }
+}
+
+/** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
+function checkedPut (put) {
+  if (put === false) return undefined
+  assertOptions('put', put, '{ token, maxSize }')
+  assertKnownOptions(put, ['token', 'maxSize'])
+  const { token, maxSize = MAX_SIZE } = put
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new TypeError('"put.token" expected a text of visible ASCII characters')
+  }
+  assertInteger('put.maxSize', maxSize)
+  return { token, maxSize }
+}

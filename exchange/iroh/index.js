@@ -1,0 +1,21 @@
+// The entry point `baobox/iroh`: a store among peers of iroh-blobs. Nothing of @number0/iroh is loaded before a peer is
+// asked or an endpoint opened.
+
+export { IROH_ALPN, openIrohEndpoint } from './endpoint.js'
+export { irohMirror } from './mirror.js'
+export { serveIroh } from './serve.js'
+export { formatTicket, parseTicket } from './wire/ticket.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./endpoint.js').EndpointOptions} EndpointOptions */
+/** @typedef {ReturnType<typeof import('./mirror.js').irohMirror>} IrohMirror */
+/** @typedef {import('./serve.js').IrohServeOptions} IrohServeOptions */
+/** @typedef {import('./serve.js').IrohServer} IrohServer */
+/** @typedef {import('./served-connection.js').PeerRequest} PeerRequest */
+/** @typedef {import('./types.js').IrohAddress} IrohAddress */
+/** @typedef {import('./types.js').IrohEndpoint} IrohEndpoint */
+/** @typedef {import('./wire/ticket.js').PeerAddress} PeerAddress */
+/** @typedef {import('./wire/ticket.js').Ticket} Ticket */
+/** @typedef {import('../../store/blob-store.js').BlobName} BlobName */
+/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */

@@ -1,0 +1,184 @@
+// Serves a store to peers of iroh: every program that speaks the protocol of iroh-blobs can get its blobs.
+
+import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+import { contextOf } from '../../store/context-of.js'
+import { IROH_ALPN, plainAddress } from './endpoint.js'
+import { ServedConnection } from './served-connection.js'
+import { MAX_REQUEST_LEN } from './wire/request.js'
+import { formatTicket } from './wire/ticket.js'
+
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { PeerRequest } from './served-connection.js' */
+/** @import { IrohConnection, IrohEndpoint, IrohIncoming } from './types.js' */
+/** @import { Ticket } from './wire/ticket.js' */
+
+/**
+ * @typedef {object} IrohServeOptions
+ * @property {number} [maxConnections]  at a time; more are refused. As many handshakes may be under way. Default: 64
+ * @property {number} [maxPerPeer]  connections of one peer at a time; more are closed. Default: an eighth of
+ *   `maxConnections`, at least one
+ * @property {number} [handshakeTimeout]  milliseconds in which a connection must be made. Default: 10000
+ * @property {number} [maxStreams]  requests of one connection that are answered at a time; more wait. Default: 16
+ * @property {number} [maxRequest]  bytes of a request, up to 1 MiB. Default: 64 KiB
+ * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or ask for something.
+ *   Then its connection is closed. Default: 60000
+ * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. What it throws is ignored
+ */
+/**
+ * @typedef {object} IrohServer
+ * @property {Ticket['address']} address  of the endpoint, as it is now
+ * @property {(cid: BlobName) => string} ticket  makes a ticket with which others can get a blob; with the codec 0x80,
+ *   it is for the members of the sequence, too
+ * @property {(options?: { grace?: number }) => Promise<void>} close  begins no new answers, and waits up to `grace`
+ *   milliseconds (default: 10000) until those under way have been received; then it closes all connections. The
+ *   endpoint and the store stay open
+ */
+
+const OPTIONS = [
+  'maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'maxRequest', 'idleTimeout', 'onRequest'
+]
+const DEFAULT_GRACE = 10_000
+const MAX_TIMEOUT = 2 ** 31 - 1
+
+/**
+ * Answers peers that ask for blobs, ranges of them, and sequences of hashes with their members. All bytes are verified
+ * before they are sent. Every peer that reaches the endpoint can get every blob whose hash it knows.
+ *
+ *     const server = serveIroh(store, await openIrohEndpoint())
+ *     console.log(server.ticket(cid))
+ *
+ * @param {BlobStore} store  stays the caller's: close the server first, then endpoint and store
+ * @param {IrohEndpoint} endpoint  as `openIrohEndpoint` makes it: it must accept IROH_ALPN. The server takes all
+ *   connections that come in, and after its end refuses them
+ * @param {IrohServeOptions} [options]
+ * @returns {IrohServer}
+ */
+export function serveIroh (store, endpoint, options = {}) {
+  contextOf(store)
+  assertOptions('endpoint', endpoint, 'an endpoint of @number0/iroh')
+  const terms = checked(options)
+  const server = new Server(store, endpoint, terms)
+  server.run()
+  return {
+    get address () { return plainAddress(endpoint.addr()) },
+    ticket: cid => formatTicket({ cid, address: plainAddress(endpoint.addr()) }),
+    close: options => server.close(options)
+  }
+}
+
+class Server {
+  #endpoint
+  #limits
+  #terms
+  /** Connections whose peers are not known yet. They are counted apart, so that they take no place of a known peer. */
+  #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
+  #connections = /** @type {Set<ServedConnection>} */ (new Set())
+  #isClosing = false
+  /** Aborts when no handshake is waited for any more. */
+  #ended = new AbortController()
+  #whenIdle = () => {}
+
+  /** @param {BlobStore} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
+  constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...terms }) {
+    this.#endpoint = endpoint
+    this.#limits = { maxConnections, maxPerPeer, handshakeTimeout }
+    const tell = (/** @type {PeerRequest} */ event) => {
+      try {
+        onRequest?.(event)
+      } catch {} // a fault of a log must not break answers
+    }
+    this.#terms = { ...terms, store, onRequest: tell }
+  }
+
+  get #isIdle () { return this.#handshakes.size + this.#connections.size === 0 }
+
+  /** Takes connections until the endpoint is closed. */
+  async run () {
+    for (let incoming; (incoming = await this.#endpoint.acceptNext().catch(() => null)) !== null;) {
+      const isFull = Math.max(this.#handshakes.size, this.#connections.size) >= this.#limits.maxConnections
+      if (this.#isClosing || isFull) incoming.refuse().catch(() => {})
+      else this.#serve(incoming)
+    }
+  }
+
+  /** @param {IrohIncoming} incoming */
+  async #serve (incoming) {
+    this.#handshakes.add(incoming)
+    const connection = await this.#handshake(incoming)
+    this.#handshakes.delete(incoming)
+    try {
+      if (connection !== undefined) await this.#answer(connection)
+    } catch {
+      // The peer has gone.
+    } finally {
+      if (this.#isIdle) this.#whenIdle()
+    }
+  }
+
+  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined when there will be none */
+  async #handshake (incoming) {
+    const connecting = incoming.accept().then(accepting => accepting.connect())
+    const soon = AbortSignal.any([AbortSignal.timeout(this.#limits.handshakeTimeout), this.#ended.signal])
+    try {
+      return await untilAborted(connecting, soon)
+    } catch {
+      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // it may still come
+      return undefined
+    }
+  }
+
+  /** Answers a peer, if it may have one connection more. @param {IrohConnection} connection */
+  async #answer (connection) {
+    const served = new ServedConnection(connection, this.#terms)
+    const { maxConnections, maxPerPeer } = this.#limits
+    const others = [...this.#connections].filter(({ peer }) => peer === served.peer)
+    const isFull = this.#connections.size >= maxConnections || others.length >= maxPerPeer
+    const alpn = String.fromCharCode(...connection.alpn())
+    if (this.#isClosing || isFull || alpn !== IROH_ALPN) return served.abort()
+    this.#connections.add(served)
+    try {
+      await served.run()
+    } finally {
+      this.#connections.delete(served)
+    }
+  }
+
+  /** @param {{ grace?: number }} [options] */
+  async close (options = {}) {
+    assertKnownOptions(options, ['grace'])
+    const { grace = DEFAULT_GRACE } = options
+    assertInteger('grace', grace, 0, MAX_TIMEOUT)
+    this.#isClosing = true
+    for (const served of this.#connections) served.close()
+    if (this.#isIdle) return
+    const idle = new Promise(resolve => { this.#whenIdle = () => resolve(undefined) })
+    const timer = setTimeout(() => this.#abort(), grace)
+    await idle
+    clearTimeout(timer)
+  }
+
+  #abort () {
+    this.#ended.abort()
+    for (const served of this.#connections) served.abort()
+  }
+}
+
+/** @param {IrohServeOptions} options */
+function checked (options) {
+  assertKnownOptions(options, OPTIONS)
+  const { maxConnections = 64, maxStreams = 16, maxRequest = 1 << 16, idleTimeout = 60_000, onRequest } = options
+  assertInteger('maxConnections', maxConnections, 1)
+  const { maxPerPeer = Math.ceil(maxConnections / 8), handshakeTimeout = 10_000 } = options
+  assertInteger('maxPerPeer', maxPerPeer, 1)
+  assertInteger('handshakeTimeout', handshakeTimeout, 1, MAX_TIMEOUT)
+  assertInteger('maxStreams', maxStreams, 1)
+  assertInteger('maxRequest', maxRequest, 1, MAX_REQUEST_LEN)
+  assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
+  if (onRequest !== undefined && typeof onRequest !== 'function') {
+    throw new TypeError(`"onRequest" expected a function, got ${describe(onRequest)}`)
+  }
+  return { maxConnections, maxPerPeer, handshakeTimeout, maxStreams, maxRequest, idleTimeout, onRequest }
+}

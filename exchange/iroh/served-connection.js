@@ -1,0 +1,188 @@
+// Answers the requests of one connection of a peer.
+//
+// A stream on which a call waits cannot be reset. So a peer that takes too long loses its connection.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { answerPieces } from './answer.js'
+import { invalid, decodeRequest } from './wire/request.js'
+import { shortened } from './endpoint.js'
+
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { IrohConnection, IrohStream } from './types.js' */
+
+/**
+ * @typedef {object} PeerRequest  one request that has ended
+ * @property {string} peer  the id of the peer, in 64 hexadecimal digits
+ * @property {string} [cid]  of the blob that was asked for
+ * @property {'complete' | 'missing' | 'refused' | 'failed' | 'aborted'} outcome  `missing`: the store lacks a blob, or
+ *   a part of it; `refused`: it was no request, or none that is answered; `failed`: the store could not give the rest;
+ *   `aborted`: the peer has gone, took too long, or wanted no more
+ * @property {string} [code]  of the error
+ * @property {unknown} [error]
+ * @property {number} sent  bytes that were given to the connection
+ * @property {number} ms
+ */
+
+/**
+ * @typedef {object} Terms
+ * @property {BlobStore} store
+ * @property {number} maxStreams @property {number} maxRequest @property {number} idleTimeout
+ * @property {(event: PeerRequest) => void} onRequest
+ */
+
+/** Bytes that are given to a stream at a time. */
+const WRITE_LEN = 1 << 16
+/** Codes of iroh-blobs, for streams that are reset. */
+const [NO_PERMISSION, INTERNAL] = [1n, 3n]
+/** In the message of the error of a request that is too long, because the package gives no code. */
+const TOO_LONG = /TooLong/
+
+export class ServedConnection {
+  #connection
+  #terms
+  #active = new Set()
+  #isClosing = false
+  /** Has the peer taken too long? */
+  #isLate = false
+  #ended = new AbortController()
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #idleTimer
+
+  /** @param {IrohConnection} connection @param {Terms} terms */
+  constructor (connection, terms) {
+    this.#connection = connection
+    this.#terms = terms
+    /** The id of the peer, in 64 hexadecimal digits. */
+    this.peer = connection.remoteId().toString()
+  }
+
+  /** Answers requests until the connection ends. */
+  async run () {
+    this.#connection.setMaxConcurrentBiStreams(BigInt(this.#terms.maxStreams))
+    try {
+      while (true) {
+        this.#awaitRequest()
+        const stream = await this.#connection.acceptBi()
+        clearTimeout(this.#idleTimer)
+        if (this.#isClosing) {
+          stream.send.reset(NO_PERMISSION).catch(() => {})
+          continue
+        }
+        const answered = this.#answer(stream).finally(() => {
+          this.#active.delete(answered)
+          if (this.#isClosing && this.#active.size === 0) this.abort()
+          this.#awaitRequest()
+        })
+        this.#active.add(answered)
+      }
+    } catch {
+      // The peer has closed it, or has gone.
+    } finally {
+      this.abort()
+      await Promise.all(this.#active)
+    }
+  }
+
+  /** Begins no new answer, and closes the connection when the answers that are under way have been sent. */
+  close () {
+    this.#isClosing = true
+    if (this.#active.size === 0) this.abort()
+  }
+
+  /** Closes the connection at once. */
+  abort () {
+    clearTimeout(this.#idleTimer)
+    this.#ended.abort(new Error('the connection has ended'))
+    this.#connection.close(0n, [])
+  }
+
+  /** Closes the connection after `idleTimeout` unless the peer asks for something. */
+  #awaitRequest () {
+    clearTimeout(this.#idleTimer)
+    if (this.#active.size > 0 || this.#ended.signal.aborted) return
+    this.#idleTimer = setTimeout(() => this.abort(), this.#terms.idleTimeout)
+  }
+
+  /** @param {IrohStream} stream */
+  async #answer ({ send, recv }) {
+    const since = performance.now()
+    const event = { peer: this.peer, cid: /** @type {string | undefined} */ (undefined), sent: 0 }
+    /** @param {PeerRequest['outcome']} outcome @param {unknown} [error] */
+    const end = (outcome, error) => {
+      const code = error instanceof BaoError ? error.code : undefined
+      this.#terms.onRequest({ ...event, outcome, code, error, ms: performance.now() - since })
+    }
+    try {
+      const request = decodeRequest(Uint8Array.from(await this.#read(recv)))
+      event.cid = `${toCid(request.root)}`
+      for await (const piece of answerPieces(this.#terms.store, request, this.#ended.signal)) {
+        for (let at = 0; at < piece.length; at += WRITE_LEN) {
+          const part = piece.subarray(at, at + WRITE_LEN)
+          await this.#inTime(send.writeAll(Array.from(part)))
+          event.sent += part.length
+        }
+      }
+      await this.#finish(send)
+      end('complete')
+    } catch (error) {
+      const outcome = this.#ended.signal.aborted ? 'aborted' : outcomeOf(error)
+      const told = outcome === 'missing'
+        ? this.#finish(send)
+        : send.reset(outcome === 'refused' ? NO_PERMISSION : INTERNAL)
+      await told.catch(() => {}) // the peer may have gone
+      end(outcome, error)
+    }
+  }
+
+  /** A request, up to the end of the stream. @param {IrohStream['recv']} recv */
+  async #read (recv) {
+    const { maxRequest } = this.#terms
+    try {
+      return await this.#inTime(recv.readToEnd(maxRequest))
+    } catch (error) {
+      const isTooLong = error instanceof PeerError && TOO_LONG.test(error.message)
+      throw isTooLong ? invalid(`more than ${maxRequest} bytes`) : error
+    }
+  }
+
+  /** Ends an answer, and waits until the peer has all of it. @param {IrohStream['send']} send */
+  async #finish (send) {
+    await this.#inTime(send.finish())
+    try {
+      await this.#inTime(send.stopped())
+    } catch (error) {
+      if (this.#isLate) throw error // else the peer has closed the connection, as it may when it has everything
+    }
+  }
+
+  /**
+   * Waits for the peer, and closes the connection when it takes too long.
+   *
+   * @template T @param {Promise<T>} call @returns {Promise<T>}
+   */
+  async #inTime (call) {
+    const timer = setTimeout(() => {
+      this.#isLate = true
+      this.abort()
+    }, this.#terms.idleTimeout)
+    try {
+      return await call
+    } catch (error) {
+      throw new PeerError(shortened(error).message, { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** A call of a stream has failed: the peer has gone, or wants no more. */
+class PeerError extends Error {}
+
+/** @param {unknown} error  that has ended an answer @returns {PeerRequest['outcome']} */
+function outcomeOf (error) {
+  if (error instanceof PeerError) return 'aborted'
+  const { code = '' } = error instanceof BaoError ? error : {}
+  if (code.startsWith('REQUEST_')) return 'refused'
+  return code === 'STORE_NOT_FOUND' || code === 'STORE_MISSING' ? 'missing' : 'failed'
+}

@@ -1,0 +1,101 @@
+// Encodes and decodes which chunks of which blobs an iroh request asks for. A range specification is a list of
+// boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each holds for its
+// blob and all that follow, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
+
+import { areEqual, assertInteger } from '../../../lib/core/bytes.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { varint } from './postcard.js'
+
+/** @import { PostcardReader } from './postcard.js' */
+
+/**
+ * The chunks that are wanted of blob `index` and of those behind it, up to the next entry. Blob 0 is the one that the
+ * request names, and blob k is its member k - 1.
+ *
+ * @typedef {[index: number, ranges: ChunkRanges]} WantedRanges
+ */
+
+const U64_MAX = 2n ** 64n - 1n
+/** The encoding of an empty set of ranges. */
+const NOTHING = Uint8Array.of(0)
+
+/**
+ * A boundary as iroh writes it: whatever lies behind the end of any blob has one number there.
+ *
+ * @param {number} boundary
+ */
+const toWire = boundary => boundary === Number.MAX_SAFE_INTEGER ? U64_MAX : BigInt(boundary)
+
+/** @param {ChunkRanges} ranges @returns {number[]} bytes */
+export function encodeRanges ({ boundaries }) {
+  const wire = boundaries.map(toWire)
+  return [...varint(wire.length), ...wire.flatMap((boundary, i) => varint(boundary - (wire[i - 1] ?? 0n)))]
+}
+
+/**
+ * @param {PostcardReader} reader
+ * @returns {ChunkRanges} boundaries above 2^53 - 1 count as 2^53 - 1
+ */
+export function decodeRanges (reader) {
+  const count = reader.count()
+  const boundaries = []
+  let boundary = 0n
+  for (let i = 0; i < count; i++) {
+    const start = reader.at
+    const distance = reader.varint()
+    if (i > 0 && distance === 0n) throw reader.error('a range without chunks', start)
+    boundary += distance
+    if (boundary > U64_MAX) throw reader.error('a chunk above 2^64 - 1', start)
+    boundaries.push(boundary)
+  }
+  return ChunkRanges.fromBoundaries(boundaries)
+}
+
+/** @param {WantedRanges[]} wanted  by rising indices, none equal to the one before @returns {number[]} bytes */
+export function encodeWanted (wanted) {
+  const parts = wanted.map(([index, ranges], i) =>
+    [...varint(index - (i === 0 ? 0 : wanted[i - 1][0])), ...encodeRanges(ranges)])
+  return [...varint(wanted.length), ...parts.flat()]
+}
+
+/**
+ * Whole members of a sequence.
+ *
+ * @param {number[]} indices  rising, from 0
+ * @returns {WantedRanges[]}
+ */
+export function wantedMembers (indices) {
+  const wanted = /** @type {WantedRanges[]} */ ([])
+  for (const [i, index] of indices.entries()) {
+    assertInteger('indices', index)
+    if (i === 0 || indices[i - 1] !== index - 1) wanted.push([index + 1, ChunkRanges.all])
+    if (indices[i + 1] !== index + 1) wanted.push([index + 2, ChunkRanges.none])
+  }
+  return wanted
+}
+
+/**
+ * @param {PostcardReader} reader
+ * @returns {WantedRanges[]} indices above 2^53 - 1 are left out: no blob has so many members
+ */
+export function decodeWanted (reader) {
+  const count = reader.count(2)
+  const wanted = /** @type {WantedRanges[]} */ ([])
+  let index = 0n
+  let before = /** @type {Uint8Array} */ (NOTHING) // what is wanted in front of the first entry
+  for (let i = 0; i < count; i++) {
+    const start = reader.at
+    const distance = reader.varint()
+    if (i > 0 && distance === 0n) throw reader.error('two sets of ranges for one blob', start)
+    index += distance
+    if (index > U64_MAX) throw reader.error('a blob above 2^64 - 1', start)
+    const from = reader.at
+    const ranges = decodeRanges(reader)
+    // There is one encoding of each set, so equal bytes are equal sets, also where boundaries are above 2^53 - 1.
+    const bytes = reader.read(from)
+    if (bytes.length === before.length && areEqual(bytes, 0, before)) throw reader.error('the same ranges again', from)
+    before = bytes
+    if (index <= Number.MAX_SAFE_INTEGER) wanted.push([Number(index), ranges])
+  }
+  return wanted
+}

@@ -1,0 +1,209 @@
+// Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
+//
+// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which gives it no more bytes than these may
+// have. Its own readers of sections are not used: they gather each block in memory, however long it claims to be.
+// Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
+
+import { readBlockHead, readHeader } from '@ipld/car/decoder'
+import { BaoError } from '../../lib/core/errors.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
+
+/** @import { CID } from 'multiformats/cid' */
+
+/** Most bytes of a header or of a CID. A header of this length has 200 000 roots. */
+export const MAX_HEADER_LEN = 1 << 23
+const NOTHING = new Uint8Array(0)
+
+/** @param {string} what  is wrong @param {number} start  byte of the archive @param {unknown} [cause] */
+export const carInvalid = (what, start, cause) =>
+  new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${what}`, { start, cause })
+
+/** @param {number} start  byte of the archive @param {number} wanted  bytes @param {number} got  bytes */
+const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
+  `the CAR ended at byte ${start + got}: ${got} of ${wanted} bytes`, { start, wanted, got })
+
+/** The bytes of an archive, with the methods that `@ipld/car` calls. */
+class CarBytes {
+  #pieces
+  /** Bytes that were gathered, followed by the rest of the last piece, which is borrowed. */
+  #queue = new ByteQueue()
+  #piece = /** @type {Uint8Array} */ (NOTHING)
+  /** Bytes that must still be skipped. */
+  #skipped = 0
+  /** The position of the next byte in the archive. */
+  pos = 0
+  /** The position at which the sections end. */
+  end = Infinity
+  /** The error of the source. */
+  failure = /** @type {unknown} */ (undefined)
+
+  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next one */
+  constructor (pieces) {
+    this.#pieces = pieces
+  }
+
+  /**
+   * @param {number} len
+   * @returns {Promise<Uint8Array>} the next bytes, fewer at the end; valid until the next call
+   */
+  async upTo (len) {
+    const wanted = Math.min(len, this.end - this.pos)
+    await this.#skip()
+    if (this.#queue.len === 0 && this.#piece.length >= wanted) return this.#piece.subarray(0, wanted)
+    while (this.#queue.len < wanted && await this.#fill()) {
+      const part = this.#piece.subarray(0, wanted - this.#queue.len)
+      this.#queue.push(part, wanted)
+      this.#piece = this.#piece.subarray(part.length)
+    }
+    return this.#queue.bytes.subarray(0, wanted)
+  }
+
+  /**
+   * @param {number} len @param {boolean} [seek]  go on after these bytes? Default: false
+   * @returns {Promise<Uint8Array>} a copy
+   */
+  async exactly (len, seek = false) {
+    if (!(len >= 0 && len <= MAX_HEADER_LEN)) throw carInvalid(`a header or a CID of ${len} bytes`, this.pos)
+    const bytes = await this.upTo(len)
+    if (bytes.length < len) throw carTruncated(this.pos, len, bytes.length)
+    const copy = bytes.slice()
+    if (seek) this.seek(len)
+    return copy
+  }
+
+  /** Skips bytes, even if the archive ends before. @param {number} len */
+  seek (len) {
+    if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an offset that leads nowhere', this.pos)
+    this.pos += len
+    const queued = Math.min(len, this.#queue.len)
+    this.#queue.shift(queued)
+    const held = Math.min(len - queued, this.#piece.length)
+    this.#piece = this.#piece.subarray(held)
+    this.#skipped += len - queued - held
+  }
+
+  /**
+   * Gives the next bytes as they come.
+   *
+   * @param {number} len
+   * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
+   */
+  async * take (len) {
+    await this.#skip()
+    const start = this.pos
+    const first = this.#queue.bytes.slice(0, len)
+    this.seek(first.length)
+    if (first.length > 0) yield first
+    for (let left = len - first.length; left > 0;) {
+      if (!await this.#fill()) throw carTruncated(start, len, len - left)
+      const part = this.#piece.subarray(0, left)
+      left -= part.length
+      this.seek(part.length)
+      yield part
+    }
+  }
+
+  /** Reads bytes without giving them. Throws when the archive ends before. @param {number} len */
+  async pass (len) {
+    const pieces = this.take(len)
+    while (!(await pieces.next()).done) continue
+  }
+
+  /** Reads until there are bytes to give. @returns {Promise<boolean>} false at the end of the source */
+  async #fill () {
+    while (this.#piece.length === 0) {
+      try {
+        const { done, value } = await this.#pieces.next()
+        if (done) return false
+        this.#piece = value
+      } catch (error) {
+        this.failure = error
+        throw error
+      }
+    }
+    return true
+  }
+
+  async #skip () {
+    while (this.#skipped > 0 && await this.#fill()) {
+      const len = Math.min(this.#skipped, this.#piece.length)
+      this.#piece = this.#piece.subarray(len)
+      this.#skipped -= len
+    }
+  }
+}
+
+/**
+ * @typedef {object} Section
+ * @property {CID} cid
+ * @property {number} len  bytes of the block: a claim
+ * @property {AsyncGenerator<Uint8Array>} pieces  the bytes of the block, each piece borrowed until the next one. Bytes
+ *   that the caller does not read are skipped
+ */
+
+export class CarReader {
+  #bytes
+
+  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next one */
+  constructor (pieces) {
+    this.#bytes = new CarBytes(pieces)
+  }
+
+  /**
+   * Reads the header. Callers call this first.
+   *
+   * @returns {Promise<{ version: 1 | 2, roots: CID[] }>}
+   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
+   */
+  async header () {
+    const bytes = this.#bytes
+    const header = await this.#decoded(() => readHeader(bytes))
+    if (header.version === 2) {
+      const end = header.dataOffset + header.dataSize
+      if (!Number.isSafeInteger(end) || end < bytes.pos) throw carInvalid('the data ends before its header', bytes.pos)
+      bytes.end = end
+    }
+    return { version: header.version, roots: header.roots }
+  }
+
+  /**
+   * Gives the sections after the header. It does not read what a version 2 has after its data.
+   *
+   * @returns {AsyncGenerator<Section>}
+   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
+   */
+  async * sections () {
+    const bytes = this.#bytes
+    while (!await this.#isAtEnd()) {
+      const start = bytes.pos
+      const { cid, blockLength: len } = await this.#decoded(() => readBlockHead(bytes))
+      if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('a section that ends in its CID', start)
+      if (len > bytes.end - bytes.pos) throw carInvalid('a section that ends behind the data', start)
+      const end = bytes.pos + len
+      yield { cid, len, pieces: bytes.take(len) }
+      await bytes.pass(end - bytes.pos)
+    }
+  }
+
+  async #isAtEnd () {
+    const { pos, end } = this.#bytes
+    if ((await this.#bytes.upTo(1)).length > 0) return false
+    if (pos < end && end !== Infinity) throw carTruncated(pos, end - pos, 0)
+    return true
+  }
+
+  /**
+   * Decodes something, and throws CAR_INVALID for any error of the decoder.
+   *
+   * @template T @param {() => Promise<T>} decode
+   */
+  async #decoded (decode) {
+    const start = this.#bytes.pos
+    try {
+      return await decode()
+    } catch (error) {
+      if (error instanceof BaoError || (error === this.#bytes.failure && error !== undefined)) throw error
+      throw carInvalid(/** @type {Error} */ (error).message, start, error)
+    }
+  }
+}

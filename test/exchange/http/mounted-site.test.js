@@ -1,0 +1,179 @@
+// One site at the top of a handler, beside all routes for blobs.
+import { expect } from 'chai'
+import { encode } from '@ipld/dag-cbor'
+import { hash, toCid } from '../../../lib/index.js'
+import { createHandler } from '../../../exchange/http/index.js'
+import { Collection, Manifest, putCollection, putManifest } from '../../../exchange/collections/index.js'
+import { hexOf, newHandlers, Served } from '../../support/store/served.js'
+
+const bytesOf = text => new TextEncoder().encode(text)
+const textOf = bytes => new TextDecoder().decode(bytes)
+const FILES = {
+  'index.html': '<!doctype html><p>Hello',
+  'css/main.css': 'p { color: green }',
+  'docs/index.html': 'docs',
+  'blobs/page.html': 'hidden',
+  'collections/x': 'hidden',
+  ipfs: 'a file',
+  '.well-known/security.txt': 'Contact',
+  '.well-known/rasl/x': 'hidden',
+  'a b%2f&.txt': 'odd',
+  '../outside': 'no',
+  'e\0f': 'no'
+}
+
+describe('a site at the top of an HTTP handler', () => {
+  const newServed = newHandlers()
+
+  /** Puts a site, and gives its CID. */
+  async function putSite (store, files = FILES, options) {
+    const entries = []
+    for (const [name, text] of Object.entries(files)) entries.push([name, (await store.put(bytesOf(text))).cid])
+    return (await putCollection(store, entries, options)).cid
+  }
+
+  /** A handler with the site, by its CID or by a tag. */
+  async function mounted (options, files) {
+    const { store } = await newServed()
+    const cid = await putSite(store, files, { tag: 'site' })
+    return Object.assign(new Served(store, { site: cid, ...options }), { cid })
+  }
+
+  it('has its files at their paths, with types, ranges, conditions and HEAD', async () => {
+    for (const options of [{}, { site: 'site' }, { basePath: '/files' }, { collections: false }]) {
+      const { basePath = '' } = options
+      const served = await mounted(options)
+      for (const [path, name, type] of [
+        ['/', 'index.html', 'text/html; charset=utf-8'], ['/index.html', 'index.html', 'text/html; charset=utf-8'],
+        ['/css/main.css', 'css/main.css', 'text/css; charset=utf-8'],
+        ['/docs/', 'docs/index.html', 'text/html; charset=utf-8'], ['/ipfs', 'ipfs', 'application/octet-stream'],
+        ['/.well-known/security.txt', '.well-known/security.txt', 'text/plain; charset=utf-8'],
+        ['/a%20b%252f&.txt', 'a b%2f&.txt', 'text/plain; charset=utf-8']
+      ]) {
+        const { status, headers, bytes } = await served.got(basePath + path)
+        expect([status, textOf(bytes), headers.get('content-type')], path).to.deep.equal([200, FILES[name], type])
+        expect(headers.get('etag')).to.equal(`"${toCid(hash(bytes))}"`)
+        expect(headers.get('content-security-policy')).to.match(/^sandbox /)
+      }
+      const path = `${basePath}/css/main.css`
+      const part = await served.got(path, { headers: { range: 'bytes=2-2' } })
+      expect([part.status, textOf(part.bytes), part.headers.get('content-range')])
+        .to.deep.equal([206, '{', 'bytes 2-2/18'])
+      expect((await served.got(path, { headers: { range: 'bytes=99-' } })).status).to.equal(416)
+      const known = await served.got(path, { headers: { 'if-none-match': part.headers.get('etag') } })
+      expect(known.status).to.equal(304)
+      const head = await served.got(path, { method: 'HEAD' })
+      expect([head.status, head.bytes.length, head.headers.get('content-length')]).to.deep.equal([200, 0, '18'])
+      expect((await served.got(path, { method: 'PUT', body: 'x' })).status).to.equal(405)
+      expect((await served.got(path, { method: 'OPTIONS' })).headers.get('allow')).to.equal('GET, HEAD, OPTIONS')
+    }
+  })
+
+  it('is asked for again each time, while what a hash names is kept for ever', async () => {
+    const served = await mounted({ site: 'site' })
+    expect((await served.got('/')).headers.get('cache-control')).to.equal('no-cache')
+    const { status, headers } = await served.got('/docs?a=b')
+    expect([status, headers.get('location'), headers.get('cache-control')])
+      .to.deep.equal([307, './docs/?a=b', 'no-cache'])
+    const byCid = await mounted()
+    expect((await byCid.got('/')).headers.get('cache-control')).to.equal('no-cache')
+    for (const path of [`/collections/${byCid.cid}/`, `/blobs/${toCid(hash(bytesOf(FILES.ipfs)))}`]) {
+      expect((await byCid.got(path)).headers.get('cache-control'), path).to.include('immutable')
+    }
+  })
+
+  it('changes with its tag, and is nowhere while there is no such tag', async () => {
+    const served = await mounted({ site: 'site' })
+    const before = (await served.got('/')).headers.get('etag')
+    await putSite(served.store, { 'index.html': 'new' }, { tag: 'site' })
+    const { status, headers, bytes } = await served.got('/', { headers: { 'if-none-match': before } })
+    expect([status, textOf(bytes)]).to.deep.equal([200, 'new'])
+    expect(headers.get('etag')).to.not.equal(before)
+    expect((await served.got('/css/main.css')).status).to.equal(404)
+    await served.store.tags.delete('site')
+    const none = await served.got('/')
+    expect([none.status, none.json().code]).to.deep.equal([404, 'STORE_NOT_FOUND'])
+    const entries = [['index.html', (await served.store.put(bytesOf('as a manifest'))).cid]]
+    await putManifest(served.store, Manifest.fromCollection(Collection.from(entries)), { tag: 'site' })
+    expect(textOf((await served.got('/')).bytes)).to.equal('as a manifest')
+    await served.store.tags.set('site', (await served.store.put(bytesOf('no site'))).cid)
+    expect((await served.got('/')).status).to.equal(422)
+  })
+
+  it('takes no path from the blobs', async () => {
+    const served = await mounted({ list: true, allowTags: true, put: { token: 'secret' } })
+    const { cid, hex } = await served.put(bytesOf('a blob'))
+    await served.store.tags.set('css', cid)
+    for (const path of [
+      `/${hex}`, `/blobs/${cid}`, `/ipfs/${cid}`, `/.well-known/rasl/${cid}`, `/v2/x/blobs/blake3:${hex}`
+    ]) expect(textOf((await served.got(path)).bytes), path).to.equal('a blob')
+    expect((await served.got(`/${cid}`)).headers.get('location')).to.equal(`./${hex}`)
+    expect((await served.got(`/${hex}.obao4`)).status).to.equal(200)
+    expect((await served.got('/blobs')).json().blobs).to.not.have.length(0)
+    expect((await served.got('/v2/')).json()).to.deep.equal({})
+    expect((await served.got('/blobs/css')).headers.get('location')).to.equal(`./${cid}`)
+    expect((await served.got('/css/main.css')).status).to.equal(200)
+    for (const path of ['/blobs/page.html', '/collections/x', '/.well-known/rasl/x', '/ipfs/none', '/v2/x']) {
+      const { status, bytes } = await served.got(path)
+      expect(status, path).to.be.oneOf([404, 308, 307])
+      expect(textOf(bytes), path).to.not.include('hidden')
+    }
+    const put = { method: 'PUT', body: 'new', headers: { authorization: 'Bearer secret' } }
+    expect((await served.got(`/${hexOf(hash(bytesOf('new')))}`, put)).status).to.equal(201)
+    expect((await served.got('/new', put)).status).to.equal(405)
+  })
+
+  it('gives its files by their exact paths, and nothing by tricks', async () => {
+    const served = await mounted()
+    for (const path of [
+      '/none', '/css', '/css/', '/INDEX.HTML', '//index.html', '/css//main.css', '/css%2fmain.css', '/css%5cmain.css',
+      '/..%2foutside', '/%2e%2e%2foutside', '/..%5coutside', '/%252e%252e/outside', '/e%00f', '/%00', '/index.html%20',
+      '/index.html/', '/index.html%3f', '/__proto__', '/constructor', '/toString', `/${'a'.repeat(3000)}`, '/%2e%2e'
+    ]) {
+      const { status, bytes } = await served.got(path)
+      expect([status, textOf(bytes) === 'no'], path).to.deep.equal([path === '/%2e%2e' ? 200 : 404, false])
+    }
+    for (const path of ['/%', '/%zz', '/docs/%c3%28']) expect((await served.got(path)).status, path).to.equal(400)
+    expect((await served.got(`/${'a'.repeat(5000)}`)).status).to.equal(414)
+  })
+
+  it('has a top with a slash, also below a base path', async () => {
+    const served = await mounted({ basePath: '/my/files' })
+    const { status, headers } = await served.got('/my/files?x')
+    const location = headers.get('location')
+    expect([status, new URL(location, 'http://store.test/my/files?x').pathname]).to.deep.equal([307, '/my/files/'])
+    expect((await served.got('/my/filesystem')).status).to.equal(404)
+    expect((await served.got('/')).status).to.equal(404)
+  })
+
+  it('has lists of folders and no sandbox if its owner wants that', async () => {
+    const served = await mounted({ collections: { listing: true, sandbox: false, index: 'none' } })
+    expect(textOf((await served.got('/css/')).bytes)).to.include('<a href="./main.css">')
+    expect((await served.got('/index.html')).headers.get('content-security-policy')).to.equal(null)
+  })
+
+  it('is read however many others are asked for', async () => {
+    const { now } = performance
+    performance.now = () => 0
+    try {
+      const served = await mounted()
+      const codes = await Promise.all(Array.from({ length: 5 }, async (_, i) => {
+        const fill = encode({ fill: new Uint8Array(7 << 20), i, resources: {} })
+        const { status, headers } = await served.got(`/collections/${(await served.store.put(fill)).cid}/`)
+        return `${status} ${headers.get('retry-after')}`
+      }))
+      expect(codes.sort()).to.deep.equal(['404 null', '404 null', '404 null', '503 3', '503 3'])
+      expect((await served.got('/css/main.css')).status).to.equal(200)
+    } finally {
+      performance.now = now
+    }
+  })
+
+  it('is a CID or the name of a tag', async () => {
+    const { store, cid } = await mounted()
+    for (const site of [cid, `${cid}`, hexOf(cid.multihash.digest), 'any tag']) createHandler(store, { site })
+    for (const site of [5, null, {}, '', '\ud800', new Uint8Array(3)]) {
+      expect(() => createHandler(store, { site }), `${site}`).to.throw()
+    }
+  })
+})

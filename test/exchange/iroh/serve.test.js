@@ -1,0 +1,111 @@
+// How many peers a store takes: with an endpoint that the test plays, so that no package is needed.
+import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
+import { BlobStore } from '../../../store/index.js'
+import { IROH_ALPN, serveIroh } from '../../../exchange/iroh/index.js'
+
+const turn = () => new Promise(resolve => setTimeout(resolve, 1))
+const until = async isTrue => { while (!isTrue()) await turn() }
+
+/** An endpoint at which connections come when the test says so. */
+class FakeEndpoint {
+  #queue = []
+  #wake = () => {}
+
+  async acceptNext () {
+    while (this.#queue.length === 0) await new Promise(resolve => { this.#wake = resolve })
+    return this.#queue.shift()
+  }
+
+  /** A connection that comes in; `finish` ends its handshake. */
+  arrive (peer, { finishes = true } = {}) {
+    const arrival = { isRefused: false, isClosed: false, isServed: false }
+    let fail
+    const connection = {
+      alpn: () => [...new TextEncoder().encode(IROH_ALPN)],
+      remoteId: () => ({ toString: () => peer }),
+      setMaxConcurrentBiStreams () { arrival.isServed = true },
+      acceptBi: () => new Promise((_resolve, reject) => { fail = reject }),
+      close () {
+        arrival.isClosed = true
+        fail?.(new Error('closed'))
+      }
+    }
+    const shaken = new Promise(resolve => { arrival.finish = () => resolve(connection) })
+    if (finishes) arrival.finish()
+    arrival.leave = () => connection.close()
+    this.#queue.push(peer === null
+      ? null
+      : { accept: async () => ({ connect: () => shaken }), refuse: async () => { arrival.isRefused = true } })
+    this.#wake()
+    return arrival
+  }
+}
+
+describe('a store that is served to peers', () => {
+  let store
+  let endpoint
+  let server
+
+  const serve = options => { server = serveIroh(store, endpoint, options) }
+  /** Connections of a peer, as they end. */
+  const arrive = async (peer, options) => {
+    const arrival = endpoint.arrive(peer, options)
+    await until(() => arrival.isRefused || arrival.isClosed || arrival.isServed || options?.finishes === false)
+    return arrival
+  }
+
+  beforeEach(async () => {
+    store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+    endpoint = new FakeEndpoint()
+  })
+  afterEach(async () => {
+    await server.close({ grace: 0 })
+    await store.close()
+  })
+
+  it('gives one peer an eighth of its connections, and the others to others', async () => {
+    serve({ maxConnections: 16 })
+    const greedy = []
+    for (let i = 0; i < 16; i++) greedy.push(await arrive('a'))
+    expect(greedy.map(({ isServed }) => isServed).filter(Boolean)).to.have.length(2)
+    expect(greedy.slice(2).every(({ isClosed }) => isClosed)).to.equal(true)
+    const others = []
+    for (let i = 0; i < 14; i++) others.push(await arrive(`b${i}`))
+    expect(others.every(({ isServed }) => isServed)).to.equal(true)
+    expect((await arrive('c')).isRefused).to.equal(true)
+    greedy[0].leave()
+    await turn()
+    expect((await arrive('a')).isServed).to.equal(true)
+  })
+
+  it('gives a peer one connection where there are few, and as many as its owner says', async () => {
+    serve({ maxConnections: 2 })
+    expect([(await arrive('a')).isServed, (await arrive('a')).isServed, (await arrive('b')).isServed])
+      .to.deep.equal([true, false, true])
+    await server.close({ grace: 0 })
+    endpoint = new FakeEndpoint()
+    serve({ maxConnections: 2, maxPerPeer: 2 })
+    expect([(await arrive('a')).isServed, (await arrive('a')).isServed]).to.deep.equal([true, true])
+  })
+
+  it('waits for handshakes for a while only, and gives them no place of a connection', async () => {
+    serve({ maxConnections: 2, handshakeTimeout: 20 })
+    const slow = [await arrive('a', { finishes: false }), await arrive('b', { finishes: false })]
+    expect((await arrive('c')).isRefused).to.equal(true)
+    while (!(await arrive('c')).isServed) await turn()
+    for (const arrival of slow) arrival.finish() // too late
+    await until(() => slow.every(({ isClosed }) => isClosed))
+    expect((await arrive('d')).isServed).to.equal(true)
+  })
+
+  it('ends without waiting for handshakes longer than its grace', async () => {
+    serve({ handshakeTimeout: 2 ** 31 - 1 })
+    const slow = await arrive('a', { finishes: false })
+    await turn()
+    await server.close({ grace: 10 })
+    slow.finish()
+    await until(() => slow.isClosed)
+    expect(slow.isServed).to.equal(false)
+  })
+})
