@@ -4,11 +4,12 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/catalog/names/tag-target.js'
-import { MAX_SIZE } from './answers/put.js'
+import { MAX_TIMEOUT } from '../time-limits.js'
+import { MAX_SIZE } from './put.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
-/** @import { SiteRules } from './answers/sites/site.js' */
-/** @import { RequestEvent } from './handler.js' */
+/** @import { SiteRules } from './sites/site.js' */
+/** @import { RequestEvent } from './served-request.js' */
 
 /**
  * @typedef {object} PutRules
@@ -57,7 +58,7 @@ export function checkedOptions (options) {
   if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
     throw new TypeError('"mirrors" expected URLs')
   }
-  assertInteger('idleTimeout', idleTimeout, 1, 2 ** 31 - 1)
+  assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
   for (const [name, value] of Object.entries({ contentType, onRequest })) {
     if (value !== undefined && typeof value !== 'function') {
       throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)

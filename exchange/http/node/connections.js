@@ -4,7 +4,7 @@
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
-/** @import { Delivery } from '../exchange.js' */
+/** @import { Delivery } from '../served-request.js' */
 
 /**
  * @typedef {object} ConnectionLimits  milliseconds

@@ -4,7 +4,7 @@
 import { createServer } from 'node:http'
 import { FastResponse, toNodeHandler } from 'srvx/node'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../lib/core/options.js'
+import { graceOf, within } from '../../time-limits.js'
 import { handlerOf } from '../handler.js'
 import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
 import { Connections } from './connections.js'
@@ -34,7 +34,6 @@ import { listenAt, listenOn } from './listen.js'
  */
 
 const MAX_CONNECTIONS = 1024
-const DEFAULT_GRACE = 10_000
 
 /** A client has 10 s for the head of a request. The handler limits the time for each piece of an upload. */
 const LIMITS = {
@@ -80,16 +79,11 @@ export async function serve (store, options = {}) {
   const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
 
   /** @param {{ grace?: number }} [options] */
-  const close = async (options = {}) => {
-    assertKnownOptions(options, ['grace'])
-    const { grace = DEFAULT_GRACE } = options
-    assertInteger('grace', grace)
+  const close = async options => {
+    const grace = graceOf(options)
     const closed = new Promise(resolve => server.close(() => resolve(undefined)))
-    const answered = handler.close({ grace })
     // The handler breaks its streams when the time is over. What it has given to the server is broken here.
-    const timer = setTimeout(() => connections.end(), grace)
-    await answered
-    clearTimeout(timer)
+    await within(handler.close({ grace }), grace, () => connections.end())
     connections.end()
     await closed
   }

@@ -27,6 +27,8 @@ describe('an HTTP handler', () => {
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, 'BlobStore')
     expect(await errorOf(createHandler(store).close({ now: true }))).to.be.instanceOf(TypeError)
+    // A timer of more milliseconds would end at once, and break every answer.
+    expect(await errorOf(createHandler(store).close({ grace: 2 ** 31 }))).to.be.instanceOf(RangeError)
   })
 
   it('answers OPTIONS, so that pages of other origins may ask for ranges', async () => {

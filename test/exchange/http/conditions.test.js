@@ -1,6 +1,6 @@
 // Headers that a client sends to cost time.
 import { expect } from 'chai'
-import { isKnown, rangeOf } from '../../../../exchange/http/request/conditions.js'
+import { isKnown, rangeOf } from '../../../exchange/http/conditions.js'
 
 const LEN = 1 << 20
 /** Like the headers of a request, but of any length and with any spaces. */

@@ -1,15 +1,15 @@
 // What requests for many sites make a server read: bytes are counted, and the test moves the clock.
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
-import { createOutboardSync, encodeSliceSync } from '../../../../../encoder/index.js'
-import { ChunkRanges, hash, toCid } from '../../../../../lib/index.js'
-import { Collection } from '../../../../../exchange/collections/index.js'
-import { Sites } from '../../../../../exchange/http/answers/sites/sites.js'
-import { concat } from '../../../../support/bytes.js'
-import { errorOf } from '../../../../support/feeding.js'
-import { noise } from '../../../../support/inputs.js'
-import { countReads } from '../../../../support/store/inspect.js'
-import { newStores } from '../../../../support/store/stores.js'
+import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
+import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
+import { Collection } from '../../../../exchange/collections/index.js'
+import { Sites } from '../../../../exchange/http/sites/sites.js'
+import { concat } from '../../../support/bytes.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { countReads } from '../../../support/store/inspect.js'
+import { newStores } from '../../../support/store/stores.js'
 
 const MIB = 1 << 20
 /** Bytes of sites that may be read at once, and in a second; and bytes of sites that are kept. */

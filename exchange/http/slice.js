@@ -1,10 +1,25 @@
-// Reads which slice a request asks for: from its query, or else from its `Accept` header.
+// Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes. iroh-blobs answers a Get with the same.
+// The query says which slice it is, or else the `Accept` header.
 
-import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../lib/core/constants.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { badRequest, notAcceptable } from '../errors.js'
+import { base16 } from 'multiformats/bases/base16'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { concat, u64ToBytes } from '../../lib/core/bytes.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { sliceLen } from '../../encoder/slice.js'
+import { contextOf } from '../../store/context-of.js'
 import { acceptedBy, preferred } from './accept.js'
+import { sendPieces, signalFor } from './body.js'
+import { isKnown } from './conditions.js'
+import { badRequest, notAcceptable } from './errors.js'
 import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
+import { FOREVER, duplicateLinks, respond } from './respond.js'
+import { requirePresent } from './stored-blob.js'
+
+/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Piece } from './body.js' */
+/** @import { BlobRoute } from './routes.js' */
+/** @import { ServedRequest } from './served-request.js' */
+/** @import { StoredBlob } from './stored-blob.js' */
 
 /**
  * @typedef {object} SliceQuery
@@ -25,11 +40,49 @@ const MAX_SLICE_GROUP_LOG = 10
  */
 const MAX_LOG_OF_MANY = 6
 
+/** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
+export async function answerSlice (served, blob, { top }, { ranges, groupLog, label }) {
+  const { request, url, store, options: { mirrors } } = served
+  const { root, cid, size } = blob
+  const hex = base16.baseEncode(root)
+  const headers = {
+    'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
+    'accept-ranges': 'none', // a range of a slice proves nothing
+    'cache-control': FOREVER,
+    etag: `"${cid}.slice.${label}.g${groupLog}"`,
+    // The link is for the blob, not for the slice.
+    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
+    ...!url.searchParams.has('format') && { vary: 'Accept' }
+  }
+  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
+  const len = sliceLen({ size, groupLog }, ranges)
+  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: signalFor(served, len) })
+  return sendPieces(served, root, { status: 200, headers, len, pieces })
+}
+
+/**
+ * A slice whose first piece has the size in front. A piece that comes is verified, while a size alone would not be.
+ *
+ * @param {BlobStore} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
+ * @param {{ groupLog?: number, signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<Piece>}
+ */
+export async function * slicePieces (store, { root, size }, ranges, options) {
+  const { slices } = contextOf(store)
+  let header = /** @type {Piece | undefined} */ (u64ToBytes(size))
+  for await (const piece of slices.slice(root, ranges, { ...options, header: false }, { readsAhead: false })) {
+    yield header === undefined ? piece : concat([header, piece])
+    header = undefined
+  }
+  if (header !== undefined) yield header // of the empty blob there is nothing else
+}
+
 /**
  * @param {URLSearchParams} query
  * @param {Headers} headers  of the request
  * @returns {SliceQuery | undefined} undefined when no slice is wanted
- * @throws {import('../errors.js').HttpError} 400, 406
+ * @throws {import('./errors.js').HttpError} 400, 406
  */
 export function sliceQueryOf (query, headers) {
   const format = only(query, 'format')

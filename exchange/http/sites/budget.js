@@ -1,6 +1,6 @@
 // Limits work that cheap requests ask for to a rate: some at once, and then so much in a second.
 
-import { HttpError } from '../../errors.js'
+import { HttpError } from '../errors.js'
 
 export class Budget {
   #burst

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Folders } from '../../../../../exchange/http/answers/sites/folders.js'
+import { Folders } from '../../../../exchange/http/sites/folders.js'
 
 /** Files whose names are counted when they are read. */
 function filesOf (names) {

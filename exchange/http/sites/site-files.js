@@ -2,10 +2,10 @@
 // site would take ten times the bytes of their hashes.
 
 import { CID } from 'multiformats/cid'
-import { typeOfName } from '../../../collections/web/media-types.js'
-import { CID_LEN, readResources } from '../../../collections/web/resources.js'
+import { typeOfName } from '../../collections/web/media-types.js'
+import { CID_LEN, readResources } from '../../collections/web/resources.js'
 
-/** @import { Collection } from '../../../collections/collection.js' */
+/** @import { Collection } from '../../collections/collection.js' */
 
 /**
  * A file of a site. `headers` say what it is.
@@ -42,7 +42,7 @@ export function filesOfCollection (collection) {
 /**
  * @param {Uint8Array} bytes  of a manifest; kept
  * @returns {SiteFiles}
- * @throws {import('../../../../lib/core/errors.js').BaoError} MANIFEST_INVALID
+ * @throws {import('../../../lib/core/errors.js').BaoError} MANIFEST_INVALID
  */
 export function filesOfManifest (bytes) {
   const places = /** @type {Map<string, { src: number, headers: Record<string, string> }>} */ (new Map())

@@ -1,17 +1,16 @@
 // Answers with a file of a collection or manifest, or with a list of what is in a folder of it.
 
-import { notFound } from '../../../../store/storage/errors.js'
-import { concat } from '../../../../lib/core/bytes.js'
-import { toCid } from '../../../../lib/hash/cid.js'
-import { noRoute } from '../../errors.js'
-import { isKnown } from '../../request/conditions.js'
-import { integer, only } from '../../request/query.js'
-import { MAX_URL_LEN } from '../../request/routes.js'
-import { FOREVER, redirectTo, respond } from '../../response/headers.js'
-import { answerBytes } from '../blob.js'
-import { PIECE_LEN } from '../pieces.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { noRoute } from '../errors.js'
+import { integer, only } from '../query.js'
+import { MAX_URL_LEN } from '../routes.js'
+import { FOREVER, redirectTo, respond } from '../respond.js'
+import { answerBlobAs } from '../blob.js'
+import { PIECE_LEN } from '../body.js'
+import { findBlob } from '../stored-blob.js'
 
-/** @import { Exchange } from '../../exchange.js' */
+/** @import { ServedRequest } from '../served-request.js' */
 /** @import { SiteFile } from './site-files.js' */
 /** @import { Site, Sites } from './sites.js' */
 
@@ -42,21 +41,21 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  */
 
 /**
- * @param {Exchange} exchange @param {string} path  decoded, without a slash in front
+ * @param {ServedRequest} served @param {string} path  decoded, without a slash in front
  * @param {Uint8Array} root  of the collection or manifest
  * @param {SiteTerms} terms
  */
-export async function answerSite (exchange, path, root, terms) {
+export async function answerSite (served, path, root, terms) {
   const { sites, rules, isNamed } = terms
   const site = await sites.get(root)
   const isFolder = path === '' || path.endsWith('/')
   const file = site.files.get(path) ?? (isFolder ? site.files.get(path + rules.index) : undefined)
-  if (file !== undefined) return answerFile(exchange, file, terms)
+  if (file !== undefined) return answerFile(served, file, terms)
   if (!isFolder && isFolderOf(site, path, rules)) {
-    const last = exchange.url.pathname.slice(exchange.url.pathname.lastIndexOf('/') + 1)
-    return redirectTo(`./${last}/${exchange.url.search}`, isNamed)
+    const last = served.url.pathname.slice(served.url.pathname.lastIndexOf('/') + 1)
+    return redirectTo(`./${last}/${served.url.search}`, isNamed)
   }
-  if (isFolder && rules.listing) return answerListing(exchange, site, path, root)
+  if (isFolder && rules.listing) return answerListing(served, site, path, root)
   throw noRoute()
 }
 
@@ -69,37 +68,32 @@ function isFolderOf ({ files, folders }, path, { index, listing }) {
   return files.get(`${path}/${index}`) !== undefined || (listing === true && folders.has(`${path}/`))
 }
 
-/** @param {Exchange} exchange @param {SiteFile} file @param {SiteTerms} terms */
-async function answerFile (exchange, file, { sites, rules, isNamed }) {
-  const { context, request } = exchange
+/** @param {ServedRequest} served @param {SiteFile} file @param {SiteTerms} terms */
+async function answerFile (served, file, { sites, rules, isNamed }) {
   const root = await sites.rootOf(file)
-  const record = root && await context.life.run(() => context.catalog.get(root))
   if (root === undefined) throw noRoute()
-  if (record === undefined) throw notFound(root)
-  const cid = `${toCid(root)}`
-  exchange.cid = cid
-  const headers = {
+  const blob = await findBlob(served.store, root)
+  served.cid = blob.cid
+  return answerBlobAs(served, blob, {
     'content-type': 'application/octet-stream',
     ...file.headers,
     'accept-ranges': 'bytes',
     'cache-control': isNamed ? FOREVER : 'no-cache',
-    etag: `"${cid}"`,
+    etag: `"${blob.cid}"`,
     ...rules.sandbox && { 'content-security-policy': SANDBOX }
-  }
-  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
-  return answerBytes(exchange, root, record, headers)
+  })
 }
 
 /**
  * Answers with a page of the list of a folder, which `from` in the query begins. A page is about as long as a piece of
  * another answer, so a client that reads nothing costs no more.
  *
- * @param {Exchange} exchange @param {Site} site @param {string} path @param {Uint8Array} root
+ * @param {ServedRequest} served @param {Site} site @param {string} path @param {Uint8Array} root
  */
-function answerListing (exchange, { folders }, path, root) {
-  const from = only(exchange.url.searchParams, 'from')
+function answerListing (served, { folders }, path, root) {
+  const from = only(served.url.searchParams, 'from')
   const start = from === undefined ? undefined : integer('from', from)
-  exchange.cid = `${toCid(root)}`
+  served.cid = `${toCid(root)}`
   const title = escaped(`/${path}`)
   const page = [encode(`<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>`)]
   let len = 0
@@ -115,13 +109,13 @@ function answerListing (exchange, { folders }, path, root) {
   }
   if (len === 0 && (path !== '' || start !== undefined)) throw noRoute()
   const body = concat([...page, encode(rest)])
-  exchange.sent = exchange.isHead ? 0 : body.length
-  return respond(exchange.isHead ? null : body, 200, {
+  served.sent = served.isHead ? 0 : body.length
+  return respond(served.isHead ? null : body, 200, {
     'content-type': 'text/html; charset=utf-8',
     'content-length': `${body.length}`,
     'content-security-policy': "default-src 'none'",
     'cache-control': 'no-cache'
-  }, exchange.Response)
+  }, served.Response)
 }
 
 /**

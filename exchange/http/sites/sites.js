@@ -3,21 +3,20 @@
 // in a second, whatever is asked for.
 
 import { base16 } from 'multiformats/bases/base16'
-import { LruCache } from '../../../../lib/core/lru.js'
-import { BaoError } from '../../../../lib/core/errors.js'
-import { HASH_LEN } from '../../../../lib/core/constants.js'
-import { RAW, toCid } from '../../../../lib/hash/cid.js'
-import { notFound } from '../../../../store/storage/errors.js'
-import { contextOf } from '../../../../store/context-of.js'
-import { BoundedReader, getCollection, tooLong } from '../../../collections/get.js'
-import { isMapHead } from '../../../collections/web/drisl.js'
-import { invalid } from '../../../collections/web/resources.js'
-import { rootOfSource } from '../../../collections/web/stored.js'
+import { LruCache } from '../../../lib/core/lru.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { RAW, toCid } from '../../../lib/hash/cid.js'
+import { BoundedReader, getCollection, tooLong } from '../../collections/get.js'
+import { isMapHead } from '../../collections/web/drisl.js'
+import { invalid } from '../../collections/web/resources.js'
+import { rootOfSource } from '../../collections/web/stored.js'
+import { findBlob } from '../stored-blob.js'
 import { Budget } from './budget.js'
 import { filesOfCollection, filesOfManifest } from './site-files.js'
 import { Folders } from './folders.js'
 
-/** @import { BlobStore } from '../../../../store/blob-store.js' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { SiteFile, SiteFiles } from './site-files.js' */
 
 /** @typedef {{ files: SiteFiles, folders: Folders }} Site */
@@ -56,10 +55,10 @@ export class Sites {
    * @param {Uint8Array} root  of a collection, of a manifest, or of a hash sequence whose first member is a manifest
    * @returns {Promise<Site>}
    * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING; COLLECTION_INVALID, MANIFEST_INVALID, COLLECTION_TOO_LONG
-   * @throws {import('../../errors.js').HttpError} 503 when too much was read already
+   * @throws {import('../errors.js').HttpError} 503 when too much was read already
    */
   async get (root) {
-    const { size } = await this.#record(root) // it may be gone since
+    const { size } = await findBlob(this.#store, root) // it may be gone since
     const known = this.#kept.get(this.#blobs.get(base16.baseEncode(root)) ?? '')
     return known?.site ?? this.#find(root, size)
   }
@@ -99,10 +98,10 @@ export class Sites {
   async #read (root, key, blobs, read) {
     const refusal = this.#refused.get(key)
     if (refusal !== undefined) throw refusal
-    const records = await Promise.all(blobs.map(blob => this.#record(blob)))
+    const records = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
     const len = records.reduce((sum, { size }) => sum + size, 0)
     if (len > LIMIT.maxLen) throw tooLong(toCid(root), LIMIT.maxLen, len)
-    const isWhole = records.every(({ complete }) => complete)
+    const isWhole = records.every(({ record }) => record.complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#blobs.set(base16.baseEncode(root), key)
     return site
@@ -126,14 +125,6 @@ export class Sites {
       if (error instanceof BaoError && LASTING.includes(error.code)) this.#refused.set(key, error)
     })
     return kept
-  }
-
-  /** `store.stat` would also look which parts of a blob are there. @param {Uint8Array} root */
-  async #record (root) {
-    const { catalog, life } = contextOf(this.#store)
-    const record = await life.run(() => catalog.get(root))
-    if (record === undefined) throw notFound(root)
-    return record
   }
 
   /** @param {string} key */

@@ -1,7 +1,7 @@
 // Reads from the headers whether a client has a blob already, and which bytes it wants. Source: RFC 9110, 13
 // (conditional requests) and 14 (ranges). Blobs never change and have no date, so a date in a condition never matches.
 
-import { HttpError } from '../errors.js'
+import { HttpError } from './errors.js'
 
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 

@@ -1,8 +1,8 @@
 // The headers that all answers share, and short answers.
 
-import { errorAnswer } from '../errors.js'
+import { errorAnswer } from './errors.js'
 
-/** @import { Exchange } from '../exchange.js' */
+/** @import { ServedRequest } from './served-request.js' */
 
 /** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
 
@@ -55,7 +55,7 @@ export const redirectTo = (location, isFinal) => isFinal
 export const respondEmpty = (status, headers) => respond(null, status, { 'content-length': '0', ...headers })
 
 /**
- * @param {Exchange} exchange @param {number} status @param {object} value
+ * @param {ServedRequest} served @param {number} status @param {object} value
  * @param {Record<string, string>} [headers]
  */
 export function respondJson ({ isHead }, status, value, headers) {
@@ -66,13 +66,13 @@ export function respondJson ({ isHead }, status, value, headers) {
   })
 }
 
-/** @param {Exchange} exchange @param {unknown} error */
-export function respondError (exchange, error) {
+/** @param {ServedRequest} served @param {unknown} error */
+export function respondError (served, error) {
   const { status, headers, details } = errorAnswer(error)
-  exchange.refusal = { code: details.code, error }
+  served.refusal = { code: details.code, error }
   // The rest of the upload is not read, so the connection cannot be used again.
-  const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method)
-  return respondJson(exchange, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
+  const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(served.request.method)
+  return respondJson(served, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
 }
 
 /** @param {string} methods  that the path allows */

@@ -1,6 +1,6 @@
 // Reads the parameters of a query, each in the one shortest way of writing it: other spellings would fill caches.
 
-import { badRequest } from '../errors.js'
+import { badRequest } from './errors.js'
 
 /** Ranges in one request, at most. */
 export const MAX_RANGES = 256

@@ -6,15 +6,15 @@ import { base32 } from 'multiformats/bases/base32'
 import { base58btc } from 'multiformats/bases/base58'
 import { identity } from 'multiformats/hashes/identity'
 import * as Digest from 'multiformats/hashes/digest'
-import { HASH_LEN } from '../../../lib/core/constants.js'
-import { RAW, blake3, parseCid, toCid } from '../../../lib/hash/cid.js'
-import { hash } from '../../../lib/hash/hasher.js'
-import { HttpError } from '../errors.js'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { RAW, blake3, parseCid, toCid } from '../../lib/hash/cid.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { HttpError } from './errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Exchange } from '../exchange.js' */
-/** @import { SiteName } from '../options.js' */
+/** @import { SiteName } from './options.js' */
 /** @import { Family } from './routes.js' */
+/** @import { ServedRequest } from './served-request.js' */
 
 /**
  * @typedef {object} Target
@@ -33,7 +33,7 @@ const MAX_NAME_LEN = 353
 const DIGEST_CODES = /** @type {Record<string, number>} */ ({ blake3: blake3.code, sha256: 0x12, sha512: 0x13 })
 
 /**
- * @param {Exchange} exchange @param {string} name
+ * @param {ServedRequest} served @param {string} name
  * @returns {Promise<Target>}
  * @throws {HttpError} 404
  */
@@ -64,7 +64,7 @@ export const isName = text => parseName(text) !== undefined
 /**
  * Finds the collection or manifest that is served at the top.
  *
- * @param {Exchange} exchange @param {SiteName} site
+ * @param {ServedRequest} served @param {SiteName} site
  * @throws {HttpError} 404 when there is no such tag
  */
 export async function rootOfSite ({ store }, site) {

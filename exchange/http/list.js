@@ -1,17 +1,17 @@
 // Answers with a list of blobs, page by page, as JSON.
 
 import { base16 } from 'multiformats/bases/base16'
-import { badRequest } from '../errors.js'
-import { respondJson } from '../response/headers.js'
+import { badRequest } from './errors.js'
+import { respondJson } from './respond.js'
 
-/** @import { Exchange } from '../exchange.js' */
+/** @import { ServedRequest } from './served-request.js' */
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 
-/** @param {Exchange} exchange */
-export async function answerList (exchange) {
-  const { url: { searchParams }, store } = exchange
+/** @param {ServedRequest} served */
+export async function answerList (served) {
+  const { url: { searchParams }, store } = served
   const given = searchParams.get('limit') ?? `${DEFAULT_LIMIT}`
   const after = searchParams.get('after')
   const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
@@ -24,5 +24,5 @@ export async function answerList (exchange) {
     blobs.push({ cid: `${cid}`, hash: base16.baseEncode(cid.multihash.digest), size, sizeProven, complete })
   }
   const next = blobs.length < limit ? undefined : `?after=${blobs[limit - 1].hash}&limit=${limit}`
-  return respondJson(exchange, 200, { blobs, next })
+  return respondJson(served, 200, { blobs, next })
 }

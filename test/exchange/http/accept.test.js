@@ -1,6 +1,6 @@
 // What a client would rather have.
 import { expect } from 'chai'
-import { acceptedBy, preferred, qualityOf } from '../../../../exchange/http/request/accept.js'
+import { acceptedBy, preferred, qualityOf } from '../../../exchange/http/accept.js'
 
 const SLICE = 'application/vnd.bao-slice'
 

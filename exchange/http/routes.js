@@ -1,6 +1,6 @@
 // Finds the route that a path means. Nothing here knows the store.
 
-import { badRequest, noRoute } from '../errors.js'
+import { badRequest, noRoute } from './errors.js'
 import { isName } from './names.js'
 
 /** @typedef {'blobs' | 'plain' | 'ipfs' | 'rasl' | 'oci'} Family  `plain`: at the top, under the hash */
@@ -34,7 +34,7 @@ const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
  * @param {string} path  that begins with a slash
  * @param {{ hasSite: boolean }} options  is there a site at the top?
  * @returns {Route}
- * @throws {import('../errors.js').HttpError} 404, and 400 for a path that cannot be decoded
+ * @throws {import('./errors.js').HttpError} 404, and 400 for a path that cannot be decoded
  */
 export function routeOf (path, { hasSite }) {
   const [, ...segments] = path.split('/')
