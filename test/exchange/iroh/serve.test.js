@@ -1,8 +1,11 @@
 // How many peers a store takes: with an endpoint that the test plays, so that no package is needed.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
+import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { IROH_ALPN, serveIroh } from '../../../exchange/iroh/index.js'
+import { noise } from '../../support/inputs.js'
+import { sliceOf } from '../../support/store/stores.js'
 
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 const until = async isTrue => { while (!isTrue()) await turn() }
@@ -17,15 +20,27 @@ class FakeEndpoint {
     return this.#queue.shift()
   }
 
-  /** A connection that comes in; `finish` ends its handshake. */
+  /** A connection that comes in; `finish` ends its handshake, and `ask` sends a request. */
   arrive (peer, { finishes = true } = {}) {
     const arrival = { isRefused: false, isClosed: false, isServed: false }
+    const requests = []
     let fail
+    let take
+    /** Gives a request to whoever waits for one. */
+    const next = () => {
+      if (take === undefined || requests.length === 0) return
+      take(requests.shift())
+      take = undefined
+    }
     const connection = {
       alpn: () => [...new TextEncoder().encode(IROH_ALPN)],
       remoteId: () => ({ toString: () => peer }),
       setMaxConcurrentBiStreams () { arrival.isServed = true },
-      acceptBi: () => new Promise((_resolve, reject) => { fail = reject }),
+      acceptBi: () => new Promise((resolve, reject) => {
+        fail = reject
+        take = resolve
+        next()
+      }),
       close () {
         arrival.isClosed = true
         fail?.(new Error('closed'))
@@ -34,6 +49,12 @@ class FakeEndpoint {
     const shaken = new Promise(resolve => { arrival.finish = () => resolve(connection) })
     if (finishes) arrival.finish()
     arrival.leave = () => connection.close()
+    arrival.ask = bytes => {
+      const done = async () => {}
+      const send = { writeAll: done, finish: done, reset: done, stopped: done }
+      requests.push({ send, recv: { readToEnd: async () => [...bytes] } })
+      next()
+    }
     this.#queue.push(peer === null
       ? null
       : { accept: async () => ({ connect: () => shaken }), refuse: async () => { arrival.isRefused = true } })
@@ -97,6 +118,38 @@ describe('a store that is served to peers', () => {
     for (const arrival of slow) arrival.finish() // too late
     await until(() => slow.every(({ isClosed }) => isClosed))
     expect((await arrive('d')).isServed).to.equal(true)
+  })
+
+  it('may have many requests of one connection wait for what is missing', async () => {
+    const bytes = noise(300_000)
+    const held = ChunkRanges.fromBytes(0, 1 << 14)
+    await store.close()
+    store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() }, {
+      heal: () => new Promise(() => {})
+    })
+    await store.receive(hash(bytes), sliceOf(bytes, held), held)
+    const warnings = []
+    const onWarning = warning => warnings.push(warning.name)
+    globalThis.process?.on?.('warning', onWarning) // where there are such warnings
+    try {
+      const events = []
+      serve({ onRequest: event => events.push(event.outcome) })
+      const arrival = await arrive('a')
+      for (let i = 0; i < 16; i++) arrival.ask([0, ...hash(bytes), 2, 0, 1, 0, 1, 0])
+      for (let i = 0; i < 20; i++) await turn() // all of them have begun to wait
+      await server.close({ grace: 0 })
+      expect(events).to.deep.equal(Array(16).fill('aborted'))
+      expect(warnings).to.deep.equal([])
+    } finally {
+      globalThis.process?.off?.('warning', onWarning)
+    }
+  })
+
+  it('tells all who close it of its end', async () => {
+    serve()
+    await arrive('a', { finishes: false })
+    await turn()
+    await Promise.all([server.close(), server.close({ grace: 10 })])
   })
 
   it('ends without waiting for handshakes longer than its grace', async () => {
