@@ -6,7 +6,7 @@ import { HttpError } from './errors.js'
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 /**
- * Does the client have this already?
+ * True if the client has this already.
  *
  * @param {Headers} headers  of the request
  * @param {string} etag

@@ -20,7 +20,7 @@ import { HttpError } from './errors.js'
  * @typedef {object} Target
  * @property {Uint8Array} root
  * @property {number} code  multicodec of the content
- * @property {'name' | 'alias' | 'tag'} by  what has named it. Only this store says what an alias or a tag means
+ * @property {'name' | 'alias' | 'tag'} by  kind of its name. Only this store says what an alias or a tag means
  */
 
 /** The first bytes of an S5 BlobId: the type, and the multicodec of BLAKE3. The hash and the size follow. */
@@ -58,7 +58,7 @@ export async function resolveName ({ store, options }, name) {
   throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', what)
 }
 
-/** Is a text a hash, a CID or a digest? @param {string} text */
+/** True if a text is a hash, a CID or a digest. @param {string} text */
 export const isName = text => parseName(text) !== undefined
 
 /**
@@ -103,7 +103,7 @@ function parseName (name) {
 const cidOf = (code, digest) => parseCid(Uint8Array.of(1, RAW, ...Digest.create(code, digest).bytes))
 
 /**
- * The hash in a BlobId. The size behind it is a claim, so it is not used.
+ * The hash in a BlobId. The size after it is a claim, so it is not used.
  *
  * @param {string} name
  */

@@ -21,11 +21,11 @@ import { MAX_SIZE } from './put.js'
  * @typedef {object} HandlerOptions
  * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
  *   Default: none
- * @property {boolean} [allowTags]  may tags be used as names? Default: false
- * @property {boolean} [list]  is `GET /blobs` answered with a list of all blobs? Default: false
- * @property {PutRules | false} [put]  may clients upload? Default: false
- * @property {SiteRules | boolean} [collections]  are files of collections and manifests served by their paths? Default:
- *   true
+ * @property {boolean} [allowTags]  true allows tags as names. Default: false
+ * @property {boolean} [list]  true has `GET /blobs` answered with a list of all blobs. Default: false
+ * @property {PutRules | false} [put]  with rules, clients may upload. Default: false
+ * @property {SiteRules | boolean} [collections]  false serves no files of collections and manifests by their paths.
+ *   Default: true, which is the default rules
  * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
  *   their paths at the top. All paths for blobs stay as they are. `collections` has the rules, if it has any
  * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only

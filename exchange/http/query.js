@@ -23,7 +23,7 @@ export function integer (name, text) {
  *
  * @param {string} name @param {string} text
  * @param {object} [options]
- * @param {boolean} [options.mayBeOpen]  may the last one be open, like `100-`? Default: false
+ * @param {boolean} [options.mayBeOpen]  true if the last one may be open, like `100-`. Default: false
  * @param {number} [options.most]  ranges
  */
 export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES } = {}) {

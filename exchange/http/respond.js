@@ -42,7 +42,10 @@ export const headersWith = headers => ({ ...CROSS_ORIGIN, ...headers })
 export const respond = (body, status, headers, Answer = Response) =>
   new Answer(body, { status, headers: headersWith(headers) })
 
-/** @param {string} location  relative, so that a router may take a prefix off @param {boolean} isFinal  for ever? */
+/**
+ * @param {string} location  relative, so that a router may take a prefix off
+ * @param {boolean} isFinal  true if it never changes
+ */
 export const redirectTo = (location, isFinal) => isFinal
   ? respondEmpty(308, { location, 'cache-control': FOREVER })
   : respondEmpty(307, { location, 'cache-control': 'no-cache' })

@@ -32,7 +32,7 @@ const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
 
 /**
  * @param {string} path  that begins with a slash
- * @param {{ hasSite: boolean }} options  is there a site at the top?
+ * @param {{ hasSite: boolean }} options  `hasSite`: true if there is a site at the top
  * @returns {Route}
  * @throws {import('./errors.js').HttpError} 404, and 400 for a path that cannot be decoded
  */
@@ -59,7 +59,7 @@ export function routeOf (path, { hasSite }) {
   }
 }
 
-/** Is a path for blobs, although there is a site at the top? @param {string[]} segments */
+/** True if a path is for blobs, although there is a site at the top. @param {string[]} segments */
 function isReserved (segments) {
   const [first, second] = segments
   if (segments.length > 1) return RESERVED.includes(first) || (first === '.well-known' && second === 'rasl')

@@ -1,4 +1,4 @@
-// Makes the answer to a Get: slices, one behind the other.
+// Makes the answer to a Get: slices, one after the other.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { HEADER_LEN, areEqual } from '../../lib/core/bytes.js'

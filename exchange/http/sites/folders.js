@@ -10,7 +10,7 @@ export class Folders {
     this.#all = names
   }
 
-  /** Is anything in a folder? @param {string} path  with a slash at its end */
+  /** True if a folder has any file. @param {string} path  with a slash at its end */
   has (path) { return this.#holds(path, this.start(path)) }
 
   /** Where the files of a folder begin in the order of all names. @param {string} path  with a slash at its end */

@@ -1,4 +1,4 @@
-// Answers with a file of a collection or manifest, or with a list of what is in a folder of it.
+// Answers with a file of a collection or manifest, or with a list of the entries of a folder in it.
 
 import { concat } from '../../../lib/core/bytes.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -16,10 +16,11 @@ import { findBlob } from '../stored-blob.js'
 
 /**
  * @typedef {object} SiteRules
- * @property {string} [index]  the file that stands for its folder. Default: `index.html`
- * @property {boolean} [listing]  is a folder without such a file answered with a list of what is in it? Default: false
- * @property {boolean} [sandbox]  do browsers give each page an origin of its own, so that none can read what others
- *   keep, or act for a user? Without it all collections have one origin. Default: true
+ * @property {string} [index]  the file that is shown for its folder. Default: `index.html`
+ * @property {boolean} [listing]  true has a folder without such a file answered with a list of its entries. Default:
+ *   false
+ * @property {boolean} [sandbox]  true has browsers give each page an origin of its own, so that none can read what
+ *   others keep, or act for a user. Without it all collections have one origin. Default: true
  */
 
 /** Characters that are shown of a name which is too long. */
@@ -37,7 +38,7 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  * @typedef {object} SiteTerms
  * @property {Sites} sites
  * @property {Required<SiteRules>} rules
- * @property {boolean} isNamed  is the hash of the site in the URL? Then the answer never changes
+ * @property {boolean} isNamed  true if the hash of the site is in the URL. Then the answer never changes
  */
 
 /**
@@ -60,7 +61,7 @@ export async function answerSite (served, path, root, terms) {
 }
 
 /**
- * Does a path without a slash at its end mean a folder?
+ * True if a path without a slash at its end means a folder.
  *
  * @param {Site} site @param {string} path @param {SiteRules} rules
  */
