@@ -10,7 +10,7 @@ import { notAcceptable } from './errors.js'
 import { OUTBOARD_TYPE } from './outboard.js'
 import { FOREVER, duplicateLinks } from './respond.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { Piece } from './body.js' */
 /** @import { Content } from './bytes.js' */
 /** @import { Span } from './conditions.js' */
@@ -41,16 +41,23 @@ export function answerBlobAs (served, blob, headers) {
 }
 
 /**
- * Reads a blob piece by piece. One read of everything would read ahead.
+ * Reads a blob piece by piece. One read of everything would read ahead. A store protects a blob while it is read, so
+ * one read stays open between the others.
  *
- * @param {BlobStore} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
+ * @param {Store} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Piece>}
  */
 async function * piecesOf (store, root, { start, end }, signal) {
-  for (let at = start; at < end;) {
-    const next = Math.min(end, at - at % PIECE_LEN + PIECE_LEN)
-    yield * store.get(root, { start: at, end: next, signal })
-    at = next
+  const open = store.get(root, { start, end: start + 1, signal })
+  try {
+    for (let at = start; at < end;) {
+      const next = Math.min(end, at - at % PIECE_LEN + PIECE_LEN)
+      if (at === start && next < end) await open.next()
+      yield * store.get(root, { start: at, end: next, signal })
+      at = next
+    }
+  } finally {
+    await open.return(undefined)
   }
 }
 

@@ -3,11 +3,9 @@
 // read when the client takes them.
 
 import { concat } from '../../lib/core/bytes.js'
-import { contextOf } from '../../store/context-of.js'
 import { stalled } from './errors.js'
 import { headersWith, respond } from './respond.js'
 
-/** @import { TagFormat } from '../../store/storage/format/tags.js' */
 /** @import { Outcome, ServedRequest } from './served-request.js' */
 
 /** @typedef {Uint8Array<ArrayBuffer>} Piece */
@@ -16,46 +14,25 @@ import { headersWith, respond } from './respond.js'
  * @typedef {object} Answer
  * @property {number} status
  * @property {Record<string, string>} headers  but for the length
- * @property {TagFormat} [format]  of what is held: `hashseq` for a sequence and its members. Default: the blob alone
  * @property {number} len  bytes of all pieces
- * @property {AsyncGenerator<Piece>} pieces  none of them empty. They have the signal that `signalFor` gives
+ * @property {AsyncGenerator<Piece>} pieces  none of them empty. It is not begun before it is needed
  */
 
 /** Bytes of a piece, and of a short body, at most. A client that reads nothing costs this much memory. */
 export const PIECE_LEN = 1 << 18
 
-/**
- * What ends the reading of a body when the client goes. A short one needs nothing to end it, unless the store heals:
- * that may take so long that the client leaves.
- *
- * @param {ServedRequest} served @param {number} len  bytes
- */
-export function signalFor (served, len) {
-  const isShort = len <= PIECE_LEN && !contextOf(served.store).healer.canHeal
-  return served.isHead || isShort ? undefined : served.signal
-}
-
-/**
- * @param {ServedRequest} served @param {Uint8Array} root  the blob is held until the client has everything, or has gone
- * @param {Answer} answer
- */
-export async function sendPieces (served, root, { status, headers, format, len, pieces }) {
+/** @param {ServedRequest} served @param {Answer} answer */
+export async function sendPieces (served, { status, headers, len, pieces }) {
   const withLen = { ...headers, 'content-length': `${len}` }
   if (served.isHead || len === 0) return respond(null, status, withLen)
-  const { protection } = contextOf(served.store)
-  const release = format === undefined ? protection.use(root) : protection.tag(root, format)
-  try {
-    const first = await read(pieces, len <= PIECE_LEN ? len : 1)
-    if (first.length < len) {
-      const body = new ReadableStream(new Body(served, { status, len, first, pieces, release }), { highWaterMark: 0 })
-      return new Response(body, { status, headers: headersWith(withLen) })
-    }
-    await pieces.return(undefined)
-    served.sent = len
-    return respond(first, status, withLen, served.Response)
-  } finally {
-    if (!served.isStreaming) release()
+  const first = await read(pieces, len <= PIECE_LEN ? len : 1)
+  if (first.length < len) {
+    const body = new ReadableStream(new Body(served, { status, len, first, pieces }), { highWaterMark: 0 })
+    return new Response(body, { status, headers: headersWith(withLen) })
   }
+  await pieces.return(undefined)
+  served.sent = len
+  return respond(first, status, withLen, served.Response)
 }
 
 /** @param {AsyncGenerator<Piece>} pieces @param {number} len  bytes that are wanted at least */
@@ -81,7 +58,6 @@ class Body {
   #status
   #len
   #pieces
-  #release
   /** The first piece, until it is sent. @type {Piece | undefined} */
   #first
   #sent = 0
@@ -94,16 +70,14 @@ class Body {
 
   /**
    * @param {ServedRequest} served
-   * @param {Pick<Answer, 'status' | 'len' | 'pieces'> & { first: Piece, release: () => void }} answer  `release`: of
-   *   what is held until the end
+   * @param {Pick<Answer, 'status' | 'len' | 'pieces'> & { first: Piece }} answer
    */
-  constructor (served, { status, len, first, pieces, release }) {
+  constructor (served, { status, len, first, pieces }) {
     this.#served = served
     this.#status = status
     this.#len = len
     this.#first = first
     this.#pieces = pieces
-    this.#release = release
     served.isStreaming = true
   }
 
@@ -156,7 +130,6 @@ class Body {
     clearTimeout(this.#timer)
     this.#served.signal.removeEventListener('abort', this.#onAbort)
     this.#pieces.return(undefined).catch(() => {}) // its further pieces and errors are not needed
-    this.#release()
     this.#served.end(outcome, this.#status, this.#sent, error)
   }
 }

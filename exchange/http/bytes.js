@@ -1,7 +1,7 @@
 // Answers with some bytes, with the one range of them that a client wants, or with nothing when it has them already.
 
 import { isKnown, noSuchRange, rangeOf } from './conditions.js'
-import { sendPieces, signalFor } from './body.js'
+import { sendPieces } from './body.js'
 import { respond } from './respond.js'
 import { requirePresent } from './stored-blob.js'
 
@@ -30,12 +30,12 @@ export async function answerBytes (served, blob, { headers, size, isClaim, chunk
   await requirePresent(served, blob, chunksOf(span))
   if (range === 'none') throw noSuchRange(size)
   const { start, end } = span
-  return sendPieces(served, blob.root, {
+  return sendPieces(served, {
     status: range === 'whole' ? 200 : 206,
     headers: range === 'whole'
       ? headers
       : { ...headers, 'content-range': `bytes ${start}-${end - 1}/${isClaim ? '*' : size}` },
     len: end - start,
-    pieces: read(span, signalFor(served, end - start))
+    pieces: read(span, served.signalFor(blob, end - start))
   })
 }

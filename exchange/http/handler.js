@@ -1,7 +1,7 @@
 // Serves a store over HTTP: a function from Request to Response, for every server that uses the types of the Fetch
 // standard. Here requests begin and end; answer.js answers them. docs/guide.md, "Serve", lists the routes.
 
-import { contextOf } from '../../store/context-of.js'
+import { assertStore } from '../../store/interface.js'
 import { graceOf, within } from '../time-limits.js'
 import { answerTo } from './answer.js'
 import { asAborted, closing } from './errors.js'
@@ -10,7 +10,7 @@ import { respondEmpty, respondError } from './respond.js'
 import { ServedRequest } from './served-request.js'
 import { Sites } from './sites/sites.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { CheckedOptions, HandlerOptions } from './options.js' */
 /** @import { ResponseClass } from './respond.js' */
 /** @import { Delivery, Outcome, RequestEvent } from './served-request.js' */
@@ -45,7 +45,7 @@ import { Sites } from './sites/sites.js'
  * What all requests to one handler share.
  *
  * @typedef {object} Service
- * @property {BlobStore} store
+ * @property {Store} store
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
  * @property {Sites} sites  under their hashes
@@ -59,7 +59,7 @@ import { Sites } from './sites/sites.js'
  *     const handler = createHandler(store)
  *     Deno.serve(handler)
  *
- * @param {BlobStore} store  stays the caller's: close the handler first, then the store
+ * @param {Store} store  stays the caller's: close the handler first, then the store
  * @param {HandlerOptions} [options]
  * @returns {Handler}
  */
@@ -68,11 +68,11 @@ export const createHandler = (store, options = {}) => handlerOf(store, options)
 /**
  * Like `createHandler`, for a server that gives more than requests: see `ServerHooks`.
  *
- * @param {BlobStore} store @param {HandlerOptions} options @param {ServerHooks} [hooks]
+ * @param {Store} store @param {HandlerOptions} options @param {ServerHooks} [hooks]
  * @returns {Handler}
  */
 export function handlerOf (store, options, hooks = {}) {
-  contextOf(store) // throws when it is no store
+  assertStore(store)
   const checked = checkedOptions(options)
   const requests = new Requests({ store, options: checked, hooks, sites: new Sites(store), top: new Sites(store) })
   return Object.assign((/** @type {Request} */ request) => requests.answer(request), {

@@ -10,4 +10,4 @@ export { createHandler } from './handler.js'
 /** @typedef {import('./options.js').PutRules} PutRules */
 /** @typedef {import('./served-request.js').RequestEvent} RequestEvent */
 /** @typedef {import('./sites/site.js').SiteRules} SiteRules */
-/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('../../store/interface.js').Store} Store */

@@ -1,21 +1,19 @@
 // Answers with whole members of a sequence of hashes, one after the other: for each, the size in 8 bytes, then its
 // slice. iroh-blobs answers a Get of these members with the same bytes.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { concat, u64ToBytes } from '../../lib/core/bytes.js'
 import { sliceLen } from '../../encoder/slice.js'
-import { contextOf } from '../../store/context-of.js'
-import { notFound } from '../../store/storage/errors.js'
-import { LOOKUP_COUNT, getMany } from '../../store/read/get-many.js'
-import { PIECE_LEN, sendPieces, signalFor } from './body.js'
+import { GROUP_LEN, LOOKUP_COUNT, notFound } from '../../store/interface.js'
+import { PIECE_LEN, sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { boundariesIn, labelOf, only } from './query.js'
 import { FOREVER, respond } from './respond.js'
 import { slicePieces } from './slice.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { Piece } from './body.js' */
 /** @import { ServedRequest } from './served-request.js' */
 /** @import { StoredBlob } from './stored-blob.js' */
@@ -33,9 +31,6 @@ const FORMAT = 'bao-members'
 const MAX_MEMBERS = 1024
 /** Parameters of slices. */
 const OTHERS = ['start', 'end', 'chunks']
-
-/** A slice of so many bytes, or fewer, has no pairs. */
-const GROUP_LEN = CHUNK_LEN << DEFAULT_GROUP_LOG
 
 /**
  * @param {URLSearchParams} query
@@ -77,13 +72,12 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
   const members = await presentOf(store, roots)
   if (members.length === 0) throw notFound(roots[0])
   const len = members.reduce((sum, member) => sum + lenOf(member), 0)
-  return sendPieces(served, root, {
+  return sendPieces(served, {
     status: 200,
     // An answer that ends too early will be longer when the store has more members.
     headers: members.length === roots.length ? lasting : { ...common, 'cache-control': 'no-store' },
-    format: 'hashseq',
     len,
-    pieces: piecesOf(store, members, signalFor(served, len))
+    pieces: piecesOf(store, root, members, served.signalFor({ complete: true }, len))
   })
 }
 
@@ -93,7 +87,7 @@ const lenOf = ({ size }) => sliceLen({ size, groupLog: DEFAULT_GROUP_LOG }, Chun
 /**
  * The hashes of the members that are asked for.
  *
- * @param {BlobStore} store @param {Member} sequence @param {MembersQuery['spans']} spans
+ * @param {Store} store @param {Member} sequence @param {MembersQuery['spans']} spans
  */
 async function rootsOf (store, { root, size }, spans) {
   const count = size / HASH_LEN
@@ -110,32 +104,37 @@ async function rootsOf (store, { root, size }, spans) {
 /**
  * The members up to the first that the store does not have whole.
  *
- * @param {BlobStore} store @param {Uint8Array[]} roots
+ * @param {Store} store @param {Uint8Array[]} roots
  * @returns {Promise<Member[]>}
  */
 async function presentOf (store, roots) {
-  const { life, catalog } = contextOf(store)
-  const found = await life.run(() => catalog.findMany(roots))
   const members = []
-  for (const [i, { record }] of found.entries()) {
-    if (!record?.complete) break
-    members.push({ root: roots[i], size: record.size })
+  for (const [i, blob] of (await store.statMany(roots)).entries()) {
+    if (!blob?.complete) break
+    members.push({ root: roots[i], size: blob.size })
   }
   return members
 }
 
 /**
- * The slices of members. Small ones are looked up together, as many as fit into a piece.
+ * The slices of members, which are protected until the end. Small ones are looked up together, as many as fit into a
+ * piece.
  *
- * @param {BlobStore} store @param {Member[]} members @param {AbortSignal} [signal]
+ * @param {Store} store @param {Uint8Array} root  of the sequence @param {Member[]} members
+ * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Piece>}
  */
-async function * piecesOf (store, members, signal) {
-  for (let at = 0; at < members.length;) {
-    const small = smallOnes(members, at)
-    if (small.length > 0) yield await smallSlices(store, small, signal)
-    else yield * slicePieces(store, members[at], ChunkRanges.all, { signal })
-    at += Math.max(1, small.length)
+async function * piecesOf (store, root, members, signal) {
+  const tag = store.tempTag(root, { format: 'hashseq' })
+  try {
+    for (let at = 0; at < members.length;) {
+      const small = smallOnes(members, at)
+      if (small.length > 0) yield await smallSlices(store, small, signal)
+      else yield * slicePieces(store, members[at], ChunkRanges.all, { signal })
+      at += Math.max(1, small.length)
+    }
+  } finally {
+    tag.release()
   }
 }
 
@@ -157,11 +156,11 @@ function smallOnes (members, start) {
 /**
  * A slice of one group is its bytes.
  *
- * @param {BlobStore} store @param {Member[]} members @param {AbortSignal} [signal]
+ * @param {Store} store @param {Member[]} members @param {AbortSignal} [signal]
  */
 async function smallSlices (store, members, signal) {
   const parts = []
-  for await (const { bytes, error } of getMany(contextOf(store), members.map(({ root }) => root), { signal })) {
+  for await (const { bytes, error } of store.getMany(members.map(({ root }) => root), { signal })) {
     if (error !== undefined) throw error
     parts.push(u64ToBytes(bytes.length), bytes)
   }

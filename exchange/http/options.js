@@ -3,7 +3,7 @@
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
-import { assertName } from '../../store/catalog/names/tag-target.js'
+import { assertName } from '../../store/interface.js'
 import { MAX_TIMEOUT } from '../time-limits.js'
 import { MAX_SIZE } from './put.js'
 

@@ -2,7 +2,6 @@
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
-import { contextOf } from '../../store/context-of.js'
 import { answerBytes } from './bytes.js'
 import { FOREVER } from './respond.js'
 
@@ -23,6 +22,6 @@ export function answerOutboard (served, blob, groupLog) {
     },
     size: outboardLen(size, groupLog),
     chunksOf: () => ChunkRanges.all,
-    read: (span, signal) => contextOf(served.store).slices.outboardPieces(root, { groupLog, ...span, signal })
+    read: ({ start, end }, signal) => served.store.outboard(root, { groupLog, start, end, signal })
   })
 }

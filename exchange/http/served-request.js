@@ -1,5 +1,6 @@
 // One request while it is answered. It knows when the client goes, and tells the outcome at the end.
 
+import { PIECE_LEN } from './body.js'
 import { stalled } from './errors.js'
 
 /** @import { Service } from './handler.js' */
@@ -73,6 +74,16 @@ export class ServedRequest {
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
     }
     return this.#controller.signal
+  }
+
+  /**
+   * What ends the reading of an answer. A short one of a complete blob needs nothing to end it; anything else may wait
+   * for the client, or for what is missing.
+   *
+   * @param {{ complete: boolean }} blob @param {number} len  bytes
+   */
+  signalFor ({ complete }, len) {
+    return this.isHead || (complete && len <= PIECE_LEN) ? undefined : this.signal
   }
 
   /** @param {unknown} reason */

@@ -6,16 +6,15 @@ import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { concat, u64ToBytes } from '../../lib/core/bytes.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { sliceLen } from '../../encoder/slice.js'
-import { contextOf } from '../../store/context-of.js'
 import { acceptedBy, preferred } from './accept.js'
-import { sendPieces, signalFor } from './body.js'
+import { sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
 import { FOREVER, duplicateLinks, respond } from './respond.js'
 import { requirePresent } from './stored-blob.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { Piece } from './body.js' */
 /** @import { BlobRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
@@ -57,21 +56,20 @@ export async function answerSlice (served, blob, { top }, { ranges, groupLog, la
   if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
   await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
   const len = sliceLen({ size, groupLog }, ranges)
-  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: signalFor(served, len) })
-  return sendPieces(served, root, { status: 200, headers, len, pieces })
+  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: served.signalFor(blob, len) })
+  return sendPieces(served, { status: 200, headers, len, pieces })
 }
 
 /**
  * A slice whose first piece has the size in front. A piece that comes is verified, while a size alone would not be.
  *
- * @param {BlobStore} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
+ * @param {Store} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
  * @param {{ groupLog?: number, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Piece>}
  */
 export async function * slicePieces (store, { root, size }, ranges, options) {
-  const { slices } = contextOf(store)
   let header = /** @type {Piece | undefined} */ (u64ToBytes(size))
-  for await (const piece of slices.slice(root, ranges, { ...options, header: false }, { readsAhead: false })) {
+  for await (const piece of store.slice(root, ranges, { ...options, header: false, readAhead: false })) {
     yield header === undefined ? piece : concat([header, piece])
     header = undefined
   }

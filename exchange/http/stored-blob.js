@@ -2,11 +2,10 @@
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { contextOf } from '../../store/context-of.js'
-import { changed, missing, notFound } from '../../store/storage/errors.js'
+import { changed, missing } from '../../store/interface.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { BlobRecord } from '../../store/storage/format/records.js' */
+/** @import { BaoError } from '../../lib/core/errors.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
 /**
@@ -15,42 +14,42 @@ import { changed, missing, notFound } from '../../store/storage/errors.js'
  * @property {string} cid  of plain bytes with this hash
  * @property {number} size  bytes
  * @property {boolean} sizeProven
- * @property {BlobRecord} record
+ * @property {boolean} complete  true if the store has every byte
  */
 
-/** Chunks that a store with `heal` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
+/** Chunks that a store with `supply` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
 const FIRST_CHUNKS = 256
 
 /**
- * @param {BlobStore} store @param {Uint8Array} root @param {string} [cid]
+ * @param {Store} store @param {Uint8Array} root @param {string} [cid]
  * @returns {Promise<StoredBlob>}
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND
+ * @throws {BaoError} STORE_NOT_FOUND
  */
 export async function findBlob (store, root, cid = `${toCid(root)}`) {
-  const { catalog, life } = contextOf(store)
-  const record = await life.run(() => catalog.get(root))
-  if (record === undefined) throw notFound(root)
-  return { root, cid, size: record.size, sizeProven: record.sizeProven, record }
+  const [found] = await store.statMany([root])
+  const { size, sizeProven, complete } = found ?? await store.stat(root) // which says why there is none
+  return { root, cid, size, sizeProven, complete }
 }
 
 /**
- * Makes sure that the store has the chunks of an answer. A store with `heal` may fetch missing ones; the first of them
- * must come now.
+ * Makes sure that the store has the chunks of an answer. A store with `supply` may fetch missing ones; the first of
+ * them must come now.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_MISSING { ranges }
+ * @throws {BaoError} STORE_MISSING { ranges }
  */
-export async function requirePresent (served, { root, record }, ranges) {
-  const { presence, healer, catalog } = contextOf(served.store)
-  const lacking = await presence.missing(record, ranges)
+export async function requirePresent (served, { root, size, complete }, ranges) {
+  if (complete) return
+  const { store } = served
+  const lacking = await store.missing(root, ranges)
   if (lacking.isEmpty) return
-  if (!healer.canHeal) throw missing(root, record.size, lacking)
   const [first] = lacking.boundaries
   const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
   try {
-    await healer.bring(root, beginning, served.signal)
+    await store.bytes(root, beginning, { signal: served.signal })
   } catch (cause) {
-    throw missing(root, record.size, lacking, cause)
+    throw missing(root, size, lacking, cause)
   }
-  if ((await catalog.get(root))?.size !== record.size) throw changed(root, undefined)
+  const [now] = await store.statMany([root])
+  if (now?.size !== size) throw changed(root, undefined)
 }

@@ -3,7 +3,7 @@
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { untilAborted } from '../../lib/source/async-util.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertStore } from '../../store/interface.js'
 import { MAX_TIMEOUT, graceOf, within } from '../time-limits.js'
 import { IROH_ALPN, plainAddress } from './endpoint.js'
 import { ServedConnection } from './served-connection.js'
@@ -11,7 +11,7 @@ import { MAX_REQUEST_LEN } from './wire/request.js'
 import { formatTicket } from './wire/ticket.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { PeerRequest } from './served-connection.js' */
 /** @import { IrohConnection, IrohEndpoint, IrohIncoming } from './types.js' */
 /** @import { Ticket } from './wire/ticket.js' */
@@ -49,14 +49,14 @@ const OPTIONS = [
  *     const server = serveIroh(store, await openIrohEndpoint())
  *     console.log(server.ticket(cid))
  *
- * @param {BlobStore} store  stays the caller's: close the server first, then endpoint and store
+ * @param {Store} store  stays the caller's: close the server first, then endpoint and store
  * @param {IrohEndpoint} endpoint  as `openIrohEndpoint` makes it: it must accept IROH_ALPN. The server takes all
  *   connections that come in, and after its end refuses them
  * @param {IrohServeOptions} [options]
  * @returns {IrohServer}
  */
 export function serveIroh (store, endpoint, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertOptions('endpoint', endpoint, 'an endpoint of @number0/iroh')
   const terms = checked(options)
   const server = new Server(store, endpoint, terms)
@@ -81,7 +81,7 @@ class Server {
   /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
   #whenIdle = []
 
-  /** @param {BlobStore} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
+  /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
   constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...terms }) {
     this.#endpoint = endpoint
     this.#limits = { maxConnections, maxPerPeer, handshakeTimeout }

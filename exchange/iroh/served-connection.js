@@ -9,7 +9,7 @@ import { answerPieces } from './answer.js'
 import { invalid, decodeRequest } from './wire/request.js'
 import { shortened } from './endpoint.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { IrohConnection, IrohStream } from './types.js' */
 
 /**
@@ -27,7 +27,7 @@ import { shortened } from './endpoint.js'
 
 /**
  * @typedef {object} Terms
- * @property {BlobStore} store
+ * @property {Store} store
  * @property {number} maxStreams @property {number} maxRequest @property {number} idleTimeout
  * @property {(event: PeerRequest) => void} onRequest
  */

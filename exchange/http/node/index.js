@@ -11,4 +11,4 @@ export { serve } from './serve.js'
 /** @typedef {import('../handler.js').HandlerStats} HandlerStats */
 /** @typedef {import('../options.js').PutRules} PutRules */
 /** @typedef {import('../served-request.js').RequestEvent} RequestEvent */
-/** @typedef {import('../../../store/blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('../../../store/interface.js').Store} Store */

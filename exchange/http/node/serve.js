@@ -11,7 +11,7 @@ import { Connections } from './connections.js'
 import { listenAt, listenOn } from './listen.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Handler } from '../handler.js' */
 /** @import { HandlerOptions } from '../options.js' */
 
@@ -55,7 +55,7 @@ const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
  *     const server = await serve(store, { port: 4700 })
  *     console.log(server.url)
  *
- * @param {BlobStore} store  stays the caller's: close the server first, then the store
+ * @param {Store} store  stays the caller's: close the server first, then the store
  * @param {ServeOptions} [options]
  * @returns {Promise<StoreServer>} when it listens
  * @throws the system's errors, such as EADDRINUSE

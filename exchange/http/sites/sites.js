@@ -16,7 +16,7 @@ import { Budget } from './budget.js'
 import { filesOfCollection, filesOfManifest } from './site-files.js'
 import { Folders } from './folders.js'
 
-/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobStore, Store } from '../../../store/index.js' */
 /** @import { SiteFile, SiteFiles } from './site-files.js' */
 
 /** @typedef {{ files: SiteFiles, folders: Folders }} Site */
@@ -45,9 +45,9 @@ export class Sites {
   /** The blob that has the site of a root. */
   #blobs = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
 
-  /** @param {BlobStore} store @param {() => number} [now]  milliseconds; tests have another */
+  /** @param {Store} store @param {() => number} [now]  milliseconds; tests have another */
   constructor (store, now = () => performance.now()) {
-    this.#store = store
+    this.#store = /** @type {BlobStore} */ (store)
     this.#budget = new Budget(READING, now)
   }
 
@@ -98,10 +98,10 @@ export class Sites {
   async #read (root, key, blobs, read) {
     const refusal = this.#refused.get(key)
     if (refusal !== undefined) throw refusal
-    const records = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
-    const len = records.reduce((sum, { size }) => sum + size, 0)
+    const found = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
+    const len = found.reduce((sum, { size }) => sum + size, 0)
     if (len > LIMIT.maxLen) throw tooLong(toCid(root), LIMIT.maxLen, len)
-    const isWhole = records.every(({ record }) => record.complete)
+    const isWhole = found.every(({ complete }) => complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#blobs.set(base16.baseEncode(root), key)
     return site
