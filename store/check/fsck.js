@@ -3,7 +3,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
-import { assertMany } from '../storage/concurrency/in-order.js'
+import { assertMany } from '../../lib/source/in-order.js'
 import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
