@@ -1,7 +1,7 @@
 // Compares a collection or manifest with a folder, file by file.
 
 import { realpath } from 'node:fs/promises'
-import { absolute, realPath } from '#disk'
+import { absolute, realPath } from '../../../lib/source/paths.node.js'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -23,7 +23,7 @@ import { assertTop, prefixOf, walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { SelectionOptions } from './selection.js' */
 /** @import { FoundFile } from './walk.js' */

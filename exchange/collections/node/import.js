@@ -1,7 +1,7 @@
 // Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
 // to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
-import { realPath } from '#disk'
+import { realPath } from '../../../lib/source/paths.node.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
 import { inOrder } from '../../../lib/source/in-order.js'
@@ -22,7 +22,7 @@ import { assertTop, walkFolder } from './walk.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { TempTag } from '../../../store/gc/protection.js' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutResult } from '../../../store/write/put-many.js' */
 /** @import { PutCollectionOptions } from '../put.js' */

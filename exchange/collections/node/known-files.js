@@ -5,9 +5,9 @@
 // nanoseconds. What cannot be read counts as not there: then files are read again.
 
 import { basename, dirname, join } from 'node:path'
-import { absolute, openRegular, realPath } from '#disk'
+import { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
 import { createFile } from '#files'
-import { isNoFile } from '../../../store/storage/errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
 import { MAX_NAME_LEN } from '../meta.js'
 import { compareNames } from '../safe-names.js'
 

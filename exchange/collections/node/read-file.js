@@ -2,15 +2,15 @@
 // above it, after the walk has looked.
 
 import { closeSync, constants, fstatSync, openSync, readSync, readlinkSync, realpathSync } from 'node:fs'
-import { openRegular } from '#disk'
+import { openRegular } from '../../../lib/source/paths.node.js'
 import { sourceChanged } from '../../../lib/core/errors.js'
-import { NOT_READ } from '../../../store/storage/content/read-pace.js'
-import { isNoFile } from '../../../store/storage/errors.js'
+import { NOT_READ } from '../../../lib/source/pace.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
 
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { FoundFile } from './walk.js' */
 
-/** Windows has none of the last three: see store/storage/disk/regular-file.js. */
+/** Windows has none of the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
 /**

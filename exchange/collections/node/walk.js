@@ -4,7 +4,7 @@
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { absolute } from '#disk'
+import { absolute } from '../../../lib/source/paths.node.js'
 import { sourceChanged } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { withRoom } from '../../../lib/source/open-files.js'
@@ -13,7 +13,7 @@ import { isSame, isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { SelectionOptions } from './selection.js' */
 
 /**

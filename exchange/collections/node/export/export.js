@@ -4,7 +4,7 @@
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { absolute } from '#disk'
+import { absolute } from '../../../../lib/source/paths.node.js'
 import { areEqual } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
