@@ -3,7 +3,7 @@
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { LOSSES } from './selection.js'
+import { LOSSES } from './chosen-blobs.js'
 
 /** @import { StoreContext } from '../../store/store-context.js' */
 /** @import { BlobRecord } from '../../store/storage/format/records.js' */

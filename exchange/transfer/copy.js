@@ -16,7 +16,7 @@ import { FILE_FROM } from '../../store/write/blob-builder.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { contextOf } from '../../store/context-of.js'
 import { copySlices, isLoss } from './copy-slices.js'
-import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
+import { assertSelection, chosenBlobs, chosenTags } from './chosen-blobs.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../store/blob-store.js' */
@@ -25,7 +25,7 @@ import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
 /** @import { Tag } from '../../store/storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { SortedCursor } from '../../store/storage/level/sorted-cursor.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { SelectionOptions } from './chosen-blobs.js' */
 
 /** @typedef {SelectionOptions & ProgressOptions} CopyOptions  `onProgress` gets `baobox:copy`, in bytes copied */
 

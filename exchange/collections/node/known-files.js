@@ -13,7 +13,7 @@ import { compareNames } from '../safe-names.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 /** @import { WrittenFile } from '../../../lib/source/files.node.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
 const HEAD = 'baobox known files 1'
 /**

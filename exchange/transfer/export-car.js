@@ -13,7 +13,7 @@ import { missing, notFound } from '../../store/storage/errors.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
 import { contextOf } from '../../store/context-of.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertExportOptions, chosenBlobs, chosenTags } from './selection.js'
+import { assertExportOptions, chosenBlobs, chosenTags } from './chosen-blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName, BlobStore } from '../../store/blob-store.js' */
@@ -21,7 +21,7 @@ import { assertExportOptions, chosenBlobs, chosenTags } from './selection.js'
 /** @import { BlobRecord } from '../../store/storage/format/records.js' */
 /** @import { Tag } from '../../store/storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { SelectionOptions } from './chosen-blobs.js' */
 
 /**
  * @typedef {SelectionOptions & ProgressOptions & ExportFormat} ExportOptions  `onProgress` gets `baobox:export`, in

@@ -13,11 +13,11 @@ import { FILE_FROM } from '../../../store/write/blob-builder.js'
 import { importFile } from '../../../store/write/import/import-file.js'
 import { BATCH_COUNT, BATCH_LEN } from '../../../store/write/put-many.js'
 import { contextOf } from '../../../store/context-of.js'
-import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
+import { PUT_COLLECTION_OPTIONS, putCollection } from '../put-collection.js'
 import { KnownFiles } from './known-files.js'
-import { asChange, assertFound, readSmallFile } from './read-file.js'
+import { asChange, assertFound, readSmallFile } from './found-file.js'
 import { UnsafeNames } from './unsafe-names.js'
-import { assertTop, walkFolder } from './walk.js'
+import { assertTop, walkFolder } from './walk-folder.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
@@ -25,9 +25,9 @@ import { assertTop, walkFolder } from './walk.js'
 /** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutResult } from '../../../store/write/put-many.js' */
-/** @import { PutCollectionOptions } from '../put.js' */
-/** @import { FoundFile } from './walk.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { PutCollectionOptions } from '../put-collection.js' */
+/** @import { FoundFile } from './walk-folder.js' */
+/** @import { SelectionOptions } from './patterns.js' */
 
 /**
  * @typedef {object} ImportRules

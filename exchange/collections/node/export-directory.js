@@ -4,26 +4,26 @@
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { absolute } from '../../../../lib/source/paths.node.js'
-import { areEqual } from '../../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
-import { ChunkRanges } from '../../../../lib/tree/ranges.js'
-import { inOrder } from '../../../../lib/source/in-order.js'
-import { damagedRecord, missing, notFound } from '../../../../store/storage/errors.js'
-import { contextOf } from '../../../../store/context-of.js'
-import { entryBatches } from '../../get.js'
-import { SafeNames } from '../../safe-names.js'
-import { filesIn, findManifest } from '../../web/stored.js'
+import { absolute } from '../../../lib/source/paths.node.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../lib/hash/cid.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { inOrder } from '../../../lib/source/in-order.js'
+import { damagedRecord, missing, notFound } from '../../../store/storage/errors.js'
+import { contextOf } from '../../../store/context-of.js'
+import { entryBatches } from '../get-collection.js'
+import { SafeNames } from '../safe-names.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
 import { MemberWriter } from './member-writer.js'
 import { Staging, pathExists } from './staging.js'
 
-/** @import { BaoError } from '../../../../lib/core/errors.js' */
-/** @import { BlobName, BlobStore } from '../../../../store/blob-store.js' */
-/** @import { BlobRecord } from '../../../../store/storage/format/records.js' */
-/** @import { StoreContext } from '../../../../store/store-context.js' */
-/** @import { CollectionEntry } from '../../collection.js' */
-/** @import { DirectoryEvent } from '../import.js' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobRecord } from '../../../store/storage/format/records.js' */
+/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { DirectoryEvent } from './import-directory.js' */
 /** @import { ExportMode } from './member-writer.js' */
 
 /**

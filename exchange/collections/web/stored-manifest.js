@@ -8,15 +8,15 @@ import { HASHSEQ, RAW, blake3, fromCid, toCid } from '../../../lib/hash/cid.js'
 import { concat, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { contextOf } from '../../../store/context-of.js'
-import { BoundedReader } from '../get.js'
-import { PUT_COLLECTION_OPTIONS } from '../put.js'
+import { BoundedReader } from '../get-collection.js'
+import { PUT_COLLECTION_OPTIONS } from '../put-collection.js'
 import { isMapHead } from './drisl.js'
 import { Manifest } from './manifest.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
 /** @import { CollectionEntry } from '../collection.js' */
-/** @import { PutCollectionOptions } from '../put.js' */
+/** @import { PutCollectionOptions } from '../put-collection.js' */
 
 /** Bytes of a manifest in memory, unless the caller allows more: some hundred thousand resources. */
 const MAX_LEN = 1 << 24

@@ -3,17 +3,17 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { areEqual } from '../../../../lib/core/bytes.js'
-import { fromCid } from '../../../../lib/hash/cid.js'
-import { hashStream } from '../../../../lib/parallel/hash-source.js'
-import { withRoom } from '../../../../lib/source/open-files.js'
-import { paceBeside } from '../../../../store/storage/content/read-pace.js'
-import { CELL_LEN } from '../../../../store/storage/content/extents.js'
-import { contextOf } from '../../../../store/context-of.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { fromCid } from '../../../lib/hash/cid.js'
+import { hashStream } from '../../../lib/parallel/hash-source.js'
+import { withRoom } from '../../../lib/source/open-files.js'
+import { paceBeside } from '../../../store/storage/content/read-pace.js'
+import { CELL_LEN } from '../../../store/storage/content/extents.js'
+import { contextOf } from '../../../store/context-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../../../store/blob-store.js' */
-/** @import { BlobRecord } from '../../../../store/storage/format/records.js' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobRecord } from '../../../store/storage/format/records.js' */
 
 /** @typedef {'copy' | 'reflink' | 'link'} ExportMode */
 /** @typedef {{ name: string, cid: CID, record?: BlobRecord }} Member  `name`: safe, and no other member's */

@@ -8,7 +8,7 @@ import { NOT_READ } from '../../../lib/source/pace.js'
 import { isNoFile } from '../../../lib/source/open-files.js'
 
 /** @import { Pace } from '../../../lib/source/pace.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
 /** Windows has none of the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants

@@ -14,19 +14,19 @@ import { inOrder } from '../../../lib/source/in-order.js'
 import { paceBeside } from '../../../store/storage/content/read-pace.js'
 import { FILE_FROM } from '../../../store/write/blob-builder.js'
 import { contextOf } from '../../../store/context-of.js'
-import { getCollection } from '../get.js'
+import { getCollection } from '../get-collection.js'
 import { compareNames } from '../safe-names.js'
-import { filesIn, findManifest } from '../web/stored.js'
-import { assertFound, readSmallFile } from './read-file.js'
-import { selectionOf } from './selection.js'
-import { assertTop, prefixOf, walkFolder } from './walk.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
+import { assertFound, readSmallFile } from './found-file.js'
+import { selectionOf } from './patterns.js'
+import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
 /** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
-/** @import { SelectionOptions } from './selection.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { SelectionOptions } from './patterns.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
 /**
  * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has

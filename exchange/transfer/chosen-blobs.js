@@ -15,7 +15,7 @@ import { tagNotFound } from '../../store/storage/errors.js'
 /** @import { BlobRecord } from '../../store/storage/format/records.js' */
 /** @import { Tag } from '../../store/storage/format/tags.js' */
 /** @import { Many } from '../../lib/source/in-order.js' */
-/** @import { ExportOptions } from './export.js' */
+/** @import { ExportOptions } from './export-car.js' */
 
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
