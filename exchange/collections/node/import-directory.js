@@ -4,7 +4,7 @@
 import { realPath } from '../../../lib/source/paths.node.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
-import { inOrder } from '../../../lib/source/in-order.js'
+import { inOrder } from '../../../lib/async/in-order.js'
 import { isKept } from '../../../store/catalog/presence.js'
 import { pathOfReference } from '../../../store/storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'

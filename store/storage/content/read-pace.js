@@ -1,7 +1,5 @@
-// Decides between synchronous and threaded reads. A page-cache hit takes 3-10 us synchronously, 15-60 us through
-// the thread pool; a disk access must not block the event loop. The time saved is tracked; when it goes negative,
-// reads use the thread pool until that has made up for the loss. The option `syncReads: false` of a store turns
-// synchronous reads off.
+// Reads small values and parts of files synchronously as long as that is fast: see `Pace`. The option
+// `syncReads: false` of a store turns synchronous reads off.
 
 import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 

@@ -16,7 +16,7 @@ async function countUntil (pace, where, now = () => 'here') {
   return Infinity
 }
 
-describe('Pace', () => {
+describe('the pace of small reads', () => {
   const { now } = performance
   beforeEach(() => { performance.now = () => passed })
   afterEach(() => { performance.now = now })

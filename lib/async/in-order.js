@@ -1,6 +1,6 @@
 // Works on several items of a source at once, and gives the results in the order of the items.
 
-import { abortable, createYielder } from './async-util.js'
+import { abortable, createYielder } from '../source/async-util.js'
 import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
