@@ -40,7 +40,7 @@ export const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockLen]  most bytes of a block that is put under a CID of another function than BLAKE3: it
+ * @property {number} [maxBlockBytes]  most bytes of a block that is put under a CID of another function than BLAKE3: it
  *   is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Stored blocks can be read however long
  *   they are
  */
@@ -60,10 +60,10 @@ class Blockstore {
 
   /** @param {BlobStore} store @param {BlockstoreOptions} options */
   constructor (store, options) {
-    assertKnownOptions(options, ['hashers', 'maxBlockLen'])
-    const { hashers = [], maxBlockLen = MAX_BLOCK_LEN } = options
-    if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
-    this.#checker = new BlockChecker(hashers, maxBlockLen)
+    assertKnownOptions(options, ['hashers', 'maxBlockBytes'])
+    const { hashers = [], maxBlockBytes = MAX_BLOCK_LEN } = options
+    if (maxBlockBytes !== Infinity) assertInteger('maxBlockBytes', maxBlockBytes)
+    this.#checker = new BlockChecker(hashers, maxBlockBytes)
     this.#store = store
     this.#context = contextOf(store)
   }
@@ -84,7 +84,7 @@ class Blockstore {
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
    * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
    *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block under a CID of another function than BLAKE3 that
-   *   has more bytes than `maxBlockLen`
+   *   has more bytes than `maxBlockBytes`
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)

@@ -23,43 +23,43 @@ const MAX_LEN = 1 << 27
  *
  * @param {BlobStore} store
  * @param {BlobName} cid
- * @param {{ maxLen?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that its two blobs may have. Default:
- *   128 MiB
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that its two blobs may have.
+ *   Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than
- *   `maxLen`; and what `store.bytes` may throw
+ *   `maxBytes`; and what `store.bytes` may throw
  */
 export async function getCollection (store, cid, options = {}) {
-  const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxLen: options.maxLen ?? MAX_LEN })
+  const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxBytes: options.maxBytes ?? MAX_LEN })
   memberCount(await wholeLen(store, reader.root))
   const sequence = await reader.bytes(reader.root)
   return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
 }
 
-/** @param {CID} cid @param {number} maxLen  bytes @param {number} len  of what must be read @returns {BaoError} */
-export const tooLong = (cid, maxLen, len) =>
-  new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxLen} bytes`, { cid, len })
+/** @param {CID} cid @param {number} maxBytes  bytes @param {number} len  of what must be read @returns {BaoError} */
+export const tooLong = (cid, maxBytes, len) =>
+  new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxBytes} bytes`, { cid, len })
 
 /** Reads the blobs of a collection or manifest into memory, up to as many bytes as the caller allows. */
 export class BoundedReader {
   #store
   #cid
-  #maxLen
+  #maxBytes
   #signal
   #len = 0
 
   /**
    * @param {BlobStore} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
-   * @param {{ maxLen: number, signal?: AbortSignal }} options
+   * @param {{ maxBytes: number, signal?: AbortSignal }} options
    */
   constructor (store, name, code, options) {
     contextOf(store) // throws when it is no store
-    assertKnownOptions(options, ['maxLen', 'signal'])
-    assertInteger('maxLen', options.maxLen)
+    assertKnownOptions(options, ['maxBytes', 'signal'])
+    assertInteger('maxBytes', options.maxBytes)
     this.#store = store
     this.root = parseRoot(name, 'cid')
     this.#cid = toCid(this.root, code)
-    this.#maxLen = options.maxLen
+    this.#maxBytes = options.maxBytes
     this.#signal = options.signal
   }
 
@@ -69,7 +69,7 @@ export class BoundedReader {
    */
   async bytes (root) {
     this.#len += await wholeLen(this.#store, root)
-    if (this.#len > this.#maxLen) throw tooLong(this.#cid, this.#maxLen, this.#len)
+    if (this.#len > this.#maxBytes) throw tooLong(this.#cid, this.#maxBytes, this.#len)
     return this.#store.bytes(root, { signal: this.#signal })
   }
 }

@@ -46,10 +46,8 @@ export function assertSelection ({ cids, tags, recursive }) {
  * @param {ExportOptions} options @throws {TypeError}
  */
 export function assertExportOptions (options) {
-  assertKnownOptions(options, ['format', 'hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
-  const { format = 'car', hashers = [] } = options
-  if (format !== 'car') throw new TypeError(`"format" expected 'car', got '${format}'`)
-  assertMany('hashers', hashers, 'hash functions')
+  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  assertMany('hashers', options.hashers ?? [], 'hash functions')
   assertSelection(options)
 }
 

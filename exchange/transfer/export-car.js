@@ -24,14 +24,9 @@ import { assertExportOptions, chosenBlobs, chosenTags } from './chosen-blobs.js'
 /** @import { SelectionOptions } from './chosen-blobs.js' */
 
 /**
- * @typedef {SelectionOptions & ProgressOptions & ExportFormat} ExportOptions  `onProgress` gets `baobox:export`, in
- *   bytes of the archive
- */
-
-/**
- * @typedef {object} ExportFormat
- * @property {'car'} [format]  CAR, version 1. Default: `car`
- * @property {MultihashHasher[]} [hashers]  hash functions of aliases, in addition to SHA2-256 and SHA2-512
+ * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[] }} ExportOptions  `hashers`: hash
+ *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export`, in bytes of the
+ *   archive
  */
 
 /**

@@ -47,7 +47,7 @@ import { CarReader } from './car-reader.js'
  * @property {number} skipped  how many blocks were left out, because their hash functions are not known
  */
 
-const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onProgress']
+const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'onProgress']
 
 /**
  * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
@@ -62,12 +62,12 @@ const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onPr
  */
 export async function importCar (store, source, options = {}) {
   assertKnownOptions(options, OPTIONS)
-  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockLen = MAX_BLOCK_LEN, signal, onProgress } = options
+  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockBytes = MAX_BLOCK_LEN, signal, onProgress } = options
   if (unknown !== 'refuse' && unknown !== 'skip') {
     throw new TypeError(`"unknown" expected 'refuse' or 'skip', got '${unknown}'`)
   }
   const context = contextOf(store)
-  const blocks = asBlockstore(store, { hashers, maxBlockLen })
+  const blocks = asBlockstore(store, { hashers, maxBlockBytes })
   const codes = new Set([identity, sha256, sha512, ...hashers].map(({ code }) => code))
   const ending = new AbortController()
   return context.life.run(() => context.activity.run(async () => {
@@ -80,7 +80,7 @@ export async function importCar (store, source, options = {}) {
       const named = namedRoots(roots, tagRoot)
       release = protect(context, roots)
       const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
-      const pairs = knownPairs(car, result, { codes, unknown, maxBlockLen })
+      const pairs = knownPairs(car, result, { codes, unknown, maxBlockBytes })
       for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
       for (const { cid, tag } of named) await setTag(context, cid, tag)
       return result
@@ -98,10 +98,10 @@ export async function importCar (store, source, options = {}) {
  *
  * @param {CarReader} car
  * @param {ImportResult} result
- * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockLen: number }} rules
+ * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockBytes: number }} rules
  * @returns {AsyncGenerator<InputPair>}
  */
-async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
+async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
   for await (const section of car.sections()) {
     const { cid, len } = section
     const { code, digest } = cid.multihash
@@ -111,7 +111,7 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
       result.skipped++
       continue
     }
-    if (!isOwn && len > maxBlockLen) throw blockTooLong(cid, maxBlockLen)
+    if (!isOwn && len > maxBlockBytes) throw blockTooLong(cid, maxBlockBytes)
     yield { cid, bytes: isOwn && len > FILE_FROM ? section.pieces : await gathered(section) }
     result.bytes += len
   }

@@ -8,7 +8,6 @@ export { importCar } from './import-car.js'
 
 /** @typedef {import('./copy.js').CopyOptions} CopyOptions */
 /** @typedef {import('./copy.js').CopyResult} CopyResult */
-/** @typedef {import('./export-car.js').ExportFormat} ExportFormat */
 /** @typedef {import('./export-car.js').ExportOptions} ExportOptions */
 /** @typedef {import('./import-car.js').ImportOptions} ImportOptions */
 /** @typedef {import('./import-car.js').ImportResult} ImportResult */

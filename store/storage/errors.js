@@ -64,7 +64,7 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 
 /** @param {CID} cid @param {number} len  bytes that the block may have */
 export const blockTooLong = (cid, len) =>
-  new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
+  new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
 /** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
 export const damagedName = cid =>

@@ -69,15 +69,15 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {BlobStore} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxLen?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have.
- *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that it may
+ *   have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
- * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxLen`; and
+ * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
  *   what `store.bytes` may throw
  */
 export async function getManifest (store, cid, options = {}) {
-  const { maxLen = MAX_LEN, maxItems, ...rest } = options
-  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxLen })
+  const { maxBytes = MAX_LEN, maxItems, ...rest } = options
+  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxBytes })
   return Manifest.fromBytes(await reader.bytes(reader.root), { maxItems })
 }
 

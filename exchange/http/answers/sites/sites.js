@@ -24,7 +24,7 @@ import { Folders } from './folders.js'
 /** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: bytes, as they count below */
 
 /** Bytes of the names and hashes of a site, at most. To read as many holds up other requests for a quarter second. */
-const LIMIT = { maxLen: 1 << 23 }
+const LIMIT = { maxBytes: 1 << 23 }
 /** Bytes of sites that are kept. */
 const MAX_KEPT_LEN = 1 << 26
 /** What a site counts for at least: reading a short one takes time, too. */
@@ -101,7 +101,7 @@ export class Sites {
     if (refusal !== undefined) throw refusal
     const records = await Promise.all(blobs.map(blob => this.#record(blob)))
     const len = records.reduce((sum, { size }) => sum + size, 0)
-    if (len > LIMIT.maxLen) throw tooLong(toCid(root), LIMIT.maxLen, len)
+    if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
     const isWhole = records.every(({ complete }) => complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#blobs.set(base16.baseEncode(root), key)
