@@ -6,7 +6,7 @@ import { concat } from '../../lib/core/bytes.js'
 import { unsupported } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toPieces } from '../../lib/source/source.js'
-import { blockTooLong, mismatch } from '../../store/storage/errors.js'
+import { blockTooLong, mismatch } from '../../store/interface.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { Name } from './block-name.js' */
