@@ -6,13 +6,13 @@ import { assertInteger } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { SliceSource } from '../../verifier/slice/slice-source.js'
-import { missing } from '../../store/storage/errors.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertStore, missing } from '../../store/interface.js'
 import { Collection, memberCount } from './collection.js'
 import { MetaParser } from './meta.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, BlobStore } from '../../store/blob-store.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
 /** Bytes of both blobs of a collection in memory, unless the caller allows more: about two million entries. */
@@ -21,7 +21,7 @@ const MAX_LEN = 1 << 27
 /**
  * Reads a whole collection into memory.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
  * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that its two blobs may have.
  *   Default: 128 MiB
@@ -49,11 +49,11 @@ export class BoundedReader {
   #len = 0
 
   /**
-   * @param {BlobStore} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
+   * @param {Store} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
    * @param {{ maxBytes: number, signal?: AbortSignal }} options
    */
   constructor (store, name, code, options) {
-    contextOf(store) // throws when it is no store
+    assertStore(store)
     assertKnownOptions(options, ['maxBytes', 'signal'])
     assertInteger('maxBytes', options.maxBytes)
     this.#store = store
@@ -77,14 +77,14 @@ export class BoundedReader {
 /**
  * Reads the entries of a collection one after the other, however many there are.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
  * @returns {AsyncGenerator<CollectionEntry>} in their order. An error may come after entries that were right
  * @throws {BaoError} COLLECTION_INVALID { start }; and what `store.get` may throw
  */
 export function collectionEntries (store, cid, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertKnownOptions(options, ['signal'])
   return oneByOne(entryBatches(store, parseRoot(cid, 'cid'), options.signal))
 }
@@ -97,7 +97,7 @@ async function * oneByOne (batches) {
 /**
  * Reads the entries of a collection in batches of 1 to 1024.
  *
- * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @param {Store} store @param {Uint8Array} root @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<CollectionEntry[]>}
  */
 export async function * entryBatches (store, root, signal) {
@@ -121,7 +121,7 @@ export async function * entryBatches (store, root, signal) {
 }
 
 /**
- * @param {BlobStore} store @param {Uint8Array} root
+ * @param {Store} store @param {Uint8Array} root
  * @returns {Promise<number>} bytes of a blob that is complete
  * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
  */

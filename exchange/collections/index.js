@@ -15,7 +15,7 @@ export { getManifest, putManifest } from './web/stored-manifest.js'
 /** @typedef {import('./web/manifest.js').Resource} Resource */
 /** @typedef {import('./web/stored-manifest.js').PutManifestResult} PutManifestResult */
 /** @typedef {import('./put-collection.js').PutCollectionResult} PutCollectionResult */
-/** @typedef {import('../../store/write/put.js').PutOptions} PutOptions */
-/** @typedef {import('../../store/blob-store.js').BlobName} BlobName */
-/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */
-/** @typedef {import('../../store/gc/protection.js').TempTag} TempTag */
+/** @typedef {import('../../store/index.js').PutOptions} PutOptions */
+/** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../../store/index.js').TempTag} TempTag */
+/** @typedef {import('../../store/interface.js').Store} Store */
