@@ -7,23 +7,23 @@ import { LruCache } from '../../../lib/core/lru.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { RAW, toCid } from '../../../lib/hash/cid.js'
-import { BoundedReader, getCollection, tooLong } from '../../collections/get.js'
+import { BoundedReader, getCollection, tooLong } from '../../collections/get-collection.js'
 import { isMapHead } from '../../collections/web/drisl.js'
 import { invalid } from '../../collections/web/resources.js'
-import { rootOfSource } from '../../collections/web/stored.js'
+import { rootOfSource } from '../../collections/web/stored-manifest.js'
 import { findBlob } from '../stored-blob.js'
 import { Budget } from './budget.js'
 import { filesOfCollection, filesOfManifest } from './site-files.js'
 import { Folders } from './folders.js'
 
-/** @import { BlobStore, Store } from '../../../store/index.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { SiteFile, SiteFiles } from './site-files.js' */
 
 /** @typedef {{ files: SiteFiles, folders: Folders }} Site */
 /** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: bytes, as they count below */
 
 /** Bytes of the names and hashes of a site, at most. To read as many holds up other requests for a quarter second. */
-const LIMIT = { maxLen: 1 << 23 }
+const LIMIT = { maxBytes: 1 << 23 }
 /** Bytes of sites that are kept. */
 const MAX_KEPT_LEN = 1 << 26
 /** What a site counts for at least: reading a short one takes time, too. */
@@ -47,7 +47,7 @@ export class Sites {
 
   /** @param {Store} store @param {() => number} [now]  milliseconds; tests have another */
   constructor (store, now = () => performance.now()) {
-    this.#store = /** @type {BlobStore} */ (store)
+    this.#store = store
     this.#budget = new Budget(READING, now)
   }
 
@@ -100,7 +100,7 @@ export class Sites {
     if (refusal !== undefined) throw refusal
     const found = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
     const len = found.reduce((sum, { size }) => sum + size, 0)
-    if (len > LIMIT.maxLen) throw tooLong(toCid(root), LIMIT.maxLen, len)
+    if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
     const isWhole = found.every(({ complete }) => complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#blobs.set(base16.baseEncode(root), key)

@@ -2,11 +2,10 @@
 // so after a power cut.
 
 import {
-  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile
+  access, link, lstat, mkdir, open, readdir, rename, rm, stat, writeFile
 } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { openRegular } from './regular-file.js'
+import { dirname, join } from 'node:path'
+import { openRegular } from '../../../lib/source/paths.node.js'
 import { withRoom } from '../../../lib/source/open-files.js'
 
 /** @param {string} path */
@@ -14,12 +13,6 @@ export const exists = path => access(path).then(() => true, () => false)
 
 /** @param {string} path @returns {Promise<boolean | undefined>} undefined when nothing is there */
 export const isFolder = async path => (await stat(path).catch(unlessMissing))?.isDirectory()
-
-/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing */
-export const realPath = path => realpath(path).catch(() => resolve(path))
-
-/** @param {string | URL} path */
-export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
 
 /** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {

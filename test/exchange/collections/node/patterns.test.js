@@ -1,6 +1,6 @@
 // Patterns choose among paths that anybody may have made up: the names of a collection.
 import { expect } from 'chai'
-import { selectionOf } from '../../../../exchange/collections/node/selection.js'
+import { selectionOf } from '../../../../exchange/collections/node/patterns.js'
 
 describe('the selection of files', () => {
   it('takes no name that is longer than a path for one, however many parts it has', () => {

@@ -4,17 +4,17 @@
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { absolute } from '#disk'
+import { absolute } from '../../../lib/source/paths.node.js'
 import { sourceChanged } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { withRoom } from '../../../lib/source/open-files.js'
 import { compareNames, unsafe } from '../safe-names.js'
-import { isSame, isStagingName } from './export/staging.js'
-import { selectionOf } from './selection.js'
+import { isSame, isStagingName } from './staging.js'
+import { selectionOf } from './patterns.js'
 
 /** @import { BigIntStats } from 'node:fs' */
 /** @import { Pace } from '../../../lib/source/pace.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { SelectionOptions } from './patterns.js' */
 
 /**
  * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: what names begin with; empty

@@ -7,14 +7,14 @@ import { HASHSEQ, fromCid, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { createYielder } from '../../lib/source/async-util.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertStore } from '../../store/interface.js'
 import { parseEntry } from './collection.js'
 import { encodeName, metaHead } from './meta.js'
 import { Spool } from './spool.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { PutOptions } from '../../store/write/put.js' */
+/** @import { PutOptions } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { NewEntry } from './collection.js' */
 
 /**
@@ -34,14 +34,14 @@ export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal'
 /**
  * Keeps a collection. The members are not looked at: the store need not have them.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  also a `Collection`
  * @param {PutCollectionOptions} [options]
  * @returns {Promise<PutCollectionResult>}
  * @throws {import('../../lib/core/errors.js').BaoError} as `store.put`; CID_UNSUPPORTED
  */
 export async function putCollection (store, entries, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertMany('entries', entries, 'pairs of a name and a CID')
   assertKnownOptions(options, PUT_COLLECTION_OPTIONS)
   const { signal } = options

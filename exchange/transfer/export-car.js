@@ -2,43 +2,34 @@
 
 import { CarWriter } from '@ipld/car/writer'
 import { CID, varint } from 'multiformats'
-import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { cidOfAlias } from '../../store/catalog/names/alias-index.js'
-import { nameOf } from '../../lib/hash/roots.js'
 import { untilSignal } from '../../lib/async/in-order.js'
-import { missing, notFound } from '../../store/storage/errors.js'
+import { assertStore, missing, notFound } from '../../store/interface.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
-import { contextOf } from '../../store/context-of.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertExportOptions, chosenBlobs, chosenTags } from './selection.js'
+import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
-/** @import { BlobName, BlobStore } from '../../store/blob-store.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
-/** @import { BlobRecord } from '../../store/storage/format/records.js' */
-/** @import { Tag } from '../../store/storage/format/tags.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { TagInfo } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { Chosen, SelectionOptions } from './chosen-blobs.js' */
 
 /**
- * @typedef {SelectionOptions & ProgressOptions & ExportFormat} ExportOptions  `onProgress` gets `baobox:export`, in
- *   bytes of the archive
- */
-
-/**
- * @typedef {object} ExportFormat
- * @property {'car'} [format]  CAR, version 1. Default: `car`
- * @property {MultihashHasher[]} [hashers]  hash functions of aliases, in addition to SHA2-256 and SHA2-512
+ * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[] }} ExportOptions  `hashers`: hash
+ *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export`, in bytes of the
+ *   archive
  */
 
 /**
  * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. The blobs
  * that tags name are the roots. Memory stays bounded, and each piece is verified before the caller gets it.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
  *   of these sequences; `tags`: only what these tags protect. Default: all whole blobs
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
@@ -46,28 +37,28 @@ import { assertExportOptions, chosenBlobs, chosenTags } from './selection.js'
  *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
  */
 export function exportCar (store, options = {}) {
-  const context = contextOf(store)
+  assertStore(store)
   assertExportOptions(options)
-  return context.life.each(() => archiveOf(store, context, options))
+  return archiveOf(store, options)
 }
 
 /**
- * @param {BlobStore} store @param {StoreContext} context @param {ExportOptions} options
+ * @param {Store} store @param {ExportOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * archiveOf (store, context, options) {
+async function * archiveOf (store, options) {
   const { hashers, signal, onProgress } = options
   const cids = options.cids && await gathered(options.cids, signal)
   const selection = { cids, tags: options.tags, recursive: options.recursive, signal }
-  const tags = await chosenTags(context, selection)
+  const tags = await chosenTags(store, selection)
   let done = 0
   const given = (/** @type {Uint8Array<ArrayBuffer>} */ piece) => {
     done += piece.length
     return piece
   }
-  yield given(await headerOf(await rootsOf(context, cids ?? [], tags)))
+  yield given(await headerOf(await rootsOf(store, cids ?? [], tags)))
   const blocks = asBlockstore(store, { hashers })
-  for await (const { cid, size, isOwn } of namedBlobs(context, selection, tags)) {
+  for await (const { cid, size, isOwn } of namedBlobs(store, selection, tags)) {
     const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
     let isBegun = false
     try {
@@ -86,9 +77,6 @@ async function * archiveOf (store, context, options) {
   }
 }
 
-/** @param {SelectionOptions} selection */
-const isAll = ({ cids, tags }) => cids === undefined && tags === undefined
-
 /** @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids @param {AbortSignal} [signal] */
 async function gathered (cids, signal) {
   const all = /** @type {BlobName[]} */ ([])
@@ -99,17 +87,16 @@ async function gathered (cids, signal) {
 /**
  * Returns the roots of the archive: the blobs that the caller asked for, and the blobs of the tags, if they are there.
  *
- * @param {StoreContext} context @param {BlobName[]} cids @param {Tag[]} tags
+ * @param {Store} store @param {BlobName[]} cids @param {TagInfo[]} tags
  * @returns {Promise<CID[]>}
  */
-async function rootsOf ({ catalog, tags: index }, cids, tags) {
+async function rootsOf (store, cids, tags) {
   const roots = /** @type {Map<string, CID>} */ (new Map())
   const add = (/** @type {CID} */ cid) => roots.set(cid.toString(), cid)
   for (const cid of cids) add(CID.asCID(cid) ?? toCid(parseRoot(cid, 'cids')))
   for (const tag of tags) {
-    const root = await index.blobOf(tag)
-    if (root === undefined || !(await catalog.find(root)).record?.complete) continue
-    add(tag.alias === undefined ? toCid(root, tag.format === 'hashseq' ? HASHSEQ : RAW) : cidOfAlias(tag.alias))
+    const cid = await blobOf(store, tag)
+    if (cid !== undefined && await store.has(cid)) add(tag.cid)
   }
   return [...roots.values()]
 }
@@ -130,40 +117,35 @@ async function headerOf (roots) {
  * Gives every name of every blob to export, with the length of the blob. Leaves out incomplete blobs, unless the caller
  * has asked for them.
  *
- * @param {StoreContext} context @param {SelectionOptions} selection @param {Tag[]} tags
+ * @param {Store} store @param {SelectionOptions} selection @param {TagInfo[]} tags
  * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}
  * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT
  */
-async function * namedBlobs (context, selection, tags) {
-  const isWhole = isAll(selection)
+async function * namedBlobs (store, selection, tags) {
   const seen = /** @type {Set<string>} */ (new Set())
-  const fail = (/** @type {unknown} */ error) => { throw error }
-  for await (const batch of chosenBlobs(context, selection, tags, fail)) {
-    for (const { root, record } of batch) {
-      if (!isWhole) {
-        if (seen.has(nameOf(root))) continue
-        seen.add(nameOf(root))
-        await assertComplete(context, root, record)
+  const onUnreadable = (/** @type {unknown} */ error) => { throw error }
+  for await (const batch of chosenBlobs(store, selection, { tags, onUnreadable })) {
+    for (const blob of batch) {
+      const { cid, stat, aliases } = blob
+      if (!isAll(selection)) {
+        const name = nameOf(cid.multihash.digest)
+        if (seen.has(name)) continue
+        seen.add(name)
+        await assertComplete(store, blob)
       }
-      if (record?.complete) yield * namesOf(context, root, record)
+      if (!stat?.complete) continue
+      const { size } = stat
+      if (hasOwnName(blob)) yield { cid, size, isOwn: true }
+      for (const alias of aliases) yield { cid: alias, size, isOwn: false }
     }
   }
 }
 
-/** @param {StoreContext} context @param {Uint8Array} root @param {BlobRecord} [record] */
-async function assertComplete ({ presence }, root, record) {
-  if (record === undefined) throw notFound(root)
-  if (!record.complete) throw missing(root, record.size, await presence.missing(record, ChunkRanges.all))
-}
-
-/**
- * @param {StoreContext} context @param {Uint8Array} root @param {BlobRecord} record
- * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}
- */
-async function * namesOf ({ catalog }, root, { size, isNameless }) {
-  const aliases = (await catalog.aliases.of(root)).filter(({ isForgotten }) => !isForgotten)
-  if (!isNameless || aliases.length === 0) yield { cid: toCid(root), size, isOwn: true }
-  for (const { multihash } of aliases) yield { cid: cidOfAlias(multihash), size, isOwn: false }
+/** @param {Store} store @param {Chosen} blob */
+async function assertComplete (store, { cid, stat }) {
+  const root = cid.multihash.digest
+  if (stat === undefined) throw notFound(root)
+  if (!stat.complete) throw missing(root, stat.size, await store.missing(cid))
 }
 
 /** @param {number} value */

@@ -5,9 +5,9 @@ import { mkdir, stat } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
-import { Staging, isStagingName } from '../../../../../exchange/collections/node/export/staging.js'
-import { errorOf } from '../../../../support/feeding.js'
-import { filesBelow, newFolders, writeFiles } from '../../../../support/folders.js'
+import { Staging, isStagingName } from '../../../../exchange/collections/node/staging.js'
+import { errorOf } from '../../../support/feeding.js'
+import { filesBelow, newFolders, writeFiles } from '../../../support/folders.js'
 
 describe('Staging', () => {
   const newFolder = newFolders()

@@ -4,27 +4,24 @@
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { absolute } from '#disk'
-import { areEqual } from '../../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
-import { ChunkRanges } from '../../../../lib/tree/ranges.js'
-import { inOrder } from '../../../../lib/async/in-order.js'
-import { damagedRecord, missing, notFound } from '../../../../store/storage/errors.js'
-import { contextOf } from '../../../../store/context-of.js'
-import { entryBatches } from '../../get.js'
-import { SafeNames } from '../../safe-names.js'
-import { filesIn, findManifest } from '../../web/stored.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../lib/hash/cid.js'
+import { inOrder } from '../../../lib/async/in-order.js'
+import { absolute } from '../../../lib/source/paths.node.js'
+import { assertStore, missing } from '../../../store/interface.js'
+import { entryBatches } from '../get-collection.js'
+import { SafeNames } from '../safe-names.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
 import { MemberWriter } from './member-writer.js'
 import { Staging, pathExists } from './staging.js'
 
-/** @import { BaoError } from '../../../../lib/core/errors.js' */
-/** @import { BlobName, BlobStore } from '../../../../store/blob-store.js' */
-/** @import { BlobRecord } from '../../../../store/storage/format/records.js' */
-/** @import { StoreContext } from '../../../../store/store-context.js' */
-/** @import { CollectionEntry } from '../../collection.js' */
-/** @import { DirectoryEvent } from '../import.js' */
-/** @import { ExportMode } from './member-writer.js' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { DirectoryEvent, FolderStore } from './import-directory.js' */
+/** @import { ExportMode, Member } from './member-writer.js' */
 
 /**
  * @typedef {object} ExportDirectoryOptions
@@ -45,7 +42,7 @@ const WRITES_AHEAD = 8
  * the first part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the
  * folder as it was.
  *
- * @param {BlobStore} store
+ * @param {FolderStore} store
  * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
  * @param {string | URL} path  of a folder, made when it is missing
  * @param {ExportDirectoryOptions} [options]
@@ -55,7 +52,7 @@ const WRITES_AHEAD = 8
  *   `getManifest` and `store.get`
  */
 export async function exportDirectory (store, cid, path, options = {}) {
-  const context = contextOf(store)
+  assertStore(store)
   assertKnownOptions(options, ['mode', 'signal', 'onProgress'])
   const { mode = 'copy', signal } = options
   if (!['copy', 'reflink', 'link'].includes(mode)) {
@@ -70,11 +67,11 @@ export async function exportDirectory (store, cid, path, options = {}) {
   try {
     const files = manifest && [await filesIn(store, manifest)]
     const readFiles = () => files ?? entryBatches(store, root, signal)
-    const tops = await checked(context, readFiles)
+    const tops = await checked(store, readFiles)
     const topmost = await mkdir(target, { recursive: true })
     try {
       await assertAbsent(target, tops)
-      return await exportTo(target, tops, folder => writeAll(store, context, readFiles, folder, { ...options, mode }))
+      return await exportTo(target, tops, folder => writeAll(store, readFiles, folder, { ...options, mode }))
     } catch (error) {
       if (topmost !== undefined) await removeMade(target, topmost)
       throw error
@@ -96,17 +93,16 @@ async function removeMade (target, topmost) {
 /**
  * Looks at all names and members.
  *
- * @param {StoreContext} context @param {ReadFiles} readFiles
+ * @param {Store} store @param {ReadFiles} readFiles
  * @returns {Promise<string[]>} what is to be made in the target
+ * @throws {BaoError} PATH_UNSAFE { entry }, STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT
  */
-async function checked ({ catalog, presence }, readFiles) {
+async function checked (store, readFiles) {
   const names = new SafeNames({ isForWindows: process.platform === 'win32' })
   for await (const batch of readFiles()) {
     for (const [name] of batch) names.add(name)
-    const roots = batch.map(([, cid]) => fromCid(cid))
-    for (const [i, { isThere, record }] of (await catalog.findMany(roots)).entries()) {
-      if (record === undefined) throw isThere ? damagedRecord(roots[i]) : notFound(roots[i])
-      if (!record.complete) throw missing(roots[i], record.size, await presence.missing(record, ChunkRanges.all))
+    for (const { cid, size, complete } of await membersOf(store, batch)) {
+      if (!complete) throw missing(fromCid(cid), size, await store.missing(cid))
     }
   }
   return [...names.tops]
@@ -150,18 +146,14 @@ async function exportTo (target, tops, write) {
 }
 
 /**
- * @param {BlobStore} store @param {StoreContext} context @param {ReadFiles} readFiles @param {string} folder
+ * @param {FolderStore} store @param {ReadFiles} readFiles @param {string} folder
  * @param {ExportDirectoryOptions & { mode: ExportMode }} options
  */
-async function writeAll (store, { catalog }, readFiles, folder, { mode, signal, onProgress }) {
+async function writeAll (store, readFiles, folder, { mode, signal, onProgress }) {
   const writer = new MemberWriter(store, folder, { mode, signal })
   const done = { length: 0, size: 0 }
   async function * members () {
-    for await (const batch of readFiles()) {
-      const looks = await catalog.findMany(batch.map(([, cid]) => fromCid(cid)))
-      const all = batch.map(([name, cid], i) => ({ name, cid, record: looks[i].record }))
-      yield * writer.withBytes(all)
-    }
+    for await (const batch of readFiles()) yield * await membersOf(store, batch)
   }
   for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
     done.length++
@@ -169,4 +161,17 @@ async function writeAll (store, { catalog }, readFiles, folder, { mode, signal, 
     onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
   }
   return done
+}
+
+/**
+ * @param {Store} store @param {CollectionEntry[]} entries
+ * @returns {Promise<(Member & { complete: boolean })[]>}
+ * @throws {BaoError} STORE_NOT_FOUND { cid }, or STORE_CORRUPT for a damaged record
+ */
+async function membersOf (store, entries) {
+  const stats = await store.statMany(entries.map(([, cid]) => cid))
+  return Promise.all(entries.map(async ([name, cid], i) => {
+    const { size, complete } = stats[i] ?? await store.stat(cid) // which throws
+    return { name, cid, size, complete }
+  }))
 }

@@ -1,12 +1,19 @@
-// Opens regular files and nothing else. Another user may have put something else at a path: a link to a file of theirs,
-// a pipe, a device, a folder.
+// Finds out where paths lead, in Node.js, Bun and Deno, and opens regular files and nothing else. Another user may have
+// put something else at a path: a link to a file of theirs, a pipe, a device, a folder.
 
 import { constants } from 'node:fs'
-import { lstat, open } from 'node:fs/promises'
-import { withRoom } from '../../../lib/source/open-files.js'
-import { NOT_REGULAR } from '../errors.js'
+import { lstat, open, realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { NOT_REGULAR, withRoom } from './open-files.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
+
+/** @param {string | URL} path @returns {string} */
+export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
+
+/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing @returns {Promise<string>} */
+export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /**
  * Windows has none of these flags. `O_NONBLOCK`: opening does not wait for a pipe. `O_NOCTTY`: a terminal does not

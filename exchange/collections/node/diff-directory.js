@@ -1,7 +1,7 @@
 // Compares a collection or manifest with a folder, file by file.
 
 import { realpath } from 'node:fs/promises'
-import { absolute, realPath } from '#disk'
+import { absolute, realPath } from '../../../lib/source/paths.node.js'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -11,22 +11,21 @@ import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { createYielder } from '../../../lib/source/async-util.js'
 import { CheckedFile } from '../../../lib/source/source.js'
 import { inOrder } from '../../../lib/async/in-order.js'
-import { paceBeside } from '../../../store/storage/content/read-pace.js'
-import { FILE_FROM } from '../../../store/write/blob-builder.js'
-import { contextOf } from '../../../store/context-of.js'
-import { getCollection } from '../get.js'
+import { FILE_FROM, assertStore } from '../../../store/interface.js'
+import { getCollection } from '../get-collection.js'
 import { compareNames } from '../safe-names.js'
-import { filesIn, findManifest } from '../web/stored.js'
-import { assertFound, readSmallFile } from './read-file.js'
-import { selectionOf } from './selection.js'
-import { assertTop, prefixOf, walkFolder } from './walk.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
+import { assertFound, paceBeside, readSmallFile } from './found-file.js'
+import { selectionOf } from './patterns.js'
+import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
-/** @import { SelectionOptions } from './selection.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { SelectionOptions } from './patterns.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
 /**
  * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has
@@ -41,7 +40,7 @@ const HASHED_AHEAD = 8
  * Compares a collection or manifest with what `importDirectory` would make of a folder. All files that both have are
  * read. The store need not have the members.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid  of the collection or manifest, which is read into memory
  * @param {string | URL} path  of the folder
  * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, for its paths begin at the top
@@ -51,7 +50,7 @@ const HASHED_AHEAD = 8
  *   `getManifest`; PATH_UNSAFE as `importDirectory`
  */
 export function diffDirectory (store, cid, path, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertKnownOptions(options, ['include', 'ignore', 'top', 'signal'])
   selectionOf(options) // only to check them
   assertTop(options.top)
@@ -59,17 +58,16 @@ export function diffDirectory (store, cid, path, options = {}) {
 }
 
 /**
- * @param {BlobStore} store @param {Uint8Array} cid @param {string} path @param {DiffOptions} options
+ * @param {Store} store @param {Uint8Array} cid @param {string} path @param {DiffOptions} options
  * @returns {AsyncGenerator<DirectoryDifference>}
  */
 async function * differences (store, cid, path, options) {
-  const { databases } = contextOf(store)
   const { signal } = options
   const manifest = await findManifest(store, cid, { signal })
   const collection = manifest ? new Map(await filesIn(store, manifest)) : await getCollection(store, cid, { signal })
   const { top = manifest && '' } = options
-  const pace = paceBeside(databases.data)
-  const ownPath = await realPath(databases.location)
+  const pace = paceBeside(store)
+  const ownPath = store.location && await realPath(store.location)
   const files = walkFolder(path, { ...options, top }, pace, file => file === ownPath)
   const pairs = pairsOf(await namesIn(collection, path, { ...options, top }), files)
   /** @type {(pair: { name: string, file?: FoundFile }) => Promise<DirectoryDifference | undefined>} */

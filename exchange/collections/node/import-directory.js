@@ -1,34 +1,28 @@
 // Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
 // to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
-import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
 import { inOrder } from '../../../lib/async/in-order.js'
-import { isKept } from '../../../store/catalog/presence.js'
-import { pathOfReference } from '../../../store/storage/content/stored-file.js'
-import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'
-import { paceBeside } from '../../../store/storage/content/read-pace.js'
-import { FILE_FROM } from '../../../store/write/blob-builder.js'
-import { importFile } from '../../../store/write/import/import-file.js'
-import { BATCH_COUNT, BATCH_LEN } from '../../../store/write/put-many.js'
-import { contextOf } from '../../../store/context-of.js'
-import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
+import { realPath } from '../../../lib/source/paths.node.js'
+import { CheckedFile, toPieces } from '../../../lib/source/source.js'
+import { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, assertStore } from '../../../store/interface.js'
+import { PUT_COLLECTION_OPTIONS, putCollection } from '../put-collection.js'
 import { KnownFiles } from './known-files.js'
-import { asChange, assertFound, readSmallFile } from './read-file.js'
+import { asChange, assertFound, paceBeside, readSmallFile } from './found-file.js'
 import { UnsafeNames } from './unsafe-names.js'
-import { assertTop, walkFolder } from './walk.js'
+import { assertTop, walkFolder } from './walk-folder.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { TempTag } from '../../../store/gc/protection.js' */
 /** @import { Pace } from '../../../lib/source/pace.js' */
+/** @import { BlobStat, BlobStore, PutResult, TempTag } from '../../../store/index.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { CollectionEntry } from '../collection.js' */
-/** @import { PutResult } from '../../../store/write/put-many.js' */
-/** @import { PutCollectionOptions } from '../put.js' */
-/** @import { FoundFile } from './walk.js' */
-/** @import { SelectionOptions } from './selection.js' */
+/** @import { PutCollectionOptions } from '../put-collection.js' */
+/** @import { FoundFile } from './walk-folder.js' */
+/** @import { SelectionOptions } from './patterns.js' */
 
+/** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
 /**
  * @typedef {object} ImportRules
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
@@ -56,15 +50,16 @@ import { assertTop, walkFolder } from './walk.js'
  */
 
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
-/** Small files that are read at the same time, and longer ones that are put at the same time. */
-const SMALL_AHEAD = 16
+/** Files that are looked up together, at most. The small ones among them are read at the same time. */
+const GROUP_COUNT = 16
+/** Long files that are put at the same time. */
 const LONG_AHEAD = 2
 
 /**
  * Keeps the files of a folder, and a collection that names them. The members are protected while it runs, and by `tag`
  * from then on. When it fails, files that were kept stay, unprotected.
  *
- * @param {BlobStore} store
+ * @param {FolderStore} store  also one without `importFile`, which reads long files piece by piece
  * @param {string | URL} path  of a folder, or of one file
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
@@ -73,16 +68,19 @@ const LONG_AHEAD = 2
  *   a folder gives way to a link; as `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
-  const { databases } = contextOf(store)
+  assertStore(store)
   assertKnownOptions(options, OPTIONS)
   const { include, ignore, mode = 'copy', top, known: knownPath, onProgress, ...collectionOptions } = options
   const { signal } = collectionOptions
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }
+  if (mode === 'reference' && store.importFile === undefined) {
+    throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+  }
   assertTop(top)
-  const location = await realPath(databases.location)
-  const pace = paceBeside(databases.data)
+  const location = store.location && await realPath(store.location)
+  const pace = paceBeside(store)
   const hold = store.tempTag()
   /** @type {KnownFiles | undefined} */
   let known
@@ -91,7 +89,7 @@ export async function importDirectory (store, path, options = {}) {
     // When the store or the file of known hashes lies in the folder, it is left out.
     const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
     const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
-    const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
+    const importing = new Importing({ store, hold, known, mode, pace, signal, onProgress })
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
     const { size, unread, unsafe: { count, names } } = importing
@@ -107,10 +105,9 @@ export async function importDirectory (store, path, options = {}) {
 /** @typedef {{ file: FoundFile, root: Uint8Array, size: number, isUnread: boolean, bytes?: undefined }} Stored */
 /** @typedef {Stored | { file: FoundFile, root?: undefined, bytes: Uint8Array }} Loaded  `bytes`: to be put */
 
-/** @typedef {{ file: FoundFile, root?: Uint8Array }} Known  `root`: of the last import, if it has not changed since */
-
 /**
  * @typedef {object} ImportTerms
+ * @property {FolderStore} store
  * @property {TempTag} hold
  * @property {KnownFiles} [known]
  * @property {'copy' | 'reference'} mode
@@ -121,34 +118,32 @@ export async function importDirectory (store, path, options = {}) {
 
 /** One import: small files go through `putMany` in batches, longer ones are put by themselves. All come in order. */
 class Importing {
-  #store
   #terms
   #files = 0
   size = 0
   unread = 0
   unsafe = new UnsafeNames()
 
-  /** @param {BlobStore} store @param {ImportTerms} terms */
-  constructor (store, terms) {
-    this.#store = store
+  /** @param {ImportTerms} terms */
+  constructor (terms) {
     this.#terms = terms
   }
 
   /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
   async * entries (files) {
-    const aheadOf = (/** @type {Known} */ { file }) => isLong(file) ? LONG_AHEAD : SMALL_AHEAD
-    const loaded = inOrder(this.#withKnownRoots(files), aheadOf, known => this.#load(known))
-    for await (const batch of inOrder(batchesOf(loaded), () => 1, batch => this.#keep(batch))) {
+    const aheadOf = (/** @type {FoundFile[]} */ group) => group.some(isLong) ? LONG_AHEAD : 1
+    const groups = inOrder(groupsOf(files), aheadOf, group => this.#loadAll(group))
+    for await (const batch of inOrder(batchesOf(groups), () => 1, batch => this.#keep(batch))) {
       for (const stored of batch) yield await this.#entryOf(stored)
     }
   }
 
   /** Puts the small files of a batch. @param {Loaded[]} batch @returns {Promise<Stored[]>} */
   async #keep (batch) {
-    const { hold, signal } = this.#terms
+    const { store, hold, signal } = this.#terms
     const small = batch.flatMap(({ bytes }) => bytes ?? [])
     const puts = /** @type {PutResult[]} */ ([])
-    for await (const put of this.#store.putMany(small, { tag: hold, signal })) puts.push(put)
+    for await (const put of store.putMany(small, { tag: hold, signal })) puts.push(put)
     return batch.map(loaded => {
       if (loaded.root !== undefined) return loaded
       const { cid, size } = /** @type {PutResult} */ (puts.shift())
@@ -168,45 +163,53 @@ class Importing {
     return [file.name, toCid(root)]
   }
 
-  /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<Known>} */
-  async * #withKnownRoots (files) {
-    for await (const file of files) yield { file, root: await this.#terms.known?.find(file) }
+  /** @param {FoundFile[]} group @returns {Promise<Loaded[]>} */
+  async #loadAll (group) {
+    const { store, hold, known } = this.#terms
+    const roots = await Promise.all(group.map(file => known?.find(file)))
+    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup: what was found must stay
+    const stats = await store.statMany(roots.flatMap(root => root ?? []))
+    const loading = group.map((file, i) => this.#load(file, roots[i] && stats.shift()))
+    await Promise.allSettled(loading)
+    return Promise.all(loading)
   }
 
-  /** @param {Known} known @returns {Promise<Loaded>} */
-  async #load ({ file, root }) {
-    const { hold, mode, pace, signal } = this.#terms
+  /**
+   * @param {FoundFile} file
+   * @param {BlobStat} [stat]  of the blob with the hash that the file had at the last import, if it has not changed
+   * @returns {Promise<Loaded>}
+   */
+  async #load (file, stat) {
+    const { mode, pace } = this.#terms
     const size = Number(file.stat.size)
-    if (root !== undefined) {
-      hold.add(root) // before the lookup: a blob that was found must stay
-      if (await this.#isStored(root, file)) return { file, root, size, isUnread: true }
+    if (stat !== undefined && await this.#isStored(stat, file)) {
+      return { file, root: fromCid(stat.cid), size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
     const bytes = isReference || isLong(file) ? undefined : await readSmallFile(file, FILE_FROM, pace)
     if (bytes !== undefined) return { file, bytes }
-    const put = await this.#importLong(file, { mode: isReference ? mode : 'copy', tag: hold, signal })
+    const put = await this.#putLong(file, isReference ? mode : 'copy').catch(error => { throw asChange(error, file) })
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
   }
 
-  /** @param {FoundFile} file @param {Parameters<typeof importFile>[2]} options */
-  #importLong (file, options) {
-    const context = contextOf(this.#store)
+  /** @param {FoundFile} file @param {'copy' | 'reference'} mode @returns {Promise<PutResult>} */
+  #putLong (file, mode) {
+    const { store, hold: tag, signal } = this.#terms
     const check = (/** @type {number} */ fd) => assertFound(fd, file)
-    return context.life.run(() => importFile(context, file.path, options, check))
-      .catch(error => { throw asChange(error, file) })
+    if (store.importFile !== undefined) return store.importFile(file.path, { mode, check, tag, signal })
+    return store.put(toPieces(new CheckedFile(file.path, check), { signal }), { tag, signal })
   }
 
   /**
    * Does the store have a file as `mode` asks? A copy serves both modes. A reference serves only if it leads to the
    * same path, because its file may have been moved.
    *
-   * @param {Uint8Array} root @param {FoundFile} file
+   * @param {BlobStat} stat @param {FoundFile} file
    */
-  async #isStored (root, { path }) {
-    const { catalog, databases } = contextOf(this.#store)
-    const { record } = await catalog.find(root)
-    if (record === undefined || isKept(record)) return record !== undefined
-    return this.#terms.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
+  async #isStored ({ cid, complete, isReference }, { path }) {
+    const { store, mode } = this.#terms
+    if (!complete || !isReference) return complete
+    return mode === 'reference' && path === (await store.stat(cid)).path
   }
 }
 
@@ -214,25 +217,44 @@ class Importing {
 const isLong = ({ stat }) => Number(stat.size) > FILE_FROM
 
 /**
+ * Gathers files that are looked up together. None waits for those after a long one.
+ *
+ * @param {AsyncIterable<FoundFile>} files
+ * @returns {AsyncGenerator<FoundFile[]>}
+ */
+async function * groupsOf (files) {
+  let group = /** @type {FoundFile[]} */ ([])
+  for await (const file of files) {
+    group.push(file)
+    if (group.length < GROUP_COUNT && !isLong(file)) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+/**
  * Gathers small files, which are put together. Other files wait only for small ones before them, and long ones for
  * none that come later.
  *
- * @param {AsyncIterable<Loaded>} files
+ * @param {AsyncIterable<Loaded[]>} groups
  * @returns {AsyncGenerator<Loaded[]>}
  */
-async function * batchesOf (files) {
+async function * batchesOf (groups) {
   let batch = /** @type {Loaded[]} */ ([])
   let len = 0
   let hasSmall = false
-  for await (const loaded of files) {
-    batch.push(loaded)
-    hasSmall ||= loaded.bytes !== undefined
-    len += loaded.bytes?.length ?? 0
-    if (hasSmall && !isLong(loaded.file) && batch.length < BATCH_COUNT && len < BATCH_LEN) continue
-    yield batch
-    batch = []
-    len = 0
-    hasSmall = false
+  for await (const group of groups) {
+    for (const loaded of group) {
+      batch.push(loaded)
+      hasSmall ||= loaded.bytes !== undefined
+      len += loaded.bytes?.length ?? 0
+      if (hasSmall && !isLong(loaded.file) && batch.length < BATCH_COUNT && len < BATCH_LEN) continue
+      yield batch
+      batch = []
+      len = 0
+      hasSmall = false
+    }
   }
   if (batch.length > 0) yield batch
 }

@@ -3,26 +3,21 @@
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { HASHSEQ, blake3, codecOf, unsupported } from '../../lib/hash/cid.js'
+import { blake3, unsupported } from '../../lib/hash/cid.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { toPieces } from '../../lib/source/source.js'
-import { assertName, targetOrAlias } from '../../store/catalog/names/tag-target.js'
-import { blockNotFound, blockTooLong } from '../../store/storage/errors.js'
 import { eitherOf } from '../../lib/source/async-util.js'
-import { FILE_FROM } from '../../store/write/blob-builder.js'
+import { toPieces } from '../../lib/source/source.js'
+import { FILE_FROM, assertName, assertStore, blockNotFound, blockTooLong } from '../../store/interface.js'
 import { MAX_BLOCK_LEN, asBlockstore } from '../blockstore/blockstore.js'
 import { Name } from '../blockstore/block-name.js'
-import { contextOf } from '../../store/context-of.js'
 import { CarReader } from './car-reader.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../lib/core/errors.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { BlockstoreOptions, InputPair } from '../blockstore/blockstore.js' */
 /** @import { Section } from './car-reader.js' */
-/** @import { TagFormat } from '../../store/storage/format/tags.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
 /**
@@ -47,13 +42,13 @@ import { CarReader } from './car-reader.js'
  * @property {number} skipped  how many blocks were left out, because their hash functions are not known
  */
 
-const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onProgress']
+const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'onProgress']
 
 /**
  * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
  * hash than BLAKE3 is kept under that name, as by `asBlockstore`. After a failure, the blocks before it are kept.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {Source} source
  * @param {ImportOptions} [options]
  * @returns {Promise<ImportResult>}
@@ -62,34 +57,35 @@ const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onPr
  */
 export async function importCar (store, source, options = {}) {
   assertKnownOptions(options, OPTIONS)
-  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockLen = MAX_BLOCK_LEN, signal, onProgress } = options
+  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockBytes = MAX_BLOCK_LEN, signal, onProgress } = options
   if (unknown !== 'refuse' && unknown !== 'skip') {
     throw new TypeError(`"unknown" expected 'refuse' or 'skip', got '${unknown}'`)
   }
-  const context = contextOf(store)
-  const blocks = asBlockstore(store, { hashers, maxBlockLen })
+  assertStore(store)
+  const blocks = asBlockstore(store, { hashers, maxBlockBytes })
   const codes = new Set([identity, sha256, sha512, ...hashers].map(({ code }) => code))
   const ending = new AbortController()
-  return context.life.run(() => context.activity.run(async () => {
-    const either = eitherOf(signal, ending.signal)
-    const pieces = toPieces(source, { signal: either, onProgress, type: 'baobox:import' })
-    let release = () => {}
-    try {
-      const car = new CarReader(pieces)
-      const { version, roots } = await car.header()
-      const named = namedRoots(roots, tagRoot)
-      release = protect(context, roots)
-      const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
-      const pairs = knownPairs(car, result, { codes, unknown, maxBlockLen })
-      for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
-      for (const { cid, tag } of named) await setTag(context, cid, tag)
-      return result
-    } finally {
-      release()
-      ending.abort() // A source that is stuck must not make this call wait.
-      await pieces.return(undefined).catch(() => {})
+  const either = eitherOf(eitherOf(signal, store.closing), ending.signal)
+  const pieces = toPieces(source, { signal: either, onProgress, type: 'baobox:import' })
+  const hold = store.tempTag()
+  try {
+    const car = new CarReader(pieces)
+    const { version, roots } = await car.header()
+    const named = namedRoots(roots, tagRoot)
+    for (const cid of roots) if (new Name(cid).isOwn) hold.add(cid) // until their tags are set
+    const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
+    const pairs = knownPairs(car, result, { codes, unknown, maxBlockBytes })
+    for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
+    for (const { cid, tag } of named) {
+      if (await store.resolve(cid) === undefined) throw blockNotFound(cid)
+      await store.tags.set(tag, cid)
     }
-  }, reason => ending.abort(reason)))
+    return result
+  } finally {
+    hold.release()
+    ending.abort() // A source that is stuck must not make this call wait.
+    await pieces.return(undefined).catch(() => {})
+  }
 }
 
 /**
@@ -98,10 +94,10 @@ export async function importCar (store, source, options = {}) {
  *
  * @param {CarReader} car
  * @param {ImportResult} result
- * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockLen: number }} rules
+ * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockBytes: number }} rules
  * @returns {AsyncGenerator<InputPair>}
  */
-async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
+async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
   for await (const section of car.sections()) {
     const { cid, len } = section
     const { code, digest } = cid.multihash
@@ -111,7 +107,7 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
       result.skipped++
       continue
     }
-    if (!isOwn && len > maxBlockLen) throw blockTooLong(cid, maxBlockLen)
+    if (!isOwn && len > maxBlockBytes) throw blockTooLong(cid, maxBlockBytes)
     yield { cid, bytes: isOwn && len > FILE_FROM ? section.pieces : await gathered(section) }
     result.bytes += len
   }
@@ -138,31 +134,4 @@ function namedRoots (roots, tagRoot) {
     assertName('tagRoot', tag)
     return { cid, tag }
   })
-}
-
-/** @param {CID} cid @returns {TagFormat} */
-const formatOf = cid => codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw'
-
-/**
- * Protects the roots from garbage collection until their tags are set.
- *
- * @param {StoreContext} context @param {CID[]} roots
- * @returns {() => void} ends the protection
- */
-function protect ({ protection }, roots) {
-  const own = roots.map(cid => new Name(cid)).filter(({ isOwn }) => isOwn)
-  const releases = own.map(({ cid, digest }) => protection.tag(digest, formatOf(cid)))
-  return () => { for (const release of releases) release() }
-}
-
-/**
- * @param {StoreContext} context @param {CID} cid @param {string} tag
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } when the root is neither in the
- *   archive nor in the store
- */
-async function setTag ({ catalog, tags }, cid, tag) {
-  const target = { name: tag, ...targetOrAlias(cid) }
-  const root = await tags.blobOf(target)
-  if (root === undefined || !(await catalog.find(root)).isThere) throw blockNotFound(cid)
-  await tags.set([target])
 }

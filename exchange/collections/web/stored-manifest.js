@@ -7,16 +7,17 @@ import { HASH_LEN } from '../../../lib/core/constants.js'
 import { HASHSEQ, RAW, blake3, fromCid, toCid } from '../../../lib/hash/cid.js'
 import { concat, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { contextOf } from '../../../store/context-of.js'
-import { BoundedReader } from '../get.js'
-import { PUT_COLLECTION_OPTIONS } from '../put.js'
+import { assertStore } from '../../../store/interface.js'
+import { BoundedReader } from '../get-collection.js'
+import { PUT_COLLECTION_OPTIONS } from '../put-collection.js'
 import { isMapHead } from './drisl.js'
 import { Manifest } from './manifest.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { CollectionEntry } from '../collection.js' */
-/** @import { PutCollectionOptions } from '../put.js' */
+/** @import { PutCollectionOptions } from '../put-collection.js' */
 
 /** Bytes of a manifest in memory, unless the caller allows more: some hundred thousand resources. */
 const MAX_LEN = 1 << 24
@@ -33,14 +34,14 @@ const MAX_LEN = 1 << 24
  * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. The blobs are
  * not looked at: the store need not have them.
  *
- * @param {BlobStore} store @param {Manifest} manifest
+ * @param {Store} store @param {Manifest} manifest
  * @param {PutCollectionOptions} [options]  of the tag, which protects the manifest and its blobs
  * @returns {Promise<PutManifestResult>}
  * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has
  *   under no alias
  */
 export async function putManifest (store, manifest, options = {}) {
-  contextOf(store)
+  assertStore(store)
   if (!(manifest instanceof Manifest)) throw new TypeError(`"manifest" expected a Manifest, got ${describe(manifest)}`)
   assertKnownOptions(options, PUT_COLLECTION_OPTIONS)
   const { signal } = options
@@ -67,24 +68,24 @@ export async function putManifest (store, manifest, options = {}) {
 /**
  * Reads a manifest into memory.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxLen?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have.
- *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that it may
+ *   have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
- * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxLen`; and
+ * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
  *   what `store.bytes` may throw
  */
 export async function getManifest (store, cid, options = {}) {
-  const { maxLen = MAX_LEN, maxItems, ...rest } = options
-  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxLen })
+  const { maxBytes = MAX_LEN, maxItems, ...rest } = options
+  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxBytes })
   return Manifest.fromBytes(await reader.bytes(reader.root), { maxItems })
 }
 
 /**
  * The manifest that a blob is, or that a hash sequence names first.
  *
- * @param {BlobStore} store @param {BlobName} cid
+ * @param {Store} store @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
  * @returns {Promise<Manifest | undefined>} undefined for what may be a collection
  * @throws {BaoError} as `getManifest`, but for MANIFEST_INVALID
@@ -109,7 +110,7 @@ export async function findManifest (store, cid, options = {}) {
 /**
  * The files that a manifest names, with the CIDs that their blobs have in the store.
  *
- * @param {BlobStore} store @param {Manifest} manifest
+ * @param {Store} store @param {Manifest} manifest
  * @returns {Promise<CollectionEntry[]>}
  * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has under no alias
  */
@@ -119,7 +120,7 @@ export async function filesIn (store, manifest) {
   return files
 }
 
-/** As `rootOfSource`, but throws when the store has no such blob. @param {BlobStore} store @param {CID} src */
+/** As `rootOfSource`, but throws when the store has no such blob. @param {Store} store @param {CID} src */
 async function knownRoot (store, src) {
   const root = await rootOfSource(store, src)
   if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
@@ -129,7 +130,7 @@ async function knownRoot (store, src) {
 /**
  * The hash under which the store has the blob of a resource.
  *
- * @param {BlobStore} store @param {CID} src
+ * @param {Store} store @param {CID} src
  * @returns {Promise<Uint8Array | undefined>} undefined when the store has it under no alias
  */
 export async function rootOfSource (store, src) {

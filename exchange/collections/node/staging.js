@@ -5,7 +5,7 @@
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BaoError } from '../../../../lib/core/errors.js'
+import { BaoError } from '../../../lib/core/errors.js'
 
 /** @import { BigIntStats } from 'node:fs' */
 /** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: as it was placed */

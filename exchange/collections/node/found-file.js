@@ -1,17 +1,20 @@
 // Reads files that a walk has found, and no others: somebody may put a link in the place of a file, or of a folder
 // above it, after the walk has looked.
 
-import { closeSync, constants, fstatSync, openSync, readSync, readlinkSync, realpathSync } from 'node:fs'
-import { openRegular } from '#disk'
+import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { openFile, readIntoSync } from '#files'
 import { sourceChanged } from '../../../lib/core/errors.js'
-import { NOT_READ } from '../../../lib/source/pace.js'
-import { isNoFile } from '../../../store/storage/errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
+import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 
-/** @import { Pace } from '../../../lib/source/pace.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
-/** Windows has none of the last three: see store/storage/disk/regular-file.js. */
+/** Windows has none of the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
+
+/** A pace for files beside a store: synchronous only where the store's own reads may be. @param {Store} store */
+export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads !== false })
 
 /**
  * @param {FoundFile} file @param {number} max  bytes
@@ -70,9 +73,7 @@ function readNow (file, len) {
   try {
     assertFound(fd, file)
     const bytes = new Uint8Array(len)
-    let got = 0
-    for (let more; got < len && (more = readSync(fd, bytes, got, len - got, null)) > 0;) got += more
-    return bytes.subarray(0, got)
+    return bytes.subarray(0, readIntoSync(fd, bytes, 0))
   } finally {
     closeSync(fd)
   }
@@ -80,14 +81,10 @@ function readNow (file, len) {
 
 /** @param {FoundFile} file @param {number} len  bytes, at most */
 async function readLater (file, len) {
-  const handle = await openRegular(file.path)
+  const open = await openFile(file.path, fd => assertFound(fd, file))
   try {
-    assertFound(handle.fd, file)
-    const bytes = new Uint8Array(len)
-    let got = 0
-    for (let more; got < len && (more = (await handle.read(bytes, got, len - got, null)).bytesRead) > 0;) got += more
-    return bytes.subarray(0, got)
+    return await open.read(0, len)
   } finally {
-    await handle.close()
+    await open.close()
   }
 }

@@ -6,13 +6,13 @@ import { assertInteger } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { SliceSource } from '../../verifier/slice/slice-source.js'
-import { missing } from '../../store/storage/errors.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertStore, missing } from '../../store/interface.js'
 import { Collection, memberCount } from './collection.js'
 import { MetaParser } from './meta.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, BlobStore } from '../../store/blob-store.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
 /** Bytes of both blobs of a collection in memory, unless the caller allows more: about two million entries. */
@@ -21,45 +21,45 @@ const MAX_LEN = 1 << 27
 /**
  * Reads a whole collection into memory.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
- * @param {{ maxLen?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that its two blobs may have. Default:
- *   128 MiB
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that its two blobs may have.
+ *   Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than
- *   `maxLen`; and what `store.bytes` may throw
+ *   `maxBytes`; and what `store.bytes` may throw
  */
 export async function getCollection (store, cid, options = {}) {
-  const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxLen: options.maxLen ?? MAX_LEN })
+  const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxBytes: options.maxBytes ?? MAX_LEN })
   memberCount(await wholeLen(store, reader.root))
   const sequence = await reader.bytes(reader.root)
   return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
 }
 
-/** @param {CID} cid @param {number} maxLen  bytes @param {number} len  of what must be read @returns {BaoError} */
-export const tooLong = (cid, maxLen, len) =>
-  new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxLen} bytes`, { cid, len })
+/** @param {CID} cid @param {number} maxBytes  bytes @param {number} len  of what must be read @returns {BaoError} */
+export const tooLong = (cid, maxBytes, len) =>
+  new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxBytes} bytes`, { cid, len })
 
 /** Reads the blobs of a collection or manifest into memory, up to as many bytes as the caller allows. */
 export class BoundedReader {
   #store
   #cid
-  #maxLen
+  #maxBytes
   #signal
   #len = 0
 
   /**
-   * @param {BlobStore} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
-   * @param {{ maxLen: number, signal?: AbortSignal }} options
+   * @param {Store} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
+   * @param {{ maxBytes: number, signal?: AbortSignal }} options
    */
   constructor (store, name, code, options) {
-    contextOf(store) // throws when it is no store
-    assertKnownOptions(options, ['maxLen', 'signal'])
-    assertInteger('maxLen', options.maxLen)
+    assertStore(store)
+    assertKnownOptions(options, ['maxBytes', 'signal'])
+    assertInteger('maxBytes', options.maxBytes)
     this.#store = store
     this.root = parseRoot(name, 'cid')
     this.#cid = toCid(this.root, code)
-    this.#maxLen = options.maxLen
+    this.#maxBytes = options.maxBytes
     this.#signal = options.signal
   }
 
@@ -69,7 +69,7 @@ export class BoundedReader {
    */
   async bytes (root) {
     this.#len += await wholeLen(this.#store, root)
-    if (this.#len > this.#maxLen) throw tooLong(this.#cid, this.#maxLen, this.#len)
+    if (this.#len > this.#maxBytes) throw tooLong(this.#cid, this.#maxBytes, this.#len)
     return this.#store.bytes(root, { signal: this.#signal })
   }
 }
@@ -77,14 +77,14 @@ export class BoundedReader {
 /**
  * Reads the entries of a collection one after the other, however many there are.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
  * @returns {AsyncGenerator<CollectionEntry>} in their order. An error may come after entries that were right
  * @throws {BaoError} COLLECTION_INVALID { start }; and what `store.get` may throw
  */
 export function collectionEntries (store, cid, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertKnownOptions(options, ['signal'])
   return oneByOne(entryBatches(store, parseRoot(cid, 'cid'), options.signal))
 }
@@ -97,7 +97,7 @@ async function * oneByOne (batches) {
 /**
  * Reads the entries of a collection in batches of 1 to 1024.
  *
- * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @param {Store} store @param {Uint8Array} root @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<CollectionEntry[]>}
  */
 export async function * entryBatches (store, root, signal) {
@@ -121,7 +121,7 @@ export async function * entryBatches (store, root, signal) {
 }
 
 /**
- * @param {BlobStore} store @param {Uint8Array} root
+ * @param {Store} store @param {Uint8Array} root
  * @returns {Promise<number>} bytes of a blob that is complete
  * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
  */
