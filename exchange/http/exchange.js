@@ -24,7 +24,7 @@ import { stalled } from './response/body.js'
  */
 /** @typedef {BlobRoute & { target: Target, cid: string }} FoundRoute  `cid`: of plain bytes with this hash */
 
-/** Chunks that a store with `heal` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
+/** Chunks that a store with `supply` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
 const FIRST_CHUNKS = 256
 
 export class Exchange {
@@ -88,21 +88,21 @@ export class Exchange {
   }
 
   /**
-   * Makes sure that the store has the bytes of the answer. A store with `heal` may fetch missing chunks; the first of
+   * Makes sure that the store has the bytes of the answer. A store with `supply` may fetch missing chunks; the first of
    * them must come now.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} ranges
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_MISSING { ranges }
    */
   async requirePresent (root, record, ranges) {
-    const { presence, healer, catalog } = this.context
+    const { presence, supplies, catalog } = this.context
     const lacking = await presence.missing(record, ranges)
     if (lacking.isEmpty) return
-    if (!healer.canHeal) throw missing(root, record.size, lacking)
+    if (!supplies.areOpen) throw missing(root, record.size, lacking)
     const [first] = lacking.boundaries
     const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
     try {
-      await healer.bring(root, beginning, this.signal)
+      await supplies.fetch(root, record, beginning, this.signal)
     } catch (cause) {
       throw missing(root, record.size, lacking, cause)
     }

@@ -64,7 +64,7 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, signal, readsAhead }) {
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#access.use(cid, { ranges: wanted }, signal)
     const release = this.#store.protection.use(root)
     const validate = this.#store.verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
@@ -79,7 +79,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#store.supplies.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -92,7 +92,7 @@ export class SliceReader {
   async outboard (cid, options = {}) {
     assertKnownOptions(options, ['signal'])
     const { signal } = options
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#access.use(cid, {}, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
@@ -106,7 +106,7 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
    */
   async * outboardPieces (cid, part) {
-    const { root, record } = await this.#access.use(cid, part.signal)
+    const { root, record } = await this.#access.use(cid, {}, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
@@ -121,7 +121,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#store.supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

@@ -30,8 +30,8 @@ export async function respondPieces (exchange, root, { status, headers, format, 
   const { protection } = exchange.context
   const release = format === undefined ? protection.use(root) : protection.tag(root, format)
   const isShort = len <= PIECE_LEN
-  // Healing may take so long that the client leaves.
-  const rest = pieces(isShort && !exchange.context.healer.canHeal ? undefined : exchange.signal)
+  // Fetching what is missing may take so long that the client leaves.
+  const rest = pieces(isShort && !exchange.context.supplies.areOpen ? undefined : exchange.signal)
   try {
     const first = await read(rest, isShort ? len : 1)
     if (first.length < len) {
