@@ -1,7 +1,7 @@
 // Remembers when blobs were last used: in memory first, then in the index, which gets many uses in one write.
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
-import { isEmptyRoot, nameOf } from './roots.js'
+import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { VIEWS, usedIn, usedKey } from '../storage/format/keys.js'
@@ -60,6 +60,18 @@ export class Uses {
     if (time !== undefined) return Math.max(time, created)
     const stored = await orIfUnreadable(this.#index.get(usedKey(root), VIEWS))
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
+  }
+
+  /**
+   * Looks up the last uses of several blobs at once. A use may be older than the blob: see `lastUse`.
+   *
+   * @param {Uint8Array[]} roots
+   * @returns {Promise<number[]>} milliseconds since 1970; 0 for a blob without a use
+   */
+  async lastUses (roots) {
+    const keys = roots.map(root => usedKey(root))
+    const stored = await orIfUnreadable(this.#index.getMany(keys, VIEWS)) ?? []
+    return roots.map((root, i) => timeIn(this.#unwritten, root) ?? ((stored[i] && decodeTime(stored[i])) || 0))
   }
 
   /**

@@ -1,9 +1,8 @@
 // Downloads one blob, in steps: its head, a proof of its size, then the segments that are missing. What mirrors send is
 // verified and stored as by `receive`, so a download can be resumed.
 
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { Candidates } from '../../../verifier/mirrors/candidate.js'
-import { rangesLen } from '../../../store/catalog/presence.js'
 import { HEAD } from './head-receiver.js'
 import { Segments } from './segments.js'
 import { SizeProof } from './size-proof.js'
