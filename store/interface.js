@@ -14,7 +14,8 @@ export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export { LOOKUP_COUNT, LOOKUP_LEN } from './read/get-many.js'
 export { GROUP_LEN } from './storage/content/tree-pages.js'
 export {
-  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
+  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, readOnlyError,
+  tagNotFound
 } from './storage/errors.js'
 export { FILE_FROM } from './write/blob-builder.js'
 export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'

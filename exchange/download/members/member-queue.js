@@ -6,11 +6,12 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { LOOKUP_COUNT } from '../../../store/read/get-many.js'
 
 /** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { Session } from '../downloader.js' */
 
 /**
  * @typedef {object} Member
  * @property {number} index @property {Uint8Array} root @property {string} name
- * @property {boolean} [isSingle]  is it to be asked for alone? Default: false
+ * @property {boolean} [isSingle]  true if it is asked for alone. Default: false
  */
 
 export class MemberQueue {
@@ -19,18 +20,17 @@ export class MemberQueue {
   #isTaken
   #onWhole
   #members = /** @type {Member[]} */ ([])
-  /** Has the whole sequence been read? */
+  /** True when the whole sequence has been read. */
   isAtEnd = false
 
   /**
-   * @param {StoreContext} store
+   * @param {Session} session
    * @param {{ root: Uint8Array, count: number }} sequence  that the store has; `count`: of its members
    * @param {object} options
-   * @param {AbortSignal} options.signal
-   * @param {(name: string) => boolean} options.isTaken  is a member of this name under way, or lost?
+   * @param {(name: string) => boolean} options.isTaken  true if a member of this name is under way, or lost
    * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has
    */
-  constructor (store, sequence, { signal, isTaken, onWhole }) {
+  constructor ({ store, signal }, sequence, { isTaken, onWhole }) {
     this.#store = store
     this.#coming = membersOf(store, sequence, signal)
     this.#isTaken = isTaken
@@ -58,7 +58,7 @@ export class MemberQueue {
     const waiting = new Set(this.#members.map(({ name }) => name))
     for (const [i, member] of members.entries()) {
       const { record } = found[i]
-      // In their order: a whole member behind one that is not whole is told later, when its turn comes.
+      // In their order: a whole member after one that is not whole is told later, when its turn comes.
       if (record?.complete && this.#members.length === 0) {
         this.#onWhole(member, record.size)
         continue

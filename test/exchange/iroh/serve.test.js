@@ -73,7 +73,7 @@ describe('a store that is served to peers', () => {
     const held = ChunkRanges.fromBytes(0, 1 << 14)
     await store.close()
     store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() }, {
-      heal: () => new Promise(() => {})
+      supply: () => new Promise(() => {})
     })
     await store.receive(hash(bytes), sliceOf(bytes, held), held)
     const warnings = []

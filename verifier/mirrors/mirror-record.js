@@ -1,5 +1,5 @@
-// How well a mirror does in one download, whichever blobs it is asked for: what it has brought, how fast, and whether
-// it is asked again.
+// What a mirror has done in one call, whichever blobs it was asked for: what it has brought, how fast, and whether it
+// is asked again.
 
 import { waitAfter } from './patience.js'
 
@@ -14,7 +14,7 @@ import { waitAfter } from './patience.js'
  * @property {MirrorState} state  `good`; `waiting` until the next try; `liar`: it has sent wrong bytes; `failed`: it
  *   has failed too often, or for good
  * @property {number} bytes  verified bytes that it has brought. Of a download into a store: those that were missing
- *   until then, so they are counted for one mirror only, also when several have raced for them
+ *   until then, so each byte counts for the first mirror that delivered it
  * @property {number} rate  verified bytes each second, of late; 0 until something has come
  * @property {Error} [error]  the last one
  */
@@ -25,17 +25,17 @@ const LIES = [
 /** How much the last span counts in the rate. */
 const WEIGHT = 0.5
 
-/** Does an error say that wrong bytes have come? @param {Error & Partial<BaoError>} error */
+/** True if an error says that wrong bytes have come. @param {Error & Partial<BaoError>} error */
 export const isLie = ({ code }) => code !== undefined && LIES.includes(code)
 
-export class Health {
+export class MirrorRecord {
   #failures = 0
   #failedAt = -Infinity
   /** @type {MirrorState} */
   state = 'good'
   bytes = 0
   rate = 0
-  /** When it may be asked again, by the clock of the download. */
+  /** When it may be asked again, by the clock of the book. */
   retryAt = 0
   /** @type {Error | undefined} */
   error

@@ -1,46 +1,49 @@
-// What one mirror has of one blob, as far as its answers tell.
+// A mirror as a candidate for one blob: what it has of the blob, as far as its answers tell.
 
-import { BaoError } from '../../lib/core/errors.js'
+import { BaoError, fetchExhausted } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { meansNotHere } from '../sources/http/answer.js'
 
-/** @import { Health, MirrorReport } from './health.js' */
+/** @import { MirrorBook } from './mirror-book.js' */
+/** @import { MirrorRecord, MirrorReport } from './mirror-record.js' */
 
-export class Supply {
+export class Candidate {
   #failures = 0
-  /** Has it failed too often with this blob, or for good? */
+  /** True when it has failed too often with this blob, or for good. */
   #isOver = false
   /** Chunks that it says it does not have. */
   lacks = ChunkRanges.none
   /** The last one with this blob. @type {(Error & Partial<BaoError>) | undefined} */
   error
 
-  /** @param {Health} health  of the mirror */
-  constructor (health) {
-    this.health = health
+  /** @param {MirrorRecord} record */
+  constructor (record) {
+    this.record = record
   }
 
-  get mirror () { return this.health.mirror }
+  get mirror () { return this.record.mirror }
 
-  get rate () { return this.health.rate }
+  get rate () { return this.record.rate }
 
-  /** Does it say that it lacks the last chunk, which proves the size? */
+  get retryAt () { return this.record.retryAt }
+
+  /** True if it says that it lacks the last chunk, which proves the size. */
   get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
 
-  /** May the mirror be asked for the blob, now or later? */
-  get isUsable () { return !this.#isOver && this.health.isUsable }
+  /** True if the mirror may be asked for the blob, now or later. */
+  get isUsable () { return !this.#isOver && this.record.isUsable }
 
   /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
   gained (len, ms) {
     this.#failures = 0
     this.#isOver = false
-    this.health.gained(len, ms)
+    this.record.gained(len, ms)
   }
 
   /** Something of what it has sent is right. */
   progressed () {
     this.#failures = 0
-    this.health.progressed()
+    this.record.progressed()
   }
 
   /**
@@ -48,12 +51,12 @@ export class Supply {
    *
    * @param {unknown} thrown
    * @param {ChunkRanges} ranges  that it was asked for
-   * @param {{ retries: number, now: number, since?: number }} options  as for `Health.failed`
+   * @param {{ retries: number, now: number, since?: number }} options  as for `MirrorRecord.failed`
    */
   failed (thrown, ranges, options) {
     const error = named(thrown, this.mirror.location)
     this.error = error
-    this.health.error = error
+    this.record.error = error
     const lacks = lackOf(error, ranges)
     if (lacks !== undefined) this.lacks = this.lacks.union(lacks)
     if (lacks !== undefined && !lacks.intersect(ranges).isEmpty) return
@@ -62,14 +65,41 @@ export class Supply {
       return
     }
     this.#isOver = ++this.#failures > options.retries
-    this.health.failed(error, options)
+    this.record.failed(error, options)
   }
 
   /** Of a mirror that is asked for this blob alone. @returns {MirrorReport} */
   get report () {
-    const { report } = this.health
-    return this.#isOver && this.health.isUsable ? { ...report, state: 'failed' } : report
+    const { report } = this.record
+    return this.#isOver && this.record.isUsable ? { ...report, state: 'failed' } : report
   }
+}
+
+/** All mirrors of a book as candidates for one blob. */
+export class Candidates {
+  #book
+  #all = /** @type {Map<MirrorRecord, Candidate>} */ (new Map())
+
+  /** @param {MirrorBook} book */
+  constructor (book) {
+    this.#book = book
+  }
+
+  /** @param {MirrorRecord} record */
+  of (record) {
+    const candidate = this.#all.get(record) ?? new Candidate(record)
+    this.#all.set(record, candidate)
+    return candidate
+  }
+
+  get all () { return this.#book.records.map(record => this.of(record)) }
+
+  /** What mirrors have failed with, with this blob or before. */
+  get errors () {
+    return this.all.flatMap(({ error, record }) => error ?? (record.isUsable ? [] : record.error ?? []))
+  }
+
+  makeExhaustedError () { return fetchExhausted(this.errors) }
 }
 
 /**

@@ -1,4 +1,4 @@
-// A store that heals, behind a handler: what is missing comes before anybody is told that it is missing.
+// A handler of a store with `supply`: what is missing comes before anybody is told that it is missing.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -15,22 +15,22 @@ const HEX = hexOf(ROOT)
 const CHUNKS = Math.ceil(BYTES.length / 1024)
 const HELD = ChunkRanges.fromBytes(0, GROUP)
 
-describe('an HTTP handler over a store with heal', () => {
+describe('an HTTP handler over a store with supply', () => {
   const newStore = newStores()
 
-  /** A store that has one group. What it has healed is in `asked`. */
-  async function healing (heal) {
+  /** A store that has one group. What it has asked for is in `asked`. */
+  async function supplied (supply) {
     const asked = []
     const { store } = await newStore({
-      heal: (cid, ranges, options) => {
+      supply: (cid, ranges, options) => {
         asked.push(ranges)
-        return heal(ranges, options)
+        return supply(ranges, options)
       }
     })
     await store.receive(ROOT, sliceOf(BYTES, HELD), HELD)
     return { served: new Served(store), asked }
   }
-  const willing = () => healing(async ranges => sliceOf(BYTES, ranges))
+  const willing = () => supplied(async ranges => sliceOf(BYTES, ranges))
 
   it('gives bytes, slices and outboards whose bytes were missing', async () => {
     const start = 2 * CELL + 3
@@ -61,7 +61,7 @@ describe('an HTTP handler over a store with heal', () => {
   })
 
   it('says what is missing when it cannot be brought', async () => {
-    const { served } = await healing(async () => undefined)
+    const { served } = await supplied(async () => undefined)
     for (const path of [`/${HEX}`, `/${HEX}?format=bao-slice`, `/${HEX}.obao4`]) {
       const { status, json } = await served.got(path)
       expect(status).to.equal(404)
@@ -70,10 +70,10 @@ describe('an HTTP handler over a store with heal', () => {
     expect((await served.got(`/${HEX}`, { headers: { range: 'bytes=5-9' } })).status).to.equal(206)
   })
 
-  it('ends the healing when the client goes', async () => {
+  it('ends the call when the client goes', async () => {
     let begun
     const isBegun = new Promise(resolve => { begun = resolve })
-    const { served } = await healing((_, { signal }) => new Promise((resolve, reject) => {
+    const { served } = await supplied((_, { signal }) => new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason))
       begun(signal)
     }))

@@ -1,4 +1,4 @@
-// The option `heal` of a store: a read that finds damaged or missing groups has them brought, and goes on.
+// The option `supply` of a store: a read that finds damaged or missing groups has them fetched, and goes on.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -16,17 +16,17 @@ const ROOT = hash(BYTES)
 const MIB = 1 << 20
 const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 
-describe('store: heal', () => {
+describe('store: supply', () => {
   const newStore = newStores()
 
   /** A store with a damaged group, the sixth of each blob in extents, and what it asks for. */
-  const damagedStore = async (heal, options) => {
+  const damagedStore = async (supply, options) => {
     const asked = []
     const made = await newStore({
       ...options,
-      heal: (cid, ranges, more) => {
+      supply: (cid, ranges, more) => {
         asked.push(ranges.boundaries)
-        return heal(cid, ranges, more)
+        return supply(cid, ranges, more)
       }
     })
     await made.store.put(BYTES)
@@ -39,13 +39,13 @@ describe('store: heal', () => {
     return { ...made, asked, damage }
   }
   /** A store that has the first half MiB of 17 MiB, and what it asks for. */
-  const partialStore = async heal => {
+  const partialStore = async supply => {
     const long = noise(17 * MIB + 5, 77)
     const asked = []
     const { store } = await newStore({
-      heal: (cid, ranges) => {
+      supply: (cid, ranges) => {
         asked.push(ranges.boundaries)
-        return heal === undefined ? sliceOf(long, ranges) : heal()
+        return supply === undefined ? sliceOf(long, ranges) : supply()
       }
     })
     const part = rangesOf(0, MIB / 2)
@@ -89,20 +89,18 @@ describe('store: heal', () => {
     }
   })
 
-  it('outboard() heals what its pairs need', async () => {
+  it('outboard() has fetched what its pairs need', async () => {
     const { store, place, data } = await damagedStore(fromElsewhere)
     const page = (await entriesOf(data)).find(({ offset }) => offset === undefined)
     await page.put(flipped(page.value, 8 + 64 * 4))
     await store.close()
-    const again = await place.open({ heal: fromElsewhere })
+    const again = await place.open({ supply: fromElsewhere })
     expect((await again.outboard(ROOT)).size).to.equal(BYTES.length)
     expect(await again.has(ROOT)).to.equal(true)
   })
 
-  it('brings what is missing of a blob, too, and asks for nothing when nothing is known of it', async () => {
+  it('brings what is missing of a blob, too', async () => {
     const { store, asked } = await damagedStore(fromElsewhere)
-    const other = noise(20 * GROUP, 76)
-    expect(await errorOf(store.bytes(hash(other)))).to.include({ code: 'STORE_NOT_FOUND' })
     await store.delete(ROOT)
     await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
     for (const range of [{ start: 3 * GROUP + 5, end: 5 * GROUP }, rangesOf(7 * GROUP, 8 * GROUP)]) {
@@ -127,7 +125,7 @@ describe('store: heal', () => {
     })
   }
 
-  it('is asked by get() when what stands before has been taken, and not before', async () => {
+  it('is asked by get() when what lies before has been taken, and not before', async () => {
     const { long, store, asked } = await partialStore()
     const counts = new Map()
     let at = 0
@@ -138,7 +136,7 @@ describe('store: heal', () => {
     expect([...counts]).to.deep.equal([[0, 0], [1, 512 << 10], [2, 8704 << 10], [3, 16_896 << 10]])
   })
 
-  it('fails behind what is present, and has then been asked once', async () => {
+  it('fails after what is present, and has then been asked once', async () => {
     const { long, store, asked } = await partialStore(() => { throw new Error('not today') })
     const pieces = []
     const error = await errorOf(async () => {
@@ -164,7 +162,7 @@ describe('store: heal', () => {
     expect(asked).to.deep.equal([[80, 96]])
   })
 
-  for (const [name, heal, cause] of [
+  for (const [name, supply, cause] of [
     ['fails', async () => { throw new Error('not today') }, { message: 'not today' }],
     ['throws at once', () => { throw new Error('not today') }, { message: 'not today' }],
     ['has nothing', async () => undefined, { name: 'Error' }],
@@ -173,8 +171,8 @@ describe('store: heal', () => {
     ['gives too little', async (_, ranges) => sliceOf(BYTES, ranges).subarray(0, -9), { code: 'BAO_TRUNCATED' }],
     ['gives no source', async () => 5, { name: 'TypeError' }]
   ]) {
-    it(`a read fails with its own error when heal ${name}; the cause says why`, async () => {
-      const { store, asked } = await damagedStore(heal)
+    it(`a read fails with its own error when supply ${name}; the cause says why`, async () => {
+      const { store, asked } = await damagedStore(supply)
       const error = await errorOf(store.bytes(ROOT))
       expect(error).to.include({ code: 'STORE_CORRUPT', start: 5 * GROUP, len: GROUP })
       expect(error.cause).to.include(cause)
@@ -236,7 +234,7 @@ describe('store: heal', () => {
     const leave = new AbortController()
     const asked = []
     const { store, data } = await newStore({
-      heal: async (_cid, ranges) => {
+      supply: async (_cid, ranges) => {
         const slice = sliceOf(BYTES, ranges)
         if (asked.push(ranges.boundaries) > 1) return slice
         return (async function * () {
@@ -264,7 +262,7 @@ describe('store: heal', () => {
     expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
   })
 
-  it('what heal gives after the last read was aborted is cancelled', async () => {
+  it('what supply gives after the last read was aborted is cancelled', async () => {
     const leave = new AbortController()
     const given = {}
     const cancelled = new Promise(resolve => {
@@ -298,8 +296,160 @@ describe('store: heal', () => {
     expect(asked).to.deep.equal([])
   })
 
+  it('hears why it is asked, and of a size that is proven', async () => {
+    const told = []
+    const { store } = await damagedStore(async (_cid, ranges, { size, reason }) => {
+      told.push([reason, size])
+      return told.length === 1 ? undefined : sliceOf(BYTES, ranges)
+    })
+    await errorOf(store.bytes(ROOT))
+    await store.bytes(ROOT)
+    expect(told.splice(0)).to.deep.equal([['damaged', BYTES.length], ['damaged', BYTES.length]])
+    await store.delete(ROOT)
+    await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
+    told.push(0)
+    await store.bytes(ROOT, { start: BYTES.length - 5 })
+    await store.bytes(ROOT)
+    expect(told.slice(1)).to.deep.equal([['missing', undefined], ['missing', BYTES.length]])
+  })
+
   it('must be a function', async () => {
     const { place } = await newStore()
-    expect(await errorOf(() => BlobStore.open(place.where, { heal: 5 }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => BlobStore.open(place.where, { supply: 5 }))).to.be.instanceOf(TypeError)
+  })
+})
+
+describe('store: supply of a blob of which the store has nothing', () => {
+  const newStore = newStores()
+  const LONG = noise(17 * MIB + 5, 77)
+  const LAST_GROUP = 17 * 1024
+
+  /** A store without blobs, and what it asks for. `give` gets how often it was asked before, too. */
+  const emptyStore = async (give = (bytes, ranges) => sliceOf(bytes, ranges)) => {
+    const asked = []
+    const told = []
+    const known = new Map([BYTES, LONG].map(bytes => [hash(bytes).join(), bytes]))
+    const { store } = await newStore({
+      supply: async (cid, ranges, { size, reason }) => {
+        asked.push([...ranges.boundaries])
+        told.push([reason, size])
+        const bytes = known.get(cid.multihash.digest.join())
+        return bytes && give(bytes, ranges, asked.length - 1)
+      }
+    })
+    return { store, asked, told }
+  }
+
+  for (const [name, read] of Object.entries({
+    'bytes()': store => store.bytes(ROOT),
+    'get()': store => collect(store.get(ROOT)),
+    'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.all)),
+    'stream()': async store => new Uint8Array(await new Response(store.stream(ROOT)).arrayBuffer()),
+    'getMany()': async store => (await listed(store.getMany([ROOT])))[0].bytes,
+    'slice()': async store => { if ((await collect(store.slice(ROOT))).length > BYTES.length) return BYTES },
+    'outboard()': async store => { if ((await store.outboard(ROOT)).size === BYTES.length) return BYTES }
+  })) {
+    it(`${name} gives all of a short one after one call, and keeps it`, async () => {
+      const { store, asked } = await emptyStore()
+      expect(same(await read(store), BYTES)).to.equal(true)
+      expect(asked).to.deep.equal([[0, 8192]])
+      expect(await store.has(ROOT)).to.equal(true)
+      expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
+    })
+  }
+
+  it('a long one is fetched as it is read, when its end has proven its size', async () => {
+    const { store, asked, told } = await emptyStore()
+    expect(same(await store.bytes(hash(LONG)), LONG)).to.equal(true)
+    expect(told).to.deep.equal([undefined, undefined, LONG.length, LONG.length].map(size => ['missing', size]))
+    const proof = [LAST_GROUP, LAST_GROUP + 16]
+    expect(asked).to.deep.equal([[0, 8192], proof, [8192, 16_384], [16_384, LAST_GROUP]])
+  })
+
+  it('of a range only its groups are fetched, and the last', async () => {
+    const { store, asked } = await emptyStore()
+    const range = { start: 5 * MIB + 3, end: 5 * MIB + 9 }
+    expect(same(await store.bytes(hash(LONG), range), LONG.subarray(range.start, range.end))).to.equal(true)
+    expect(asked).to.deep.equal([[5120, 5136], [LAST_GROUP, LAST_GROUP + 16]])
+    expect(await store.stat(hash(LONG))).to.include({ size: LONG.length, sizeProven: true, complete: false })
+  })
+
+  it('a range after the end is empty, and one without bytes', async () => {
+    for (const range of [{ start: BYTES.length + MIB }, { start: 5, end: 5 }, { start: 2 ** 53 - 1 }]) {
+      const { store } = await emptyStore()
+      expect(await store.bytes(ROOT, range)).to.have.length(0)
+      expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: true })
+    }
+    const { store } = await emptyStore()
+    expect(same(await collect(store.slice(ROOT, ChunkRanges.last)), sliceOf(BYTES, ChunkRanges.last))).to.equal(true)
+  })
+
+  it('another is made of one', async () => {
+    const { store } = await emptyStore()
+    const { cid } = await store.splice(ROOT, { start: 0, end: 1, source: BYTES.subarray(0, 1) })
+    expect(same(await store.bytes(cid), BYTES)).to.equal(true)
+  })
+
+  it('reads at the same time share a call', async () => {
+    const { store, asked } = await emptyStore()
+    const reads = await Promise.all([0, 1, GROUP].map(start => store.bytes(ROOT, { start })))
+    for (const [i, start] of [0, 1, GROUP].entries()) expect(same(reads[i], BYTES.subarray(start))).to.equal(true)
+    expect(asked[0]).to.deep.equal([0, 8192])
+    expect(asked.length).to.be.at.most(2) // The third range goes beyond the first by a group that is not there.
+  })
+
+  for (const [name, give, cause] of [
+    ['fails', () => { throw new Error('not today') }, { message: 'not today' }],
+    ['has nothing', () => undefined, { name: 'Error' }],
+    ['gives wrong bytes', (bytes, ranges) => flipped(sliceOf(bytes, ranges), 20), { name: 'BaoError' }],
+    ['proves no size', (bytes, ranges, i) => i === 0 ? sliceOf(bytes, ranges) : undefined, { name: 'Error' }]
+  ]) {
+    it(`it is not found when supply ${name}, and the cause says why`, async () => {
+      const { store } = await emptyStore(give)
+      for (const read of [root => store.bytes(root), root => collect(store.slice(root))]) {
+        const error = await errorOf(read(hash(LONG)))
+        expect(error.code).to.equal('STORE_NOT_FOUND')
+        expect(error.cause).to.include(cause)
+        await store.delete(hash(LONG))
+        if (name === 'proves no size') break
+      }
+      expect(await store.fsck()).to.include({ isSound: true, blobs: 0 })
+    })
+  }
+
+  it('a false size is no size', async () => {
+    const claimed = (slice, size) => {
+      new DataView(slice.buffer, slice.byteOffset).setBigUint64(0, BigInt(size), true)
+      return slice
+    }
+    const { store, asked } = await emptyStore((bytes, ranges, i) =>
+      i === 0 ? claimed(sliceOf(bytes, ranges), LONG.length + 3 * GROUP) : sliceOf(bytes, ranges))
+    expect(same(await store.bytes(hash(LONG)), LONG)).to.equal(true)
+    expect(asked[1]).to.deep.equal([LAST_GROUP + 48, LAST_GROUP + 64])
+  })
+
+  it('nothing is fetched by has(), stat() and missing()', async () => {
+    const { store, asked } = await emptyStore()
+    expect(await store.has(ROOT)).to.equal(false)
+    expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+    await store.missing(ROOT)
+    expect(asked).to.deep.equal([])
+  })
+
+  it('its signal ends the wait', async () => {
+    const leave = new AbortController()
+    const { store } = await emptyStore(() => {
+      leave.abort(new Error('enough'))
+      return new Promise(() => {})
+    })
+    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+  })
+
+  it('close() ends the wait', async () => {
+    const { store, asked } = await emptyStore(() => new Promise(() => {}))
+    const error = errorOf(store.bytes(ROOT))
+    while (asked.length === 0) await turn()
+    await store.close()
+    expect(await error).to.include({ code: 'STORE_CLOSED' })
   })
 })
