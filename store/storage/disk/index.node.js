@@ -8,9 +8,8 @@ export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs }
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMarkedFolder, isMissing, linkFile, makeFolder,
-  makeFolders, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
-  removeFoldersLike, replaceFolder, syncFiles
+  absolute, assertFolder, assertLevel, exists, folderLen, isMissing, makeFolder, makeFolders, moveFolder,
+  placeFolder, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
 export { shareFile } from './share-file.js'
 export { checkDatabase } from './leveldb/check.js'
