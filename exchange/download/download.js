@@ -9,8 +9,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
-import { assertName } from '../../store/catalog/names/tag-target.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertName, assertStore, readOnlyError } from '../../store/interface.js'
 import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
@@ -22,8 +21,7 @@ import { protectByTag } from './part-tag.js'
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { MirrorReport } from '../../verifier/mirrors/mirror-record.js' */
 /** @import { Session } from './downloader.js' */
 /** @import { WholeMember } from './members/member-downloads.js' */
@@ -83,7 +81,7 @@ const DEFAULT_MAX_UNVERIFIED = 2 ** 30
  * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
  * order, many at a time, each from any mirror that has it. Until the end they are protected as by a tag.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
  * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
  * @returns {Promise<DownloadResult>}
@@ -95,16 +93,17 @@ const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 export async function download (store, cid, options) {
   assertOptions('options', options, '{ from, ... }')
   assertKnownOptions(options, DOWNLOAD_OPTIONS)
-  const context = contextOf(store)
-  return context.life.run(() => downloadInto(context, cid, options))
+  assertStore(store)
+  return downloadBy(systemClock, store, cid, options)
 }
 
 /**
- * @param {StoreContext} store @param {BlobName} cid @param {DownloadOptions} options
- * @param {Clock} [clock]
+ * @param {Clock} clock
+ * @param {Store} store @param {BlobName} cid @param {DownloadOptions} options
  * @returns {Promise<DownloadResult>}
  */
-export async function downloadInto (store, cid, options, clock = systemClock) {
+export async function downloadBy (clock, store, cid, options) {
+  store.closing.throwIfAborted()
   const { from, ranges, recursive = false, tag, maxMembers = DEFAULT_MAX_MEMBERS, onMember } = options
   const { signal, parallel = DEFAULT_PARALLEL, retries, stall, maxDuplicates, onProgress } = options
   const { maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
@@ -122,31 +121,30 @@ export async function downloadInto (store, cid, options, clock = systemClock) {
   }
   const progress = new DownloadProgress({ clock, onProgress })
   const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
-  const closing = new AbortController()
-  const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal])
-  return store.activity.run(async () => {
-    either.throwIfAborted()
-    const release = recursive ? store.protection.tag(root, 'hashseq') : store.protection.use(root)
-    const work = async () => {
-      const downloader = new Downloader(book, { from, anyBlob: recursive, parallel, signal: either })
-      const session = { store, book, progress, signal: downloader.signal }
-      try {
-        return recursive
-          ? await downloadSequence(downloader, session, root, { maxMembers, maxUnverified, onMember })
-          : await downloadBlob(downloader, session, {
-            root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0
-          })
-      } finally {
-        await downloader.end()
-      }
-    }
+  if (recursive) book.maxDuplicates = 0 // A URL that a server names has one blob.
+  if (store.isReadOnly) throw readOnlyError(`${store.location}`)
+  signal?.throwIfAborted()
+  const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
+  const format = recursive ? 'hashseq' : 'raw'
+  const held = store.tempTag(root, { format })
+  const work = async () => {
+    const downloader = new Downloader(book, { from, anyBlob: recursive, parallel, signal: ending })
+    const session = { store, book, progress, signal: downloader.signal }
     try {
-      if (tag === undefined) return await work()
-      return await protectByTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
+      return recursive
+        ? await downloadSequence(downloader, session, root, { maxMembers, maxUnverified, onMember })
+        : await downloadBlob(downloader, session, {
+          root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0
+        })
     } finally {
-      release()
+      await downloader.end()
     }
-  }, reason => closing.abort(reason))
+  }
+  try {
+    return tag === undefined ? await work() : await protectByTag(store, { name: tag, root, format }, work)
+  } finally {
+    held.release()
+  }
 }
 
 /**
@@ -161,7 +159,7 @@ async function downloadBlob (downloader, session, options) {
   progress.state = () => ({ ...blob.progress, mirrors: blob.reports })
   await downloader.run(blob)
   await downloader.end()
-  const { complete = false } = await store.catalog.get(root) ?? {}
+  const complete = await store.has(root)
   progress.report({ isDue: true })
   return { cid: toCid(root), size: blob.size ?? 0, received: blob.received, complete, mirrors: blob.reports }
 }

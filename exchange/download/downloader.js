@@ -9,7 +9,7 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { MirrorBook } from '../../verifier/mirrors/mirror-book.js' */
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 /** @import { MirrorRecord } from '../../verifier/mirrors/mirror-record.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { DownloadProgress } from './progress.js' */
 
 /** Requests to one mirror at a time: as many as browsers send to one server by HTTP/1.1. All but one are small. */
@@ -25,7 +25,7 @@ const MAX_REQUESTS = 6
 
 /**
  * @typedef {object} Session  what the parts of one download share
- * @property {StoreContext} store
+ * @property {Store} store
  * @property {MirrorBook} book
  * @property {DownloadProgress} progress
  * @property {AbortSignal} signal  aborts when the download ends, however that is

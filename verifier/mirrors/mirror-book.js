@@ -42,7 +42,6 @@ const DEFAULT_MAX_DUPLICATES = 4
 const MAX_RATE = Number.MAX_VALUE
 
 export class MirrorBook {
-  #maxDuplicates
   /** The mirrors that servers have named. */
   #duplicates = /** @type {Set<Mirror>} */ (new Set())
   /** One for each mirror, in the order in which they were added. @type {MirrorRecord[]} */
@@ -58,7 +57,7 @@ export class MirrorBook {
     assertInteger('maxDuplicates', maxDuplicates)
     this.retries = retries
     this.stall = stall
-    this.#maxDuplicates = maxDuplicates
+    this.maxDuplicates = maxDuplicates
     this.clock = options.clock ?? systemClock
     this.progress = options.progress ?? { report: () => {} }
   }
@@ -73,7 +72,7 @@ export class MirrorBook {
    * @param {Mirror} from @param {URL} url @param {HttpOptions} http
    */
   addDuplicate (from, url, http) {
-    if (this.#duplicates.size >= this.#maxDuplicates || this.#duplicates.has(from)) return
+    if (this.#duplicates.size >= this.maxDuplicates || this.#duplicates.has(from)) return
     if (this.records.some(({ mirror }) => mirror.location === locationOf(url))) return
     const mirror = mirrorOf(url, http)
     this.#duplicates.add(mirror)

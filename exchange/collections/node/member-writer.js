@@ -48,7 +48,7 @@ export class MemberWriter {
       // Small files are written synchronously while that is quick.
       await this.#pace.read(() => writeNow(path, bytes), () => writeFile(path, [bytes]))
     } else if (this.#mode !== 'copy' && size > FILE_FROM && store.exportFile !== undefined) {
-      await store.exportFile(cid, path, { mode: this.#mode, signal })
+      await store.exportFile(cid, path, { mode: this.#mode, durability: 'process', signal })
     } else {
       await writeFile(path, store.get(cid, { reuse: true, verify: true, signal }))
     }

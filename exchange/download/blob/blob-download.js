@@ -87,10 +87,10 @@ export class BlobDownload {
   async refill () {
     const isFirst = this.#step === undefined
     if (!isFirst && (this.size !== undefined || !this.#step?.isDone)) return
-    const record = await this.#blob.record()
-    if (isFirst) this.#lacked = await this.#blob.missingBy(record, ChunkRanges.all)
-    if (record?.sizeProven) return this.#planSegments(record.size)
-    const isHead = isFirst && record === undefined && this.#heads !== undefined
+    const stat = await this.#blob.stat()
+    if (isFirst) this.#lacked = await this.#blob.missingBy(stat, ChunkRanges.all)
+    if (stat?.sizeProven) return this.#planSegments(stat.size)
+    const isHead = isFirst && stat === undefined && this.#heads !== undefined
     this.#step = isHead
       ? new Segments(this.#blob, HEAD, this.#heads)
       : new SizeProof(this.#blob, size => this.#planSegments(size))

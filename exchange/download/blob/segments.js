@@ -86,13 +86,13 @@ export class Segments {
    */
   async #receive (request, ranges) {
     if (ranges.isEmpty) return { kept: 0 }
-    const { root, store: { receiver } } = this.#blob
+    const { root, store } = this.#blob
     const pieces = this.#blob.slice(request, ranges)
     let kept = 0
     const options = { signal: request.signal, onKept: (/** @type {number} */ len) => { kept += len } }
     try {
       if (this.#heads === undefined) {
-        await receiver.receive(root, pieces, ranges, options)
+        await store.receive(root, pieces, ranges, options)
         return { kept }
       }
       const sizeIfWhole = await this.#heads.receive(root, ranges, pieces, options)

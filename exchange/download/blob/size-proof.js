@@ -42,7 +42,7 @@ export class SizeProof {
   /** @param {Candidate} candidate */
   async #ask (candidate) {
     const ranges = ChunkRanges.last
-    const verifier = new SliceVerifier({ root: this.#blob.root, ranges })
+    const verifier = new SliceVerifier({ cid: this.#blob.root, ranges })
     const request = this.#blob.request(candidate)
     this.#requests.set(candidate, request)
     try {

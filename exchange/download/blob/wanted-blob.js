@@ -7,7 +7,7 @@ import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
-/** @import { BlobRecord } from '../../../store/storage/format/records.js' */
+/** @import { BlobStat } from '../../../store/index.js' */
 /** @import { Session } from '../downloader.js' */
 
 export class WantedBlob {
@@ -31,16 +31,29 @@ export class WantedBlob {
     return this.#wanted.canonical(size).roundToGroups(DEFAULT_GROUP_LOG).intersect(ChunkRanges.all.canonical(size))
   }
 
-  /** @returns {Promise<BlobRecord | undefined>} */
-  record () { return this.store.catalog.get(this.root) }
+  /**
+   * What the store knows of the blob.
+   *
+   * @returns {Promise<BlobStat | undefined>}
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when its record is damaged
+   */
+  async stat () {
+    const [stat] = await this.store.statMany([this.root])
+    if (stat === undefined) await this.store.has(this.root) // fails when the record is damaged
+    return stat
+  }
 
   /** What the store lacks of some groups. @param {ChunkRanges} groups */
-  async missing (groups) { return this.missingBy(await this.record(), groups) }
+  async missing (groups) { return this.missingBy(await this.stat(), groups) }
 
-  /** The same for a record that was read already. @param {BlobRecord | undefined} record @param {ChunkRanges} groups */
-  async missingBy (record, groups) {
-    if (record === undefined) return groups
-    return record.complete ? ChunkRanges.none : groups.difference(await this.store.presence.of(record))
+  /**
+   * The same when `stat` has just been asked.
+   *
+   * @param {BlobStat | undefined} stat @param {ChunkRanges} groups
+   */
+  async missingBy (stat, groups) {
+    if (stat === undefined) return groups
+    return stat.complete ? ChunkRanges.none : groups.difference((await this.store.stat(this.root)).present)
   }
 
   /** Begins a request to a mirror. @param {Candidate} candidate */

@@ -1,5 +1,5 @@
-// The last resort of a download: servers that have all bytes of a blob, and nothing that proves a part of them. Only
-// the last byte shows whether they are right, so what comes is bounded, and is kept under no name until then.
+// Last resort of a download: files proven only by their last byte, on servers that have nothing that proves a part of
+// the blob. So what comes is bounded, and is kept under no name until it has turned out right.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -26,13 +26,17 @@ export class WholeFiles {
    */
   constructor (blob, maxUnverified, onRight) {
     this.#blob = blob
-    this.#maxLen = Math.min(maxUnverified, blob.store.quota.limit)
+    this.#maxLen = Math.min(maxUnverified, blob.store.quota ?? Infinity)
     this.#onRight = onRight
   }
 
   get isChosen () { return this.#chosen !== undefined }
 
-  /** Chooses a file. It is not chosen again, unless its server is asked again. @returns {boolean} is there one? */
+  /**
+   * Chooses a file. It is not chosen again, unless its server is asked again.
+   *
+   * @returns {boolean} false if there is none
+   */
   choose () {
     const { wholeFiles } = this.#blob
     for (const [candidate, file] of this.#maxLen > 0 ? wholeFiles : []) {
@@ -64,11 +68,11 @@ export class WholeFiles {
    * @param {MirrorRequest} request @param {WholeFile} file
    */
   async #fetch (request, file) {
-    const { root, size, store: { writer } } = this.#blob
+    const { root, size, store } = this.#blob
     const { signal } = request
     try {
       const pieces = request.pieces(signal => this.#pieces(request, file, signal))
-      const stored = await writer.put(pieces, { expect: root, size, signal })
+      const stored = await store.put(pieces, { expect: root, size, signal })
       request.gained(stored.size)
       await this.#onRight(stored.size)
     } catch (error) {

@@ -9,11 +9,11 @@ import { sliceLenOf } from '../../../lib/slice/slicer.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { SliceSource } from '../../../verifier/slice/slice-source.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { FILE_FROM } from '../../../store/write/blob-builder.js'
+import { FILE_FROM } from '../../../store/interface.js'
 
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
-/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Member } from './member-queue.js' */
 /** @import { MemberState } from '../progress.js' */
 /** @import { StreamOptions } from './member-streams.js' */
@@ -43,7 +43,7 @@ export class MemberStream {
   received = 0
 
   /**
-   * @param {StoreContext} store @param {MirrorRequest} request
+   * @param {Store} store @param {MirrorRequest} request
    * @param {Member[]} members  in their order @param {StreamOptions} options
    */
   constructor (store, request, members, { sequence, heads, onWhole }) {
@@ -102,11 +102,11 @@ export class MemberStream {
     const header = await slices.read(HEADER_LEN)
     const size = u64FromBytes(header)
     if (size > FILE_FROM) {
-      await this.#store.receiver.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
+      await this.#store.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
       return this.#kept(member, size)
     }
     const blob = new ByteQueue()
-    const verifier = new SliceVerifier({ root: member.root, size })
+    const verifier = new SliceVerifier({ cid: member.root, size })
     for await (const { bytes } of slices.verifyNext(verifier)) blob.push(bytes, FILE_FROM)
     this.#keep(member, blob.bytes)
     while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)

@@ -342,6 +342,25 @@ describe('fromMirrors', () => {
     }, { supply })
   })
 
+  it('makes a store a cache of what its mirrors have', async () => {
+    let count = 0
+    const counted = (...asked) => {
+      count++
+      return slices()(...asked)
+    }
+    await withStore(async store => {
+      expect(same(await store.bytes(cid, { start: 5 * MIB }), content.subarray(5 * MIB))).to.equal(true)
+      expect(same(await store.bytes(cid), content)).to.equal(true)
+      await expectWhole(store)
+      const asked = count
+      await expectWhole(store)
+      expect(count).to.equal(asked)
+      const unknown = await errorOf(store.bytes(createOutboardSync(noise(10, 1)).cid))
+      expect(unknown).to.include({ code: 'STORE_NOT_FOUND' })
+      expect(unknown.cause).to.include({ code: 'FETCH_EXHAUSTED' })
+    }, { supply: fromMirrors([slices(endings.flip(5000)), counted]) })
+  })
+
   it('gives verified slices of the first mirror that has them', async () => {
     const supply = fromMirrors([slices(endings.flip(5000)), () => { throw new Error('no') }, slices()])
     const ranges = ChunkRanges.fromBytes(0, 65_536).union(ChunkRanges.fromBytes(MIB, MIB + 16_384))
