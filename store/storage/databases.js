@@ -59,6 +59,8 @@ export class Databases {
   #kind
   #release
   #slabs = slabAllocator()
+  /** @type {WeakRef<BatchMemory> | undefined} */
+  #batchMemory
   /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
@@ -116,8 +118,18 @@ export class Databases {
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
-  /** Gives memory to batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
-  batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
+  /**
+   * Gives memory to batches. Calls that follow one another soon share it, so that many calls with few blobs each do not
+   * make new memory each.
+   *
+   * @returns {Pick<BatchMemory, 'take'>}
+   */
+  batchMemory () {
+    if (this.#kind !== 'LevelDB') return freshBatchMemory
+    const memory = this.#batchMemory?.deref() ?? new BatchMemory()
+    this.#batchMemory = new WeakRef(memory)
+    return memory
+  }
 
   /**
    * Longest extent in bytes: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for
