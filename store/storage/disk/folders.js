@@ -1,19 +1,12 @@
 // Finds, makes, moves and removes the folders of a store and of LevelDB. A folder that was made or moved stays
 // so after a power cut.
 
-import { access, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { access, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { withRoom } from '../../../lib/source/open-files.js'
 
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
-
-/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing */
-export const realPath = path => realpath(path).catch(() => resolve(path))
-
-/** @param {string | URL} path */
-export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
 
 /** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {
