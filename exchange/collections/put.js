@@ -6,7 +6,7 @@
 import { HASHSEQ, fromCid, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { createYielder } from '../../lib/source/async-util.js'
-import { assertMany, untilSignal } from '../../store/storage/concurrency/in-order.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { contextOf } from '../../store/context-of.js'
 import { parseEntry } from './collection.js'
 import { encodeName, metaHead } from './meta.js'

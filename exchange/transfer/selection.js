@@ -7,14 +7,14 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/catalog/names/tag-target.js'
 import { LOOKUP_COUNT } from '../../store/read/get-many.js'
-import { assertMany, untilSignal } from '../../store/storage/concurrency/in-order.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { tagNotFound } from '../../store/storage/errors.js'
 
 /** @import { BlobName } from '../../store/blob-store.js' */
 /** @import { StoreContext } from '../../store/store-context.js' */
 /** @import { BlobRecord } from '../../store/storage/format/records.js' */
 /** @import { Tag } from '../../store/storage/format/tags.js' */
-/** @import { Many } from '../../store/storage/concurrency/in-order.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { ExportOptions } from './export.js' */
 
 /**

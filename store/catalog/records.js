@@ -1,6 +1,6 @@
 // Reads the records of blobs in the index database.
 
-import { isEmptyRoot } from './roots.js'
+import { isEmptyRoot } from '../../lib/hash/roots.js'
 import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, blobsIn, hashOfKey } from '../storage/format/keys.js'
 import { decodeRecord } from '../storage/format/records.js'

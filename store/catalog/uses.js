@@ -1,7 +1,7 @@
 // Remembers when blobs were last used: in memory first, then in the index, which gets many uses in one write.
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
-import { isEmptyRoot, nameOf } from './roots.js'
+import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { VIEWS, usedIn, usedKey } from '../storage/format/keys.js'

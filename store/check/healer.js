@@ -3,7 +3,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { cancelSource } from '../../lib/source/source.js'

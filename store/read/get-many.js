@@ -6,7 +6,7 @@ import { hashesTo } from './verified/subtrees.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { assertMany, inOrder, untilSignal } from '../storage/concurrency/in-order.js'
+import { assertMany, inOrder, untilSignal } from '../../lib/async/in-order.js'
 import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -14,7 +14,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { Many } from '../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
 
 /** Longest blob that is read together with others, in bytes. Every database keeps such a blob in one extent. */
 const LOOKUP_LEN = CELL_LEN / 4

@@ -8,16 +8,16 @@ import { toCid } from '../../lib/hash/cid.js'
 import { FILE_FROM, IncomingBlob } from './blob-builder.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { extentKey } from '../storage/format/keys.js'
-import { assertMany, inOrder, isAtHand, untilSignal } from '../storage/concurrency/in-order.js'
+import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
 import { isKept } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { TempTag } from '../gc/protection.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Many } from '../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */

@@ -1,6 +1,6 @@
 // Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
-import { eitherOf } from '../storage/concurrency/activity.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
 import { pathOfReference } from '../storage/content/stored-file.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -10,8 +10,9 @@ import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept, rangesLen } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { isKept } from '../catalog/presence.js'
+import { rangesLen } from '../../lib/tree/ranges.js'
+import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { AppendedBlob } from './append/appended-blob.js' */
 /** @import { FileBlob } from './import/file-blob.js' */

@@ -10,7 +10,7 @@ import { hash } from '../../../lib/hash/hasher.js'
 import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { createYielder } from '../../../lib/source/async-util.js'
 import { CheckedFile } from '../../../lib/source/source.js'
-import { inOrder } from '../../../store/storage/concurrency/in-order.js'
+import { inOrder } from '../../../lib/async/in-order.js'
 import { paceBeside } from '../../../store/storage/content/read-pace.js'
 import { FILE_FROM } from '../../../store/write/blob-builder.js'
 import { contextOf } from '../../../store/context-of.js'
@@ -23,7 +23,7 @@ import { assertTop, prefixOf, walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { SelectionOptions } from './selection.js' */
 /** @import { FoundFile } from './walk.js' */

@@ -4,7 +4,7 @@
 import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
-import { inOrder } from '../../../store/storage/concurrency/in-order.js'
+import { inOrder } from '../../../lib/async/in-order.js'
 import { isKept } from '../../../store/catalog/presence.js'
 import { pathOfReference } from '../../../store/storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'
@@ -22,7 +22,7 @@ import { assertTop, walkFolder } from './walk.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { TempTag } from '../../../store/gc/protection.js' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutResult } from '../../../store/write/put-many.js' */
 /** @import { PutCollectionOptions } from '../put.js' */

@@ -4,10 +4,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync, readlinkSync, realpathSync } from 'node:fs'
 import { openRegular } from '#disk'
 import { sourceChanged } from '../../../lib/core/errors.js'
-import { NOT_READ } from '../../../store/storage/content/read-pace.js'
+import { NOT_READ } from '../../../lib/source/pace.js'
 import { isNoFile } from '../../../store/storage/errors.js'
 
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { FoundFile } from './walk.js' */
 
 /** Windows has none of the last three: see store/storage/disk/regular-file.js. */

@@ -13,7 +13,7 @@ import { isSame, isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @import { Pace } from '../../../store/storage/content/read-pace.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { SelectionOptions } from './selection.js' */
 
 /**

@@ -2,9 +2,8 @@
 // verified and stored as by `receive`, so a download can be resumed.
 
 import { fetchExhausted } from '../../../lib/core/errors.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { Supply } from '../../../verifier/mirrors/supply.js'
-import { rangesLen } from '../../../store/catalog/presence.js'
 import { HEAD } from './head-receiver.js'
 import { Segments } from './segments.js'
 import { SizeProof } from './size-proof.js'

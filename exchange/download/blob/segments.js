@@ -1,8 +1,7 @@
 // Has mirrors fetch the segments of a plan, and keeps what is right of them. A mirror that fails or lies costs nothing
 // but its time.
 
-import { rangesLen } from '../../../store/catalog/presence.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { rangesLen, ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Plan } from './plan.js'
 
 /** @import { Supply } from '../../../verifier/mirrors/supply.js' */

@@ -2,7 +2,7 @@
 // with their number.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
-import { nameOf } from '../../../store/catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { LOOKUP_COUNT } from '../../../store/read/get-many.js'
 
 /** @import { StoreContext } from '../../../store/store-context.js' */

@@ -3,7 +3,7 @@
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
-import { assertMany } from '../../storage/concurrency/in-order.js'
+import { assertMany } from '../../../lib/async/in-order.js'
 import { decodeMeta } from '../../storage/format/tags.js'
 import { cidOfAlias } from './aliases.js'
 import { assertName, assertWellFormed, tagFrom } from './tag-target.js'

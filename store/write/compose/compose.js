@@ -2,19 +2,19 @@
 // so they are not hashed again. Bytes that move must be hashed again, because BLAKE3 hashes every chunk together with
 // its index.
 
+import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
 import { assertInteger, assertOptions } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, isRandomAccess, toPieces } from '../../../lib/source/source.js'
-import { nameOf } from '../../catalog/roots.js'
-import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { Original } from './original.js'
 
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { StoreContext } from '../../store-context.js' */
-/** @import { Many } from '../../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { Fill, PutOptions } from '../put.js' */
 /** @import { PutResult } from '../put-many.js' */

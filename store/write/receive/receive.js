@@ -1,16 +1,16 @@
 // Receives slices, and stores what they prove. Three stages run in parallel: (1) verify the next piece, (2) write
 // earlier groups, (3) sync the file and record the groups that were written in (2).
 
-import { Background, eitherOf } from '../../storage/concurrency/activity.js'
+import { Background } from '../../storage/concurrency/activity.js'
+import { eitherOf } from '../../../lib/source/async-util.js'
 import { chunkCount } from '../../../lib/tree/geometry.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { toPieces } from '../../../lib/source/source.js'
-import { toRanges } from '../../../lib/tree/ranges.js'
+import { toRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
-import { nameOf } from '../../catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { rangesLen } from '../../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */

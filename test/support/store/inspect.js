@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/context-of.js'
 import { downloadInto } from '../../../exchange/download/download.js'
 import { byTime } from '../../../store/catalog/calls/list.js'
-import { nameOf } from '../../../store/catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allOfIndex, allTagged,

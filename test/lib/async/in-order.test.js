@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { inOrder } from '../../../../store/storage/concurrency/in-order.js'
+import { inOrder } from '../../../lib/async/in-order.js'
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 

@@ -1,6 +1,6 @@
 // Whether small reads are done here or through threads.
 import { expect } from 'chai'
-import { NOT_READ, Pace } from '../../../../store/storage/content/read-pace.js'
+import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 
 /** Milliseconds that have passed: no machine is slow here but for who says so. */
 let passed = 0
@@ -16,7 +16,7 @@ async function countUntil (pace, where, now = () => 'here') {
   return Infinity
 }
 
-describe('store: the pace of small reads', () => {
+describe('the pace of small reads', () => {
   const { now } = performance
   beforeEach(() => { performance.now = () => passed })
   afterEach(() => { performance.now = now })

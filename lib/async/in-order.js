@@ -1,7 +1,7 @@
 // Works on several items of a source at once, and gives the results in the order of the items.
 
-import { abortable, createYielder } from '../../../lib/source/async-util.js'
-import { describe } from '../../../lib/core/bytes.js'
+import { abortable, createYielder } from '../source/async-util.js'
+import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
