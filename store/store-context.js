@@ -85,7 +85,7 @@ export class StoreContext {
     this.verifies = verify
     this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
     this.quota = new Quota(quota) // catalog/quota.js
-    this.presence = new Presence(databases.data) // catalog/presence.js
+    this.presence = new Presence(databases) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.damage = new DamageNotes(this) // check/damage-notes.js

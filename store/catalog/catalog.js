@@ -12,7 +12,7 @@ import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
 import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
@@ -136,7 +136,7 @@ export class Catalog extends Records {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
     for (const { left, isBaseGone } of changes) {
       if (left === undefined || isBaseGone) continue
@@ -325,9 +325,24 @@ export class Catalog extends Records {
         }
       }
     }
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) operations.push(this.#store.databases.doom(doomed))
     return operations
+  }
+
+  /**
+   * Returns the data that changes give up: no record names it any more.
+   *
+   * @param {Change[]} changes @returns {DoomedData[]}
+   */
+  #givenUpBy (changes) {
+    const { databases } = this.#store
+    return changes.flatMap(({ root, before, after, left, isBaseGone }) => [
+      ...before === undefined || before.id === after?.id || before.id === after?.base
+        ? []
+        : [contentOf(databases, root, before).doomed],
+      ...left !== undefined && isBaseGone ? [{ id: left }] : []
+    ])
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
@@ -338,15 +353,5 @@ export class Catalog extends Records {
   }
 }
 
-/** Returns the data that changes give up: no record names it any more. @param {Change[]} changes */
-const givenUpBy = changes => changes.flatMap(({ before, after, left, isBaseGone }) => [
-  ...before === undefined || before.id === after?.id || before.id === after?.base ? [] : [dataOf(before)],
-  ...left !== undefined && isBaseGone ? [{ id: left }] : []
-])
-
 /** Returns the bases of the old and the new records. @param {Change[]} changes */
 const basesOf = changes => changes.flatMap(({ before, after }) => [before?.base, after?.base])
-
-/** Describes the data under the id of a blob, going by its record. @param {BlobRecord} record @returns {DoomedData} */
-const dataOf = ({ id, size, complete, home }) =>
-  ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })

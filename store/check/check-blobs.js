@@ -75,7 +75,7 @@ export class BlobCheck {
     const sharers = /** @type {Shared[]} */ ([])
     const yieldWhenDue = createYielder(this.#signal)
     for await (const batch of batches) {
-      const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
+      const right = await rightSmallBlobs(this.#store.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
         if (record?.home === 'shared') sharers.push({ root, record })

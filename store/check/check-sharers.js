@@ -4,7 +4,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
 import { TrustedTree } from '../read/verified/tree-cache.js'
-import { sourceOf } from '../read/snapshot.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { readEdge } from '../read/verified/edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
@@ -120,7 +120,7 @@ export async function isPartOf (databases, { root, record }, longer) {
   }
   const tree = new TrustedTree(root, record)
   const other = new TrustedTree(longer.root, longer.record)
-  const source = sourceOf(databases, root, record, [0, size], VIEWS)
+  const source = contentOf(databases, root, record).reader()
   try {
     const { subtrees, start } = await readEdge(tree, data, size)
     let at = 0

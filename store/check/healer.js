@@ -7,6 +7,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { cancelSource } from '../../lib/source/source.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -172,11 +173,11 @@ class HealingRead {
    * @throws the error, when the read cannot go on. When `heal` could not fetch what is missing, `cause` is its error
    */
   async #after (error, seen, wanted) {
-    const { catalog, healer, presence } = this.#store
+    const { catalog, databases, healer, presence } = this.#store
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes are where they were: the blob shares them now with a longer one that was made of it.
-      if (now?.complete && now.base === seen.id) return now
+      if (now !== undefined && contentOf(databases, this.#root, now).hasTaken(seen)) return now
     }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
@@ -186,7 +187,7 @@ class HealingRead {
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
     // The file of a reference may be back, and the bytes of a sharer may have been healed for another sharer.
-    const isInDoubt = isFault || seen.home === 'reference' || seen.home === 'shared'
+    const isInDoubt = isFault || contentOf(databases, this.#root, seen).isChangedByOthers
     const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
@@ -231,7 +232,8 @@ class HealingRead {
   #look (error, seen, first, groups) {
     const start = first * CHUNK_LEN
     // After the end of a file there is nothing to read. So note all of that at once.
-    const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    const { endsOnce } = contentOf(this.#store.databases, this.#root, seen)
+    const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
   }

@@ -6,6 +6,7 @@ import { eachPair } from '../../lib/outboard/pairs.js'
 import { Tail } from '../../encoder/tail.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../../lib/engine/arena.js'
 import { allOf } from '../../lib/source/async-util.js'
+import { FILE_FROM, homeOf } from '../storage/content/content-of.js'
 import { ExtentCutter } from '../storage/content/extents.js'
 import { PageEditor } from '../storage/content/tree-pages.js'
 import { offsetOfExtent } from '../storage/format/keys.js'
@@ -23,11 +24,8 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the group level
  */
 
-/**
- * Blobs above this many bytes are kept in files, where there are files. A small blob costs more as a file than in a
- * database.
- */
-export const FILE_FROM = 1 << 20
+export { FILE_FROM }
+
 /** Writes extents in batches of this many bytes. A larger batch makes the database move its memory about. */
 const PUTS_LEN = 1 << 20
 /** Writes the pages of a blob in a file after this many bytes. */
@@ -187,14 +185,13 @@ export class IncomingBlob {
   /** @param {Uint8Array} bytes  the next ones */
   async #keep (bytes) {
     this.#kept += bytes.length
-    const isForFile = this.#kept > FILE_FROM && this.#databases.files !== undefined
-    if (this.#home === 'extents' && isForFile) await this.#moveToFile()
-    if (this.#file !== undefined) await this.#file.append(bytes)
-    if (this.#home === 'extents') {
+    if (this.#file === undefined && homeOf(this.#databases, this.#kept) === 'file') await this.#moveToFile()
+    if (this.#file !== undefined) {
+      await this.#file.append(bytes)
+      await this.#writePagesWhenDue()
+    } else {
       this.#addExtents(this.#cutter.add(bytes))
       if (this.#putLen >= PUTS_LEN && this.#kept > FILE_FROM) await this.#writeBatch()
-    } else {
-      await this.#writePagesWhenDue()
     }
   }
 

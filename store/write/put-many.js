@@ -6,10 +6,10 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { FILE_FROM, IncomingBlob } from './blob-builder.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { extentKey } from '../storage/format/keys.js'
 import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
-import { isKept } from '../catalog/presence.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -223,8 +223,8 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
-  const { catalog } = store
-  const contents = eachOnce(blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
+  const { catalog, databases } = store
+  const contents = eachOnce(databases, blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
@@ -253,12 +253,12 @@ async function keepBlobs (store, blobs, aliases) {
 /**
  * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
- * @param {NewBlob[]} blobs
+ * @param {Databases} databases @param {NewBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by the names of the roots
  */
-function eachOnce (blobs, looks, aliases) {
+function eachOnce (databases, blobs, looks, aliases) {
   const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
@@ -267,7 +267,7 @@ function eachOnce (blobs, looks, aliases) {
       // A blob that was present in part, or damaged, may be wanted under its own name, too.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
-      const isWritten = before === undefined || !isKept(before)
+      const isWritten = before === undefined || !contentOf(databases, root, before).isKept
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
       content = { root, puts, before, isWritten, aliases: [], record }

@@ -2,7 +2,7 @@
 
 import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
-import { pathOfReference } from '../storage/content/stored-file.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
@@ -10,7 +10,6 @@ import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept } from '../catalog/presence.js'
 import { rangesLen } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
@@ -230,7 +229,7 @@ export class BlobWriter {
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(before, how)) {
+    if (isWhole && await this.#staysAsItIs(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -274,7 +273,7 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
   }
 
   /**
@@ -290,12 +289,9 @@ export class BlobWriter {
    * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
    * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
    *
-   * @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #staysAsItIs (record, { path }) {
-    return isKept(record) ||
-      (path !== undefined && path === await pathOfReference(this.#store.databases, record.id))
-  }
+  #staysAsItIs (root, record, { path }) { return contentOf(this.#store.databases, root, record).suits(path) }
 
   /**
    * Gives a blob that the store already has its new names. The caller holds the blob's lock.

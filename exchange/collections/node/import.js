@@ -5,8 +5,7 @@ import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
 import { inOrder } from '../../../lib/async/in-order.js'
-import { isKept } from '../../../store/catalog/presence.js'
-import { pathOfReference } from '../../../store/storage/content/stored-file.js'
+import { contentOf } from '../../../store/storage/content/content-of.js'
 import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'
 import { paceBeside } from '../../../store/storage/content/read-pace.js'
 import { FILE_FROM } from '../../../store/write/blob-builder.js'
@@ -205,8 +204,9 @@ class Importing {
   async #isStored (root, { path }) {
     const { catalog, databases } = contextOf(this.#store)
     const { record } = await catalog.find(root)
-    if (record === undefined || isKept(record)) return record !== undefined
-    return this.#terms.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
+    if (record === undefined) return false
+    const content = contentOf(databases, root, record)
+    return content.isKept || (this.#terms.mode === 'reference' && record.complete && content.suits(path))
   }
 }
 

@@ -5,11 +5,10 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, toPieces } from '../../../lib/source/source.js'
-import { sourceOf } from '../../read/snapshot.js'
 import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
 import { Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
 import { readEdge } from '../../read/verified/edge.js'
@@ -65,20 +64,22 @@ export class Appender {
    */
   async #begin (root, id, assertSizeAllowed) {
     const { record } = await this.#store.catalog.find(root)
-    if (!record?.complete || !isInOwnFile(record)) return undefined
+    if (!record?.complete) return undefined
+    const { fileId } = contentOf(this.#store.databases, root, record)
+    if (fileId === undefined) return undefined
     this.#store.catalog.uses.touch(root)
-    return this.#share(root, record, { id, assertSizeAllowed })
+    return this.#share(root, record, fileId, { id, assertSizeAllowed })
   }
 
   /**
-   * @param {Uint8Array} root @param {BlobRecord} record @param {NewOptions} options
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} base  the id of its file
+   * @param {NewOptions} options
    * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob already
    *   goes on where this one ends, or is being written there; the file has other names (hard links); the base does not
    *   have all of its pairs; or something is damaged
    */
-  async #share (root, record, options) {
+  async #share (root, record, base, options) {
     const { bases } = this.#store.catalog
-    const base = fileIdOf(record)
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
@@ -104,7 +105,7 @@ export class Appender {
     const edge = await readEdge(tree, data, size)
     // The sharer has pairs of its own that the base has lost. A longer blob would look for them under the base.
     if (record.home === 'shared' && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
-    const source = sourceOf(databases, root, record, [edge.start, size], VIEWS)
+    const source = contentOf(databases, root, record).reader([edge.start, size])
     let bytes
     try {
       bytes = await source.read(edge.start, size)

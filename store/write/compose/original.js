@@ -4,8 +4,7 @@
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { FILE_FROM } from '../blob-builder.js'
+import { FILE_FROM, contentOf } from '../../storage/content/content-of.js'
 import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
@@ -70,7 +69,8 @@ export class Original {
    * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */
   async share (blob, len) {
-    if (isInOwnFile(this.#record) && len > FILE_FROM) await blob.shareFile(fileIdOf(this.#record))
+    const { fileId } = contentOf(this.#store.databases, this.#root, this.#record)
+    if (fileId !== undefined && len > FILE_FROM) await blob.shareFile(fileId)
     this.#isShared = blob.isShared
   }
 
