@@ -75,14 +75,17 @@ export class StoreContext {
   /**
    * @param {Databases} databases
    * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'heal'>} [options]
+   * @param {string} [location]  as the caller has named it
    */
-  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
+  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}, location) {
     this.databases = databases // storage/databases.js
+    this.location = location
     /** Calls that are under way: storage/concurrency/activity.js. */
     this.activity = new Activity(() => databases.assertWritable())
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
+    this.syncReads = syncReads
     this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
     this.quota = new Quota(quota) // catalog/quota.js
     this.presence = new Presence(databases) // catalog/presence.js
@@ -115,7 +118,7 @@ export class StoreContext {
     const databases = readOnly
       ? await openReadOnly(where, { tempDir, signal })
       : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
-    const context = new StoreContext(databases, options)
+    const context = new StoreContext(databases, options, typeof where === 'string' ? where : undefined)
     try {
       await context.catalog.log.start()
       if (databases.left !== undefined) await context.orphans.sweepLeft(databases.left, signal)

@@ -63,6 +63,18 @@ export class Uses {
   }
 
   /**
+   * Looks up the last uses of several blobs at once. A use may be older than the blob: see `lastUse`.
+   *
+   * @param {Uint8Array[]} roots
+   * @returns {Promise<number[]>} milliseconds since 1970; 0 for a blob without a use
+   */
+  async lastUses (roots) {
+    const keys = roots.map(root => usedKey(root))
+    const stored = await orIfUnreadable(this.#index.getMany(keys, VIEWS)) ?? []
+    return roots.map((root, i) => timeIn(this.#unwritten, root) ?? ((stored[i] && decodeTime(stored[i])) || 0))
+  }
+
+  /**
    * Writes the uses of blobs that have a record, and forgets the others. Until they are written, and when they cannot
    * be written, they stay in memory.
    */

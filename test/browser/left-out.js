@@ -27,6 +27,7 @@ export const LEFT_OUT = {
   'store/storage/disk/failing-files.test.js': 'files',
   'store/storage/disk/file-writer.test.js': 'files',
   'store/storage/disk/shared-files.test.js': 'files',
+  'store/read/export-modes-files.test.js': 'files, and links to them',
   'store/write/receive/receive-failing.test.js': 'files',
   'store/write/receive/receive-files.test.js': 'files',
   'store/check/fsck-beside-calls-files.test.js': 'files',

@@ -1,11 +1,12 @@
 // Tags: names under which blobs are protected from garbage collection.
 
+import { equals } from 'uint8arrays/equals'
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { assertMany } from '../../../lib/async/in-order.js'
-import { decodeMeta } from '../../storage/format/tags.js'
-import { cidOfAlias } from './aliases.js'
+import { decodeMeta, encodeMeta } from '../../storage/format/tags.js'
+import { cidOfAlias } from './alias-index.js'
 import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -47,6 +48,19 @@ export class Tags {
   async set (name, cid, options) {
     const tag = tagFrom(name, cid, options)
     return this.#life.run(() => this.#index.set([tag(this.#index.now())]))
+  }
+
+  /**
+   * Protects a blob as `set` does, unless there is a tag of that name.
+   *
+   * @param {string} name  any text but an empty one
+   * @param {BlobName} cid  as for `set`
+   * @param {TagOptions} [options]
+   * @returns {Promise<boolean>} false when the name is taken, also by a damaged tag: nothing has changed then
+   */
+  async add (name, cid, options) {
+    const tag = tagFrom(name, cid, options)
+    return this.#life.run(() => this.#index.add(tag(this.#index.now())))
   }
 
   /**
@@ -118,6 +132,20 @@ export class Tags {
     for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
   }
 }
+
+/**
+ * Do two tags say the same, whatever stores they are of?
+ *
+ * @param {TagInfo} tag @param {TagInfo} [other]
+ */
+export const areSameTags = (tag, other) => other !== undefined &&
+  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format &&
+  tag.expires?.getTime() === other.expires?.getTime() && areSameMeta(tag.meta, other.meta)
+
+/** @param {unknown} meta @param {unknown} other */
+const areSameMeta = (meta, other) => meta === undefined || other === undefined
+  ? meta === other
+  : equals(encodeMeta(meta), encodeMeta(other))
 
 /** @param {Tag} tag @returns {TagInfo} */
 const infoOf = ({ name, root, format, alias, meta, expires }) => ({

@@ -72,6 +72,20 @@ export class BaseContent {
    */
   certain (chunks, _present) { return chunks }
 
+  /**
+   * Finds the file of the store that has all bytes of this blob, and no others, under a path that others may link.
+   *
+   * @returns {Promise<string | undefined>} undefined when there is none
+   */
+  async ownFile () { return undefined }
+
+  /**
+   * Finds the path of the file of others that has the bytes.
+   *
+   * @returns {Promise<string | undefined>} undefined when there is none, or the index has lost its path
+   */
+  async path () { return undefined }
+
   /** Are the bytes of a blob still where they were, and those of this one, too? @param {BlobRecord} _before */
   hasTaken (_before) { return false }
 }

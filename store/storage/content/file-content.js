@@ -137,6 +137,11 @@ export class FileContent extends StoredFile {
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
   certain (chunks, present) { return chunks.intersect(present) }
+
+  async ownFile () {
+    const { databases: { files }, record: { id, size, complete } } = this
+    return complete && await files?.len(id) === size ? files?.pathOf(id) : undefined
+  }
 }
 
 /**
@@ -176,7 +181,6 @@ export class ReferenceContent extends StoredFile {
   /** @param {string} [path] */
   async suits (path) { return path !== undefined && path === await this.path() }
 
-  /** @returns {Promise<string | undefined>} undefined when the index has lost the path */
   async path () {
     const { databases: { index }, record: { id } } = this
     const stored = await index.get(pathKey(id), VIEWS)

@@ -12,6 +12,7 @@ export {
   makeFolders, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
   removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
+export { shareFile } from './share-file.js'
 export { checkDatabase } from './leveldb/check.js'
 export { Salvage } from './leveldb/salvage.js'
 export {

@@ -71,6 +71,12 @@ export const replaceFolder = async (_from, _to, _old) => {}
 /** @param {string} _from @param {string} _to */
 export const linkFile = async (_from, _to) => false
 
+/**
+ * @param {string} _from @param {string | URL} _to @param {object} _options
+ * @returns {Promise<boolean>}
+ */
+export const shareFile = async (_from, _to, _options) => false
+
 /** @param {string} _path */
 export const syncFiles = async _path => {}
 

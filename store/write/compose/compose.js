@@ -9,6 +9,7 @@ import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, isRandomAccess, toPieces } from '../../../lib/source/source.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { PUT_OPTIONS } from '../put.js'
 import { Original } from './original.js'
 
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
@@ -49,7 +50,10 @@ import { Original } from './original.js'
  *   again are always compared. Default: what the store was opened with
  */
 
-/** @typedef {Omit<PutOptions, 'verify'> & ComposeOwnOptions} ComposeOptions */
+/** @typedef {Omit<PutOptions, 'verify' | 'alwaysRead' | 'alias'> & ComposeOwnOptions} ComposeOptions */
+
+/** The names of all options in `ComposeOptions`. */
+export const COMPOSE_OPTIONS = PUT_OPTIONS.filter(name => name !== 'alwaysRead' && name !== 'alias')
 
 /**
  * A part of which the store knows what it is made of.

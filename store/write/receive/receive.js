@@ -27,6 +27,16 @@ const RECORD_LEN = 1 << 24
 const RECORD_MS = 1000
 
 /**
+ * @typedef {object} ReceiveOwnOptions
+ * @property {number} [size]  the length of the blob, for slices without the length in front
+ * @property {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
+ */
+/** @typedef {ProgressOptions & ReceiveOwnOptions} ReceiveOptions  `onProgress` gets `baobox:receive` */
+
+/** The names of all options in `ReceiveOptions`. */
+export const RECEIVE_OPTIONS = ['size', 'onKept', 'signal', 'onProgress']
+
+/**
  * Says how to store proven data.
  *
  * @typedef {object} KeepOptions
@@ -47,8 +57,7 @@ export class BlobReceiver {
 
   /**
    * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
-   * @param {ProgressOptions & { size?: number, onKept?: (len: number) => void }} [options]  see `BlobStore.receive`;
-   *   `onKept` gets the bytes that were missing before, whenever some are recorded
+   * @param {ReceiveOptions} [options]  see `Store.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress, onKept } = {}) {
     const failing = new AbortController()
