@@ -185,7 +185,7 @@ class BatchGatherer {
 const NONE = []
 
 /**
- * @typedef {object} NewBlob
+ * @typedef {object} BatchBlob
  * @property {Uint8Array} root
  * @property {string} name  of the root
  * @property {number} id  of this blob alone
@@ -213,7 +213,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
     let release = () => {}
     let isWriting = false
     try {
-      const blobs = /** @type {NewBlob[]} */ ([])
+      const blobs = /** @type {BatchBlob[]} */ ([])
       for (const [i, bytes] of batch.entries()) {
         const isSmall = bytes.length <= GROUP_LEN
         blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
@@ -238,7 +238,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
 /**
  * Keeps the blobs of a batch. The caller holds the locks of all of them.
  *
- * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreContext} store @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
@@ -272,7 +272,7 @@ async function keepBlobs (store, blobs, aliases) {
 /**
  * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
- * @param {Databases} databases @param {NewBlob[]} blobs
+ * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by the names of the roots
@@ -313,7 +313,7 @@ async function write ({ databases, catalog, presence }, contents) {
   await catalog.commit(changes)
 }
 
-/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {NewBlob} */
+/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */
 function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
@@ -324,7 +324,7 @@ function smallBlob ({ allocate }, id, bytes) {
  * Makes a blob with a tree.
  *
  * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
- * @returns {Promise<NewBlob>}
+ * @returns {Promise<BatchBlob>}
  */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)

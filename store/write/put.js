@@ -73,7 +73,7 @@ export const PUT_OPTIONS = [
  * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` gave another one */
 
 /**
  * Writes all bytes of a blob. Ends soon when the signal is aborted.
@@ -145,7 +145,7 @@ export class BlobWriter {
       const expected = new Expectation(expectation)
       const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
       let isCalled = false
-      const call = (/** @type {NewBlob} */ blob) => {
+      const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
         return fill(blob, eitherOf(signal, closing?.signal))
       }
@@ -182,7 +182,7 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: NewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult>}
    */
   async #putRead (fill, expected, how) {
@@ -230,7 +230,7 @@ export class BlobWriter {
   /**
    * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
+   * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
    * @param {How & { reservation: Reservation }} how
    * @returns {Promise<PutResult>}
    */
@@ -314,14 +314,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Deletes everything of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
+  /** Deletes everything of a blob whose put has failed. @param {number} id @param {AnyNewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes the data of a blob that has no record. @param {number} id @param {NewBlob} blob */
+  /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return
