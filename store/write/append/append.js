@@ -6,6 +6,7 @@ import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, toPieces } from '../../../lib/source/source.js'
 import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { sharerOf } from '../../storage/content/bases.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
@@ -99,12 +100,13 @@ export class Appender {
     const { catalog: { bases }, databases } = this.#store
     const { data, files } = databases
     const { size } = record
-    await bases.load([base])
-    if (files === undefined || (record.home === 'shared' && bases.longest(base) !== size)) return undefined
+    await bases.load([{ base }])
+    if (files === undefined || !bases.isLongest(record)) return undefined
+    const isSharer = sharerOf(record) !== undefined
     const tree = new TrustedTree(root, record)
     const edge = await readEdge(tree, data, size)
     // The sharer has pairs of its own that the base has lost. A longer blob would look for them under the base.
-    if (record.home === 'shared' && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
+    if (isSharer && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
     const source = contentOf(databases, root, record).reader([edge.start, size])
     let bytes
     try {
@@ -114,7 +116,7 @@ export class Appender {
     }
     const isRight = bytes.length === 0 || await tree.isRight(bytes, edge.start, data, () => VIEWS)
     if (bytes.length < size - edge.start || !isRight) return undefined
-    if (record.home === 'file' && !await this.#turnIntoSharer(root, record, edge)) return undefined
+    if (!isSharer && !await this.#turnIntoSharer(root, record, edge)) return undefined
     const file = await files.appender(base, size)
     if (file === undefined) return undefined
     try {
@@ -144,7 +146,7 @@ export class Appender {
       if (puts.length > 0) await data.batch(puts, syncBatch)
       await locks.run(nameOf(root), async () => {
         const { record: before } = await catalog.find(root)
-        if (before?.id !== seen.id || !before.complete || before.home !== 'file') return
+        if (before?.id !== seen.id || !before.complete || sharerOf(before) !== undefined) return
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
