@@ -7,7 +7,7 @@ import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
 import { deleteBlob } from '../catalog/calls/delete.js'
 import { contentOf } from '../storage/content/content-of.js'
-import { notFound, tagged } from '../storage/errors.js'
+import { tagged } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
@@ -21,12 +21,14 @@ import { notFound, tagged } from '../storage/errors.js'
  *   `link`: the file is the store's under another name, so do not change it. `move`: as `link`, and the blob is deleted
  *   from the store. Default: `copy`
  * @property {boolean} [verify]  compare the bytes with the hash? Default: true
+ * @property {'sync' | 'process'} [durability]  what the file survives: `sync` a power cut, `process` the end of the
+ *   process. Default: what blobs of the store survive
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:export`, while bytes are copied
  */
 
 /** The names of all options in `ExportFileOptions`. */
-export const EXPORT_OPTIONS = ['mode', 'verify', 'signal', 'onProgress']
+export const EXPORT_OPTIONS = ['mode', 'verify', 'durability', 'signal', 'onProgress']
 const MODES = ['copy', 'link', 'reflink', 'move']
 
 /**
@@ -36,12 +38,17 @@ const MODES = ['copy', 'link', 'reflink', 'move']
  * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
  * @returns {Promise<{ size: number }>}
  */
-export async function exportFile (store, cid, path, { mode = 'copy', verify = true, signal, onProgress }) {
+export async function exportFile (store, cid, path, options) {
+  const { mode = 'copy', verify = true, durability, signal, onProgress } = options
   if (!MODES.includes(mode)) {
     throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
   }
+  if (![undefined, 'sync', 'process'].includes(durability)) {
+    throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+  }
   const root = parseRoot(cid, 'cid')
   const { databases, protection, reader, tags } = store
+  const sync = durability === undefined ? databases.isSync : durability === 'sync'
   if (mode === 'move') {
     databases.assertWritable()
     const { isTagged, name } = await tags.tagOf(root)
@@ -49,9 +56,8 @@ export async function exportFile (store, cid, path, { mode = 'copy', verify = tr
   }
   const release = protection.use(root)
   try {
-    const shared = mode === 'copy' ? undefined : await share(store, root, path, { mode, verify, signal })
-    const size = shared ??
-      await replaceFile(path, pieces(reader, root, { verify, signal, onProgress }), { sync: databases.isSync })
+    const shared = mode === 'copy' ? undefined : await share(store, root, path, { mode, verify, sync, signal })
+    const size = shared ?? await replaceFile(path, pieces(reader, root, { verify, signal, onProgress }), { sync })
     if (mode === 'move') await deleteBlob(store, root, {})
     return { size }
   } finally {
@@ -61,12 +67,12 @@ export async function exportFile (store, cid, path, { mode = 'copy', verify = tr
 
 /**
  * @param {StoreContext} store @param {Uint8Array} root @param {string | URL} path
- * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, signal?: AbortSignal }} options
+ * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, sync: boolean, signal?: AbortSignal }} options
  * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
  */
-async function share ({ catalog, databases }, root, path, { mode, verify, signal }) {
+async function share ({ catalog, databases }, root, path, { mode, verify, sync, signal }) {
   const record = await catalog.get(root)
-  if (record === undefined) throw notFound(root)
+  if (record === undefined) return undefined // The read that copies it may fetch it.
   const own = await contentOf(databases, root, record).ownFile()
   if (own === undefined) return undefined
   // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
@@ -78,7 +84,7 @@ async function share ({ catalog, databases }, root, path, { mode, verify, signal
   const isRight = async made =>
     (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
   const way = mode === 'reflink' ? mode : 'link'
-  return await shareFile(own, path, { mode: way, sync: databases.isSync, isRight }) ? record.size : undefined
+  return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
 }
 
 /**

@@ -23,8 +23,6 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the group level
  */
 
-export { FILE_FROM }
-
 /** Writes extents in batches of this many bytes. A larger batch makes the database move its memory about. */
 const PUTS_LEN = 1 << 20
 /** Writes the pages of a blob in a file after this many bytes. */

@@ -22,6 +22,7 @@ import { notFound } from '../../storage/errors.js'
  * @property {boolean} isReference  does the store read the bytes from a file that is not its own?
  * @property {boolean} isAliasOnly  does the store keep the blob under names of other hash functions only? Then
  *   `aliases.resolve` does not find it by its own CID
+ * @property {boolean} isDamaged  has damage cost the blob bytes that have not all come back yet?
  * @property {Date} created
  * @property {Date} lastUsed
  */
@@ -92,7 +93,7 @@ export async function missing ({ catalog, presence }, cid, ranges) {
  * @returns {BlobStat}
  */
 export function statOf ({ root, record, isOurs }, lastUse) {
-  const { size, sizeProven, complete, isNameless = false, created } = record
+  const { size, sizeProven, complete, isNameless = false, isDamaged = false, created } = record
   return {
     cid: toCid(root),
     size,
@@ -100,6 +101,7 @@ export function statOf ({ root, record, isOurs }, lastUse) {
     complete,
     isReference: !isOurs,
     isAliasOnly: isNameless,
+    isDamaged,
     created: new Date(created),
     lastUsed: new Date(lastUse)
   }

@@ -2,7 +2,8 @@
 
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { isDenied, isNoFile, isOfSystem, missing } from '../errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
+import { isDenied, isOfSystem, missing } from '../errors.js'
 import { VIEWS, allOfId, pathKey } from '../format/keys.js'
 import { decodePath } from '../format/records.js'
 import { BaseContent } from './content.js'

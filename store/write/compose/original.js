@@ -45,7 +45,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (store, root, options) {
-    const { record } = await store.access.use(root, options.signal)
+    const { record } = await store.access.use(root, { ranges: ChunkRanges.last }, options.signal)
     const original = new Original(store, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -55,7 +55,7 @@ export class Original {
   get size () { return this.#record.size }
 
   /**
-   * Waits until a range is present, if it can be healed.
+   * Waits until a range is present, if it can be fetched.
    *
    * @param {number} start @param {number} end
    * @throws {BaoError} STORE_MISSING { cid, ranges }
@@ -139,7 +139,7 @@ export class Original {
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
   async #require (wanted) {
-    const reading = this.#store.healer.read(this.#root, { notes: true, signal: this.#options.signal })
+    const reading = this.#store.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
     this.#record = await reading.present(this.#record, wanted)
   }
 }
