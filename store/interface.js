@@ -17,7 +17,7 @@ export {
   blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, readOnlyError,
   tagNotFound
 } from './storage/errors.js'
-export { FILE_FROM } from './write/blob-builder.js'
+export { FILE_FROM } from './storage/content/content-of.js'
 export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 
 /** @import { CID } from 'multiformats/cid' */

@@ -20,7 +20,6 @@ import { encodeDoomed } from './format/records.js'
 /** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Left } from './opening/recovery.js' */
-/** @import { Home } from './format/records.js' */
 
 /** How many ids are deleted before their notes are removed. */
 const NOTED_COUNT = 4096
@@ -144,11 +143,11 @@ export class Databases {
    * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
    * databases may not, or may give a part of a larger buffer.
    *
-   * @param {Uint8Array} bytes  from a database or a file of the store @param {Home} [home]  which of them
+   * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
    */
-  owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || this.#kind !== 'given'
+  owned (bytes) {
+    const isOurs = this.#kind !== 'given'
     const isExact = bytes.length === bytes.buffer.byteLength
     return new Uint8Array(isOurs && isExact ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }
