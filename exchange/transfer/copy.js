@@ -3,7 +3,7 @@
 // has arrived is not sent again.
 
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { FILE_FROM, areSameTags, assertStore, missing, notFound } from '../../store/interface.js'
+import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
 import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isLoss, unlessLoss } from './chosen-blobs.js'
 import { copySlices, isUnproven } from './copy-slices.js'
 
@@ -45,6 +45,7 @@ export async function copy (from, to, options = {}) {
   assertKnownOptions(options, ['cids', 'tags', 'recursive', 'signal', 'onProgress'])
   assertStore(from, 'from')
   assertStore(to, 'to')
+  assertWritable(to)
   if (from === to) throw new TypeError('"to" expected another store, got the same one')
   return new Copy(from, to, options).run()
 }
