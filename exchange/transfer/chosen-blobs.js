@@ -4,7 +4,6 @@ import { compare } from 'uint8arrays/compare'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../lib/core/options.js'
 import { multihashOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
@@ -14,7 +13,6 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { BlobStat, TagInfo } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
-/** @import { ExportOptions } from './export-car.js' */
 
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
@@ -48,17 +46,6 @@ export function assertSelection ({ cids, tags, recursive }) {
   assertMany('tags', tags, 'names of tags')
   if (Symbol.iterator in tags && typeof tags !== 'string') return
   throw new TypeError('"tags" expected an iterable of names, not an asynchronous one')
-}
-
-/**
- * Checks the options of an export. Here, because export-car.js loads packages.
- *
- * @param {ExportOptions} options @throws {TypeError}
- */
-export function assertExportOptions (options) {
-  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
-  assertMany('hashers', options.hashers ?? [], 'hash functions')
-  assertSelection(options)
 }
 
 /** @param {SelectionOptions} options */
