@@ -25,7 +25,9 @@ const ENTRY_POINTS = [
   .map(folder => `${folder}/index.js`)
 
 /** The folders that use a store as its callers do. */
-const GUESTS = ['exchange/blockstore', 'exchange/collections', 'exchange/transfer']
+const GUESTS = [
+  'exchange/blockstore', 'exchange/collections', 'exchange/http', 'exchange/iroh', 'exchange/transfer'
+]
 
 /** The folders that `baobox/hash` loads. */
 const HASHING = ['lib/core', 'lib/engine', 'lib/engine/kernel', 'lib/hash', 'lib/tree']

@@ -6,7 +6,7 @@ import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
 import { deleteBlob } from '../catalog/calls/delete.js'
-import { notFound, tagged } from '../storage/errors.js'
+import { tagged } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
@@ -72,7 +72,7 @@ export async function exportFile (store, cid, path, options) {
  */
 async function share ({ catalog, databases: { files } }, root, path, { mode, verify, sync, signal }) {
   const record = await catalog.get(root)
-  if (record === undefined) throw notFound(root)
+  if (record === undefined) return undefined // The read that copies it may fetch it.
   const { complete, home, id, size } = record
   if (!complete || home !== 'file' || files === undefined) return undefined
   // While the file has a second name, nothing is appended to it. It may have grown before it got that name.

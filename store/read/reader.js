@@ -127,7 +127,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads piece by piece, and goes on after damage was healed. The caller protects the blob.
+   * Reads piece by piece, and goes on when missing or damaged groups have come. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -135,7 +135,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { root, record, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, record: now, start: start + given }))
   }
 
@@ -144,11 +144,11 @@ export class BlobReader {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // What stands before a missing group is given before `heal` is asked for the next groups.
+    // What lies before a missing group is given before `supply` is asked for the next groups.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#store.healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#store.supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -180,8 +180,9 @@ export class BlobReader {
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, { ranges, start = 0, end = Infinity, options }) {
-    const { root, record: found } = await this.#access.use(cid, options.signal)
+  async #findAll (cid, asked) {
+    const { ranges, start = 0, end = Infinity, options } = asked
+    const { root, record: found } = await this.#access.use(cid, asked, options.signal)
     if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
@@ -202,14 +203,14 @@ export class BlobReader {
   }
 
   /**
-   * Waits until ranges of a blob are present, if they can be healed.
+   * Waits until ranges of a blob are present, if they can be fetched.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const healing = this.#store.healer.read(root, { notes: verify, signal })
-    return this.#store.life.run(() => healing.present(record, wanted))
+    const read = this.#store.supplies.read(root, { notes: verify, signal })
+    return this.#store.life.run(() => read.present(record, wanted))
   }
 }
 

@@ -71,7 +71,7 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#access.use(cid, { ranges: wanted }, signal)
     const release = this.#store.protection.use(root)
     const validate = this.#store.verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
@@ -86,7 +86,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#store.supplies.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -100,7 +100,7 @@ export class SliceReader {
     assertKnownOptions(options, ['groupLog', 'signal'])
     const { groupLog = GROUP_LOG, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#access.use(cid, {}, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
@@ -124,7 +124,7 @@ export class SliceReader {
 
   /** @param {Uint8Array} cid @param {Part} part */
   async * #outboardPart (cid, part) {
-    const { root, record } = await this.#access.use(cid, part.signal)
+    const { root, record } = await this.#access.use(cid, {}, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
@@ -139,7 +139,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#store.supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

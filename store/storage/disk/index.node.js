@@ -8,9 +8,8 @@ export { isStoreAt, nameStore, openingFault, rescueFault, storeIdOf } from './di
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './directory/level-folder.js'
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export {
-  assertFolder, assertLevel, exists, folderLen, isFolder, isMarkedFolder, isMissing, linkFile, makeFolder,
-  makeFolders, makeMarkedFolder, moveFolder, placeFolder, removeFolder, removeFolderAtOnce,
-  removeFoldersLike, replaceFolder, syncFiles
+  assertFolder, assertLevel, exists, folderLen, isMissing, makeFolder, makeFolders, moveFolder, placeFolder,
+  removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
 export { shareFile } from './share-file.js'
 export { checkDatabase } from './leveldb/check.js'
