@@ -126,7 +126,7 @@ async function * batchesOf (databases, blobs, signal) {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
         // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
-        const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
+        const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
       }
@@ -140,6 +140,9 @@ async function * batchesOf (databases, blobs, signal) {
   }
   for (const batch of gatherer.taken()) yield batch
 }
+
+/** @param {unknown} item  of an iterable, which may hold promises */
+const isPromise = item => typeof item === 'object' && item !== null && 'then' in item
 
 /** Copies small blobs until there is a batch of them. */
 class BatchGatherer {
