@@ -107,8 +107,11 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
   const home = record.home === 'extents' ? 'extents' : 'file'
   /** @type {BlobRecord} */
   const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
-  await catalog.commit([{ root, before, after, gained: 0 - len }])
-  ids.settle(id)
+  try {
+    await catalog.commit([{ root, before, after, gained: 0 - len }])
+  } finally {
+    ids.settle(id) // Nobody writes data under it before the record names it.
+  }
   return ChunkRanges.none
 }
 
