@@ -274,6 +274,7 @@ export class Fsck {
    */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#store.databases
+    if (this.#repairs) await this.#store.databases.deletePostponed()
     const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
     const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id, key } of this.#store.databases.dataIds(0, () => { this.#isDataWhole = false })) {

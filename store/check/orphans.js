@@ -61,11 +61,13 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
    */
   async sweep (signal) {
-    const { index, ids } = this.#store.databases
+    const { databases } = this.#store
+    const { index, ids } = databases
     // Data that is written from now on may get its record later, so it does not count as an orphan.
     const limit = ids.next
     const underWay = new Set(ids.underWay)
     await ids.assertStateSound()
+    await databases.deletePostponed()
     await this.#sweep(await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
   }
 
@@ -91,7 +93,9 @@ export class Orphans {
     if (fault !== undefined) throw fault
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
-      if (!adopted.has(id) && !kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (adopted.has(id) || kept.has(id)) continue
+      // The data of a call that is deleting a blob has a note, perhaps together with that of other blobs.
+      if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
     }
     await databases.dropNotes()
     return true

@@ -62,8 +62,10 @@ export class Databases {
   /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
-  /** Ids whose data this process is deleting. */
+  /** Ids whose data this process is deleting, or could not delete. */
   #going = /** @type {Set<number>} */ (new Set())
+  /** Notes whose data must be deleted later. */
+  #postponed = /** @type {DoomedData[][]} */ ([])
   /** How many deletions were made, and how many of them have reached the disk. */
   #deletions = 0
   #syncedDeletions = 0
@@ -175,13 +177,17 @@ export class Databases {
   }
 
   /**
-   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`.
+   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`. When it fails, the
+   * note stays: see `deletePostponed`.
    *
    * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
   async deleteDoomed (doomed) {
     try {
       await this.#deleteAll(doomed)
+    } catch (error) {
+      this.postpone(doomed)
+      throw error
     } finally {
       this.#deletions++
     }
@@ -189,6 +195,26 @@ export class Databases {
     this.#noted.push(doomed)
     this.#notedCount += doomed.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /**
+   * Leaves data to `deletePostponed`, because it could not be deleted, or because the write of its note has failed.
+   *
+   * @param {DoomedData[]} doomed  all ids of one note
+   */
+  postpone (doomed) { if (doomed.length > 0) this.#postponed.push(doomed) }
+
+  /** Deletes the data that was postponed, if the notes say that its records are gone. */
+  async deletePostponed () {
+    if (this.#postponed.length === 0) return
+    await this.index.batch([]) // When this is done, the index has a note whose write has failed, or never has it.
+    for (let left = this.#postponed.length; left > 0; left--) {
+      const [doomed] = this.#postponed
+      const note = await this.index.get(doomedKey(doomed[0].id), VIEWS)
+      this.#postponed.shift()
+      if (note !== undefined) await orIfUnreadable(this.deleteDoomed(doomed))
+      else for (const { id } of doomed) this.#going.delete(id)
+    }
   }
 
   /** @param {DoomedData[]} doomed */
@@ -235,7 +261,11 @@ export class Databases {
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
-  /** Is data without a record being deleted, or deleted already? @param {number} id  of the data */
+  /**
+   * Is data without a record being deleted, postponed or deleted already?
+   *
+   * @param {number} id  of the data
+   */
   async isGoing (id) {
     if (this.#going.has(id)) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())

@@ -7,7 +7,8 @@ import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  changeState, damageRecord, databasesOf, flipStoredByte, recordEntry, stateEntry, tagBesideBlobEntry, writesRecord
+  changeState, damageRecord, databasesOf, deletionsIn, flipStoredByte, idsIn, recordEntry, recordOf, stateEntry,
+  tagBesideBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
@@ -301,6 +302,75 @@ describe('store: orphans', () => {
         })
       }
     }
+
+    describe('that calls have given up', () => {
+      const roots = TAGGED.map(bytes => hash(bytes))
+      let store, databases, ids
+      beforeEach(async () => {
+        store = await place.open()
+        databases = databasesOf(store)
+        ids = []
+        for (const root of roots) ids.push((await recordOf(store, root)).id)
+      })
+
+      const expectDeleted = async () => {
+        expect(await idsIn(databases.data)).not.to.include.members(ids)
+        if (databases.files !== undefined) expect(await databases.files.ids()).not.to.include(ids[2])
+      }
+
+      for (const [what, sweep] of Object.entries({
+        'gc()': () => store.gc(),
+        'compact()': () => store.compact(),
+        'fsck({ repair: true })': () => store.fsck({ repair: true })
+      })) {
+        it(`keep their note while ${what} runs beside the call`, async () => {
+          const { deleteDoomed } = databases
+          let noted
+          databases.deleteDoomed = async doomed => {
+            databases.deleteDoomed = deleteDoomed
+            await sweep()
+            noted = await deletionsIn(databases.index)
+            return deleteDoomed.call(databases, doomed)
+          }
+          expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
+          expect(noted).to.include.members(ids)
+        })
+
+        it(`are deleted by ${what} when the call could not`, async () => {
+          const { data } = databases
+          data.clear = () => {
+            delete data.clear
+            throw new Error('the disk fails')
+          }
+          expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
+          expect(await deletionsIn(databases.index)).to.have.members(ids)
+          await sweep()
+          await expectDeleted()
+          await store.close()
+          await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
+          const again = await place.open()
+          for (const root of roots) expect(await again.has(root)).to.equal(false)
+        })
+
+        it(`are deleted by ${what} when the call has failed and was done, and stay when it was not`, async () => {
+          const { index } = databases
+          for (const isDone of [false, true]) {
+            index.batch = async (operations, options) => {
+              delete index.batch
+              if (isDone) await index.batch(operations, options)
+              throw new Error('the disk fails')
+            }
+            expect(await errorOf(store.deleteMany(roots, { force: true }))).to.include({ message: 'the disk fails' })
+            await sweep()
+            for (const [i, root] of roots.entries()) {
+              expect(await store.has(root)).to.equal(!isDone)
+              if (!isDone) expect(same(await store.bytes(root), TAGGED[i])).to.equal(true)
+            }
+          }
+          await expectDeleted()
+        })
+      }
+    })
 
     it('open() after a crash does so, too', async () => {
       await loseRecords()
