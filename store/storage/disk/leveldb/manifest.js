@@ -28,33 +28,37 @@ const COMPACTION_POINTER = 5
 const DELETED_TABLE = 6
 const NEW_TABLE = 7
 const PREVIOUS_LOG = 9
+/** Without these LevelDB does not open a database. */
+const NEEDED = [LOG, NEXT_FILE, LAST_SEQUENCE]
 
 /**
  * @param {Uint8Array} bytes @param {{ corrects?: boolean }} [options]  as for `readLog`
- * @returns {Manifest | undefined} undefined when it is damaged
+ * @returns {Manifest | undefined} undefined when it is damaged, or ends before everything that LevelDB needs
  */
 export function readManifest (bytes, options) {
   const tables = /** @type {Map<number, TableEntry>} */ (new Map())
   const logs = { log: 0, previousLog: 0 }
+  const kinds = /** @type {Set<number>} */ (new Set())
   let isTorn = false
   for (const { payload, lost } of readLog(bytes, options)) {
     if (lost === undefined ? isTorn : !lost.isTorn) return undefined // It is damaged before its end.
     if (lost !== undefined) isTorn = true
-    else if (orIfMalformed(() => apply(payload, tables, logs)) === undefined) return undefined
+    else if (orIfMalformed(() => apply(payload, tables, logs, kinds)) === undefined) return undefined
   }
-  if (tables.size === 0 && logs.log === 0) return undefined
+  if (NEEDED.some(kind => !kinds.has(kind)) || (tables.size === 0 && logs.log === 0)) return undefined
   return { tables: [...tables.values()].sort((a, b) => a.number - b.number), ...logs, isTorn }
 }
 
 /**
  * @param {Uint8Array} change @param {Map<number, TableEntry>} tables
- * @param {{ log: number, previousLog: number }} logs
+ * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of facts so far; changed
  * @returns {true | undefined} undefined for a fact that LevelDB does not write
  */
-function apply (change, tables, logs) {
+function apply (change, tables, logs, kinds) {
   const cursor = new Cursor(change)
   while (cursor.left > 0) {
     const kind = cursor.varint()
+    kinds.add(kind)
     if (kind === COMPARATOR) {
       cursor.string()
     } else if (kind === LOG) {

@@ -66,7 +66,7 @@ describe('store: files of LevelDB that somebody has forged', () => {
     const path = join(await newFolder(), 'database')
     await mkdir(path)
     const key = concat([varint(9), new Uint8Array(9)])
-    const change = concat([[2, 0, 7, 0, 5].map(varint), varint(table.length), key, key].flat())
+    const change = concat([[2, 0, 3, 6, 4, 9, 7, 0, 5].map(varint), varint(table.length), key, key].flat())
     await writeFile(join(path, 'MANIFEST-000004'), record(change))
     await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
     await writeFile(join(path, '000005.ldb'), table)
