@@ -352,6 +352,18 @@ describe('store: orphans', () => {
           for (const root of roots) expect(await again.has(root)).to.equal(false)
         })
 
+        it(`are not deleted by ${what} when the call has failed, and another one has deleted the others`, async () => {
+          const { index } = databases
+          index.batch = async () => {
+            delete index.batch
+            throw new Error('the disk fails')
+          }
+          expect(await errorOf(store.deleteMany(roots, { force: true }))).to.include({ message: 'the disk fails' })
+          expect(await store.deleteMany(roots.slice(0, 2), { force: true })).to.include({ blobs: 2 })
+          await sweep()
+          expect(same(await store.bytes(roots[2]), TAGGED[2])).to.equal(true)
+        })
+
         it(`are deleted by ${what} when the call has failed and was done, and stay when it was not`, async () => {
           const { index } = databases
           for (const isDone of [false, true]) {
