@@ -28,6 +28,10 @@ const COMPACTION_POINTER = 5
 const DELETED_TABLE = 6
 const NEW_TABLE = 7
 const PREVIOUS_LOG = 9
+/** By what the keys are sorted. */
+const COMPARATOR_NAME = 'leveldb.BytewiseComparator'
+const LEVELS = 7
+const TEXT = new TextDecoder()
 /** Without these LevelDB does not open a database. */
 const NEEDED = [LOG, NEXT_FILE, LAST_SEQUENCE]
 
@@ -60,23 +64,22 @@ function apply (change, tables, logs, kinds) {
     const kind = cursor.varint()
     kinds.add(kind)
     if (kind === COMPARATOR) {
-      cursor.string()
+      if (TEXT.decode(cursor.string()) !== COMPARATOR_NAME) return undefined
     } else if (kind === LOG) {
       logs.log = cursor.varint()
     } else if (kind === PREVIOUS_LOG) {
       logs.previousLog = cursor.varint()
     } else if (kind === NEXT_FILE || kind === LAST_SEQUENCE) {
       cursor.varint()
-    } else if (kind === COMPACTION_POINTER) {
-      cursor.varint()
-      cursor.string()
-    } else if (kind === DELETED_TABLE) {
-      cursor.varint()
-      tables.delete(cursor.varint())
-    } else if (kind === NEW_TABLE) {
-      cursor.varint()
-      const [number, size, first, last] = [cursor.varint(), cursor.varint(), cursor.string(), cursor.string()]
-      tables.set(number, { number, size, first, last })
+    } else if (kind === COMPACTION_POINTER || kind === DELETED_TABLE || kind === NEW_TABLE) {
+      if (cursor.varint() >= LEVELS) return undefined
+      if (kind === COMPACTION_POINTER) {
+        cursor.string()
+        continue
+      }
+      const number = cursor.varint()
+      if (kind === DELETED_TABLE) tables.delete(number)
+      else tables.set(number, { number, size: cursor.varint(), first: cursor.string(), last: cursor.string() })
     } else {
       return undefined
     }
