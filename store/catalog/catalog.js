@@ -116,6 +116,7 @@ export class Catalog extends Records {
     try {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
+      this.#store.databases.postpone(this.#givenUpBy(changes))
       if (this.bases.doubt(changes)) this.#store.activity.noteLeftovers()
       throw error
     }

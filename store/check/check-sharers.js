@@ -12,14 +12,17 @@ import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
 import { decodeSharer } from '../storage/format/records.js'
 import { isIntact } from './blob/inspect-blob.js'
+import { findClaims } from './claims.js'
 import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Claims } from './claims.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
 /** @import { StoreContext } from '../store-context.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
+/** @typedef {NonNullable<ReturnType<typeof decodeSharer>>} FoundSharer */
 
 export class SharerCheck {
   #store
@@ -48,39 +51,57 @@ export class SharerCheck {
 
   /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
-    const { databases: { index } } = this.#store
+    const { databases: { index }, catalog, locks } = this.#store
+    const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       for (const [key, value] of entries) {
         const sharer = decodeSharer(key, value)
         if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
-        await this.#store.locks.run(nameOf(sharer.root), () => this.#checkEntry([key, value], sharer))
+        const { record } = await catalog.find(sharer.root)
+        if (!names(record, sharer)) odd.push({ entry: [key, value], sharer })
       }
+    }
+    if (odd.length === 0) return
+    const claims = await findClaims(this.#store, odd.map(({ sharer }) => sharer.root), this.#signal)
+    for (const { entry, sharer } of odd) {
+      await locks.run(nameOf(sharer.root), () => this.#checkEntry(entry, sharer, claims))
     }
   }
 
-  /** @param {Entry} entry @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer  what it says */
-  async #checkEntry ([key, value], { root, id, base, size }) {
-    const { catalog, databases, tags } = this.#store
+  /** @param {Entry} entry @param {FoundSharer} sharer  what it says @param {Claims} claims */
+  async #checkEntry ([key, value], sharer, claims) {
+    const { catalog, databases } = this.#store
+    const { root, id, base, size } = sharer
     const { isThere, record } = await catalog.find(root)
-    if (record !== undefined && record.id === id && record.base === base && record.size === size) return
+    if (names(record, sharer)) return
     const now = await databases.index.get(key, VIEWS)
     if (now === undefined || !equals(now, value)) return // It was read before the record was locked.
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
-    // When there is no record at all, only a whole blob counts, because the blob may have been deleted.
-    const isLost = isThere
-      ? await databases.files?.len(base) !== undefined
-      : (this.#adopts || (await tags.tagOf(root)).isTagged) && await isIntact(databases, root, after, this.#signal)
-    if (record === undefined && isLost) {
+    if (record === undefined && await this.#isLost(root, after, isThere, claims)) {
       this.lost.push({ root, record: after })
       if (this.#repairs) await catalog.commit([{ root, after, gained: 0 }])
       return
     }
     this.strays++
-    if (!this.#repairs) return
+    if (!this.#repairs || claims.fault !== undefined) return
     await catalog.dropSharer(root, base, size)
     this.#left.add(base)
+  }
+
+  /**
+   * Has a sharer lost its record to damage? If not, it was deleted.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record  that it would have
+   * @param {boolean} isThere  is there a damaged record? @param {Claims} claims
+   */
+  async #isLost (root, record, isThere, claims) {
+    const { databases } = this.#store
+    const base = /** @type {number} */ (record.base)
+    if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
+    // When neither a record nor a tag tells of it, only a whole blob counts.
+    return (this.#adopts || !claims.areAll) && isIntact(databases, root, record, this.#signal)
   }
 
   /** Checks that a record has an entry, if it is that of a sharer. @param {Uint8Array} root @param {BlobRecord} seen */
@@ -148,6 +169,13 @@ export class SharedBytesCheck {
     }
   }
 }
+
+/**
+ * Does a record say the same as an entry of a sharer?
+ *
+ * @param {BlobRecord | undefined} record @param {FoundSharer} sharer
+ */
+const names = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
 
 /**
  * Is a blob right? It is when the part that it shares with a longer, right blob is right there, and its own rest is.

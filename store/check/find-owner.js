@@ -27,34 +27,33 @@ const MAX_LEVEL = 42
  */
 
 /**
+ * Finds the blob that no tag claims and to which data belongs. The data looks like every beginning of the blob that is
+ * a subtree, so the longest blob counts.
+ *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
  * @param {boolean} options.hasFile  true when the id has a file
  * @param {boolean} options.adopts  true when the blob may have no record at all
  * @param {boolean} options.adoptsFiles  true when its tree may be lost, too, so that only hashing the file tells which
  *   blob it is
- * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  returns true for a blob that a tag names
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, isTagged, signal }) {
+export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
-  let unrecorded, tagged
+  let damaged, unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
-    if (isThere && record === undefined) return found
+    if (isThere && record === undefined) damaged = found
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
-    if (!isThere && size === end) unrecorded ??= found
-    // The beginning of a blob looks like a whole blob. What a tag names goes first; the longest comes last.
-    if (adopts && !isThere && await isTagged(root)) tagged = found
+    unrecorded = !isThere && size === end ? found : undefined
   }
-  if (!adopts) return undefined
-  if (tagged !== undefined) return tagged
+  if (damaged !== undefined || !adopts) return damaged
   if (!adoptsFiles || !hasFile || isInParts || end === 0) return unrecorded
   // The pairs may be older than the file, when blobs have shared it.
   const root = await hashFile(databases, unknown, end, signal)
@@ -63,7 +62,7 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
 }
 
 /**
- * Gives all blobs that data may belong to, whole or in part.
+ * Gives all blobs that data may belong to, whole or in part, the longest one last.
  *
  * @param {Databases} databases @param {number} id @param {boolean} hasFile
  * @returns {AsyncGenerator<Found>}
@@ -120,7 +119,8 @@ async function look (databases, record) {
 }
 
 /**
- * Gives the blobs that the data may be, each with a size under which all stored groups can be proven.
+ * Gives the blobs that the data may be, the longest one last, each with a size under which all stored groups can be
+ * proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */

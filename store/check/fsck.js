@@ -21,6 +21,7 @@ import { SharerCheck } from './check-sharers.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DamagedBlob } from './check-blobs.js' */
 /** @import { DamagedTag } from './check-tags.js' */
+/** @import { Adoption } from './orphans.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
@@ -34,8 +35,8 @@ import { SharerCheck } from './check-sharers.js'
  *   and has a record again
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, or the
- *   state was damaged: then only the next repair does
+ * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, damage
+ *   hides what tags claim, or the state was damaged: then only the next repair does
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
  *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
  *   stays where it is, even with `repair`
@@ -83,8 +84,8 @@ export class Fsck {
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids of which nothing could be proven, to be deleted unless a tag claims them: true for those with a file. */
-  #unclaimed = /** @type {Map<number, boolean>} */ (new Map())
+  /** Ids with data that is deleted when all claims are known: nobody claims it, or nothing of it could be proven. */
+  #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
   #isDataWhole = true
@@ -273,6 +274,7 @@ export class Fsck {
    */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#store.databases
+    if (this.#repairs) await this.#store.databases.deletePostponed()
     const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
     const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id, key } of this.#store.databases.dataIds(0, () => { this.#isDataWhole = false })) {
@@ -280,14 +282,21 @@ export class Fsck {
       if (id === undefined) await this.#stray(() => data.del(key))
       else if (isOrphan(id) && !orphans.has(id)) orphans.set(id, false)
     }
-    for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
-    if (this.#unclaimed.size === 0) return
-    const { adopted, kept } = await this.#store.orphans.adoptClaimed(this.#unclaimed, this.#signal)
-    for (const [id, root] of adopted) {
-      this.#orphans.delete(id)
+    const { adopted, kept, fault } = await this.#adoptClaimed(orphans)
+    for (const [id, hasFile] of orphans) if (!adopted.has(id)) await this.#takeOrphan(id, hasFile)
+    if (fault !== undefined) return
+    for (const id of this.#unclaimed) if (!kept.has(id)) await this.#deleteOrphan(id)
+  }
+
+  /** @param {Map<number, boolean>} orphans  by id, true for those with a file @returns {Promise<Adoption>} */
+  async #adoptClaimed (orphans) {
+    if (!this.#repairs || orphans.size === 0) return { adopted: new Map(), kept: new Set() }
+    const damaged = [...this.#damagedRecords].flatMap(([name, { isRestored }]) => isRestored ? [] : [name])
+    const adoption = await this.#store.orphans.adoptClaimed(orphans, { damaged, signal: this.#signal })
+    for (const root of adoption.adopted.values()) {
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
-    for (const id of this.#unclaimed.keys()) if (!adopted.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
+    return adoption
   }
 
   /** @param {number} id @param {boolean} hasFile */
@@ -295,9 +304,8 @@ export class Fsck {
     if (await this.#store.databases.isGoing(id)) return
     let found
     try {
-      const isTagged = async (/** @type {Uint8Array} */ root) => (await this.#store.tags.tagOf(root)).isTagged
       const [adopts, adoptsFiles, signal] = [this.#adopts, this.#report.isStateDamaged, this.#signal]
-      const options = { hasFile, adopts, adoptsFiles, isTagged, signal }
+      const options = { hasFile, adopts, adoptsFiles, signal }
       found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
@@ -316,7 +324,7 @@ export class Fsck {
     const { isStateDamaged } = this.#report
     if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)
     if (isRestored === undefined) this.#areOwnersKnown = false
-    else if (this.#repairs && this.#isIndexWhole && !isStateDamaged) this.#unclaimed.set(id, hasFile)
+    else if (this.#repairs && this.#isIndexWhole && !isStateDamaged) this.#unclaimed.add(id)
   }
 
   /** @param {number} id */

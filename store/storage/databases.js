@@ -13,7 +13,7 @@ import { dataIds } from './level/data-ids.js'
 import { keysOfGroup } from './content/tree-pages.js'
 import { BatchMemory, allocateFresh, freshBatchMemory, slabAllocator } from './format/buffers.js'
 import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
-import { encodeDoomed } from './format/records.js'
+import { decodeDoomed, encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Operation } from './level/safe-database.js' */
@@ -63,8 +63,10 @@ export class Databases {
   /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
-  /** Ids whose data this process is deleting. */
-  #going = /** @type {Set<number>} */ (new Set())
+  /** Ids whose data this process is deleting: for how many notes. */
+  #going = /** @type {Map<number, number>} */ (new Map())
+  /** Ids whose data must be deleted later, by the first id of their note. */
+  #postponed = /** @type {Map<number, Set<number>>} */ (new Map())
   /** How many deletions were made, and how many of them have reached the disk. */
   #deletions = 0
   #syncedDeletions = 0
@@ -181,25 +183,72 @@ export class Databases {
    */
   doom (doomed) {
     const ids = doomed.map(({ id }) => id)
-    for (const id of ids) this.#going.add(id)
+    this.#begin(ids)
     return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
   }
 
   /**
-   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`.
+   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`. When it fails, the
+   * note stays: see `deletePostponed`.
    *
    * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
   async deleteDoomed (doomed) {
     try {
       await this.#deleteAll(doomed)
+    } catch (error) {
+      this.postpone(doomed)
+      throw error
     } finally {
       this.#deletions++
     }
-    for (const { id } of doomed) this.#going.delete(id)
+    this.#settle(doomed)
     this.#noted.push(doomed)
     this.#notedCount += doomed.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /**
+   * Leaves data to `deletePostponed`, because it could not be deleted, or because the write of its note has failed.
+   *
+   * @param {DoomedData[]} doomed  all ids of one note, or none
+   */
+  postpone (doomed) {
+    if (doomed.length === 0) return
+    const ids = this.#postponed.get(doomed[0].id) ?? /** @type {Set<number>} */ (new Set())
+    this.#postponed.set(doomed[0].id, ids)
+    for (const { id } of doomed) ids.add(id)
+    this.#settle(doomed)
+  }
+
+  /**
+   * Deletes the data that was postponed. Only a note that is in the index tells which records are gone: it may be
+   * missing, or be that of a later call.
+   */
+  async deletePostponed () {
+    if (this.#postponed.size === 0) return
+    await this.index.batch([]) // When this is done, the index has a note whose write has failed, or never has it.
+    for (const first of [...this.#postponed.keys()]) {
+      const key = doomedKey(first)
+      const note = await this.index.get(key, VIEWS)
+      /** @type {number[]} */
+      const ids = (note && decodeDoomed(key, note)) ?? []
+      this.#begin(ids)
+      this.#postponed.delete(first)
+      if (ids.length > 0) await orIfUnreadable(this.deleteDoomed(ids.map(id => ({ id }))))
+    }
+  }
+
+  /** @param {number[]} ids  whose data is deleted from now on */
+  #begin (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
+
+  /** Ends what `#begin` has begun. @param {DoomedData[]} doomed */
+  #settle (doomed) {
+    for (const { id } of doomed) {
+      const left = (this.#going.get(id) ?? 0) - 1
+      if (left > 0) this.#going.set(id, left)
+      else this.#going.delete(id)
+    }
   }
 
   /** @param {DoomedData[]} doomed */
@@ -246,9 +295,13 @@ export class Databases {
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
-  /** Is data without a record being deleted, or deleted already? @param {number} id  of the data */
+  /**
+   * Is data without a record being deleted, postponed or deleted already?
+   *
+   * @param {number} id  of the data
+   */
   async isGoing (id) {
-    if (this.#going.has(id)) return true
+    if (this.#going.has(id) || [...this.#postponed.values()].some(ids => ids.has(id))) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }

@@ -105,8 +105,11 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
   const home = contentOf(databases, root, record).homeOfNew
   /** @type {BlobRecord} */
   const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
-  await catalog.commit([{ root, before, after, gained: 0 - len }])
-  databases.ids.settle(id)
+  try {
+    await catalog.commit([{ root, before, after, gained: 0 - len }])
+  } finally {
+    databases.ids.settle(id) // Nobody writes data under it before the record names it.
+  }
   return ChunkRanges.none
 }
 

@@ -7,7 +7,7 @@ import { EXTENT, GROUP } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  countedBytes, entriesOf, isPage, readRecord, writeAlias, writeRecord
+  countedBytes, entriesOf, idsUnderWay, isPage, readRecord, writeAlias, writeRecord
 } from '../../support/store/inspect.js'
 import { inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
@@ -65,6 +65,19 @@ describe('store: damage that a read finds', () => {
       await expectNoted(await place.open())
     })
   }
+
+  it('leaves no id under way when a blob that is damaged as a whole cannot be given another id', async () => {
+    const { store, index, data, cid } = await put({}, SMALL)
+    const [extent] = await entriesOf(data)
+    await extent.put(flipped(extent.value, 9))
+    const { batch } = index
+    index.batch = async () => { throw new Error('the disk fails') }
+    expect(await errorOf(store.bytes(cid))).to.include({ code: 'STORE_CORRUPT' })
+    index.batch = batch
+    expect(idsUnderWay(store)).to.deep.equal([])
+    expect(await errorOf(store.bytes(cid))).to.include({ code: 'STORE_CORRUPT' })
+    expect(await store.has(cid)).to.equal(false)
+  })
 
   it('is told to observers, and so is what heals it', async () => {
     const { store, data, cid } = await put()

@@ -2,15 +2,16 @@
 // What fsck() says of it, what a repair does, and that other blobs are read as before.
 import { expect } from 'chai'
 import { BlobStore } from '../../../../store/index.js'
+import { hash } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
 import { MIB } from '../../../support/constants.js'
 import {
-  damageRecord, entriesOf, isPage, recordEntry, recordOf, sharerEntry, writeSharer
+  damageRecord, entriesOf, flipStoredByte, isPage, recordEntry, recordOf, sharerEntry, writeSharer
 } from '../../../support/store/inspect.js'
 import {
   ALL, QUOTA, expectCounted, expectReads, expectRight, expectSound, grow, lensOfFiles, rootOf
 } from '../../../support/store/sharers.js'
-import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
 
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
 const [SHORTEST, SHORT, LONG, LONGEST] = SIZES
@@ -131,6 +132,40 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
       }
       await store.close()
       await expectNoOrphans(place)
+    })
+  }
+
+  for (const { isDamaged, losesSequence } of [
+    { isDamaged: false, losesSequence: false },
+    { isDamaged: true, losesSequence: false },
+    { isDamaged: false, losesSequence: true }
+  ]) {
+    const whose = losesSequence ? ', whose record is lost, too' : ''
+    const what = isDamaged ? 'with a damaged byte' : 'that is whole'
+    it(`fsck() keeps a blob ${what}, without a record, that is a member of a tagged sequence${whose}`, async () => {
+      const { place, store: before } = await grown()
+      const sequence = rootOf(LONGEST)
+      await before.put(sequence)
+      await before.tags.set('members', hash(sequence), { format: 'hashseq' })
+      if (isDamaged) await flipStoredByte(before, rootOf(LONGEST), LONGEST - 1)
+      await before.close()
+      await place.look(async ({ index }) => {
+        await recordEntry(index, rootOf(LONGEST)).remove()
+        if (losesSequence) await recordEntry(index, hash(sequence)).remove()
+      })
+      const store = await place.open({ quota: QUOTA })
+      if (!losesSequence) {
+        const { records, strays } = await store.fsck()
+        expect(records.map(({ cid, isRestored }) => [sizeOf(cid), isRestored])).to.deep.equal([[LONGEST, false]])
+        expect(strays).to.equal(0)
+      }
+      const { records, damaged } = await store.fsck({ repair: true })
+      expect(records.some(({ cid, isRestored }) => sizeOf(cid) === LONGEST && isRestored)).to.equal(true)
+      expect(damaged.map(({ size }) => size)).to.deep.equal(isDamaged ? [LONGEST] : [])
+      await store.gc()
+      if (isDamaged) await store.receive(rootOf(LONGEST), sliceOf(ALL.subarray(0, LONGEST)))
+      await expectRight(store, LONGEST)
+      await expectSound(store)
     })
   }
 
