@@ -70,7 +70,9 @@ export async function statMany ({ catalog, databases }, cids) {
   assertMany('cids', cids, 'CIDs')
   const roots = [...cids].map(cid => parseRoot(cid, 'cid'))
   if (roots.length === 0) return []
-  const [looks, lastUses] = await Promise.all([catalog.findMany(roots), catalog.uses.lastUses(roots)])
+  // One record may be read without a wait.
+  const looking = roots.length === 1 ? Promise.all([catalog.find(roots[0])]) : catalog.findMany(roots)
+  const [looks, lastUses] = await Promise.all([looking, catalog.uses.lastUses(roots)])
   return looks.map(({ record }, i) =>
     record && statOf(contentOf(databases, roots[i], record), Math.max(lastUses[i], record.created)))
 }
