@@ -44,7 +44,7 @@ function * verification () {
   for (const { name, outboard, ranges, wanted } of slices()) {
     const { root, groupLog } = outboard
     const slice = encodeSliceSync(blob, outboard, ranges)
-    const options = { root, groupLog, ranges }
+    const options = { cid: root, groupLog, ranges }
     const verified = Buffer.concat(verifySlice(slice, options).map(({ bytes }) => bytes))
     assert.ok(verified.equals(wanted), 'verified bytes differ from the blob')
     yield {

@@ -22,7 +22,7 @@ const signal = AbortSignal.abort()
 const other = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' // of SHA2-256
 
 let store, blockstore, tags
-const reader = new VerifiedReader({ root: ROOT, encoded })
+const reader = new VerifiedReader({ cid: ROOT, encoded })
 const slices = () => new SliceSource(BYTES)
 const mirror = mirrorOf({ source: BYTES, outboard })
 const ranges = ChunkRanges.all
@@ -40,8 +40,8 @@ const CALLS = {
     () => encodeSlice(undefined, outboard), () => encodeSlice([BYTES], outboard)
   ],
   verifyStream: [
-    () => verifyStream([BYTES]), () => verifyStream([BYTES], { root: 5 }), () => verifyStream(5, { root: ROOT }),
-    () => verifyStream([BYTES], { root: ROOT, ...odd }), () => verifyStream(undefined, { root: ROOT, size: 100 })
+    () => verifyStream([BYTES]), () => verifyStream([BYTES], { cid: 5 }), () => verifyStream(5, { cid: ROOT }),
+    () => verifyStream([BYTES], { cid: ROOT, ...odd }), () => verifyStream(undefined, { cid: ROOT, size: 100 })
   ],
   'sliceSource.take': [() => slices().take(-1), () => slices().take('5')],
   'sliceSource.verifyNext': [() => slices().verifyNext(), () => slices().verifyNext({})],

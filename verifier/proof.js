@@ -9,7 +9,7 @@ import { badProof, proofMismatch } from '../lib/core/errors.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { parentCv, rootHash } from '../lib/hash/subtree.js'
-import { rootOf } from '../lib/hash/cid.js'
+import { parseRoot } from '../lib/hash/cid.js'
 import { spansOf, trimTo } from './slice/wanted-bytes.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
@@ -28,7 +28,7 @@ import { toRanges } from '../lib/tree/ranges.js'
 /**
  * Verifies a proof. Returns the proven bytes with their offsets, or throws.
  *
- *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { root, ranges: { start: 5000, end: 6000 } })
+ *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { cid, ranges: { start: 5000, end: 6000 } })
  *
  * A proof shows that the bytes stand at these offsets. It shows the size of the blob, and so that
  * nothing follows, only if the last chunk is among its chunks: `provesSize` of the proof tells.
@@ -44,10 +44,10 @@ import { toRanges } from '../lib/tree/ranges.js'
 export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
   assertBytes('bytes', bytes)
-  assertOptions('options', options, '{ root, ... }')
-  assertKnownOptions(options, ['root', 'cid', 'ranges', 'key', 'exact'])
-  const { ranges, key, exact } = options
-  const expected = rootOf(options)
+  assertOptions('options', options, '{ cid, ... }')
+  assertKnownOptions(options, ['cid', 'ranges', 'key', 'exact'])
+  const { cid, ranges, key, exact } = options
+  const expected = parseRoot(cid)
   const wanted = toRanges(ranges)
   modeOf({ key })
   const { size, contentLen } = parsed

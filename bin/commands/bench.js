@@ -55,7 +55,7 @@ export async function bench ({ values }, context) {
   await repeat(`hash ${formatSize(MEMORY_LEN)} in memory`, () => hash(bytes))
   await repeat('make its outboard, group log 4', () => createOutboardSync(bytes))
   await repeat('make its outboard, group log 0', () => createOutboardSync(bytes, { groupLog: 0 }))
-  await repeat('verify it, group log 4', () => verifySlice(slice, { root: outboard.root }))
+  await repeat('verify it, group log 4', () => verifySlice(slice, { cid: outboard.root }))
 
   const folder = await mkdtemp(join(values.store ?? tmpdir(), 'baobox-bench-'))
   try {

@@ -161,7 +161,7 @@ async function receiveSlice (slice, ranges, root) {
   /** @type {BaoError | undefined} */
   let error
   try {
-    for await (const leaf of verifyStream(packets(), { root, ranges, release: 'leaf' })) {
+    for await (const leaf of verifyStream(packets(), { cid: root, ranges, release: 'leaf' })) {
       if (leaves++ === 0) firstAt = arrived
       len += leaf.bytes.length
     }

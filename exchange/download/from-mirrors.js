@@ -62,7 +62,7 @@ export function fromMirrors (mirrors, options = {}) {
  */
 async function verifiedSlice (mirror, root, ranges, { stall, signal }) {
   const { location } = mirror
-  const verifier = new SliceVerifier({ root, ranges, onLeaf: () => {} })
+  const verifier = new SliceVerifier({ cid: root, ranges, onLeaf: () => {} })
   const what = { root, ranges, groupLog: DEFAULT_GROUP_LOG }
   const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
   const slice = new ByteQueue()

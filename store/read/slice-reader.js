@@ -96,7 +96,7 @@ export class SliceReader {
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
-    return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
+    return Outboard.from({ cid: root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
   }
 
   /**

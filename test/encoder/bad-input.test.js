@@ -17,8 +17,10 @@ describe('bad input to outboards', () => {
   it('what is not bytes is refused', async () => {
     await refusesAllButBytes('bytes', value => createOutboardSync(value))
     await refusesAllButBytes('bytes', value => Outboard.fromBao(value, outboard.root))
-    await refusesAllButBytes('bytes', value => Outboard.from({ ...outboard, bytes: value }))
-    await expectSlip('bytes', () => Outboard.from({ ...outboard, bytes: outboard.bytes.subarray(64) }))
+    await refusesAllButBytes('bytes', value => Outboard.from({ ...outboard, cid: outboard.root, bytes: value }))
+    await expectSlip(
+      'bytes', () => Outboard.from({ ...outboard, cid: outboard.root, bytes: outboard.bytes.subarray(64) })
+    )
   })
 
   it('what is not a source is refused', async () => {
@@ -39,12 +41,16 @@ describe('bad input to outboards', () => {
       await refusesAllButKeys(key => create({ key }))
       for (const order of [null, 5, 'in', 'PRE', '']) await expectSlip('order', () => create({ order }))
     }
-    await refusesAllButGroupLogs(groupLog => Outboard.from({ ...outboard, groupLog }))
-    await refusesAllButCounts('size', size => Outboard.from({ ...outboard, size }))
-    for (const order of [null, 5, 'in']) await expectSlip('order', () => Outboard.from({ ...outboard, order }))
+    await refusesAllButGroupLogs(groupLog => Outboard.from({ ...outboard, cid: outboard.root, groupLog }))
+    await refusesAllButCounts('size', size => Outboard.from({ ...outboard, cid: outboard.root, size }))
+    for (const order of [null, 5, 'in']) {
+      await expectSlip(
+        'order', () => Outboard.from({ ...outboard, cid: outboard.root, order })
+      )
+    }
     for (const root of [undefined, null, 5, {}]) {
-      await expectSlip('root', () => Outboard.from({ ...outboard, root }), [TypeError])
-      await expectSlip('root', () => Outboard.fromBao(new Uint8Array(8), root), [TypeError])
+      await expectSlip('cid', () => Outboard.from({ ...outboard, cid: root }), [TypeError])
+      await expectSlip('cid', () => Outboard.fromBao(new Uint8Array(8), root), [TypeError])
     }
   })
 

@@ -144,7 +144,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     const slice = encodeSliceSync(bytes, outboard)
     for (const validate of [true, false]) {
       const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { validate })
-      expect(() => verifySlice(slice, { root: outboard.root, onLeaf })).to.throw('borrowed')
+      expect(() => verifySlice(slice, { cid: outboard.root, onLeaf })).to.throw('borrowed')
     }
     expect(same(encodeSliceSync(bytes, outboard), slice)).to.equal(true)
   })
@@ -186,7 +186,7 @@ forEachKernel(() => describe('encodeSlice', () => {
         expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: group })
       }
 
-      const badOutboard = Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, 40) })
+      const badOutboard = Outboard.from({ ...outboard, cid: outboard.root, bytes: flipped(outboard.bytes, 40) })
       for (const error of [
         await errorOf(() => encodeSliceSync(bytes, badOutboard, ChunkRanges.all)),
         await errorOf(() => collect(encodeSlice(bytes, badOutboard, ChunkRanges.all)))

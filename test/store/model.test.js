@@ -93,7 +93,7 @@ const CALLS = {
     if (claim !== undefined) slice.set(header(claim))
     if (flip !== undefined) slice = flipped(slice, Math.min(slice.length - 1, Math.floor(flip * slice.length)))
     // The verifier says how far the slice may be believed. Whole groups of that are kept.
-    const verifier = new SliceVerifier({ root, ranges })
+    const verifier = new SliceVerifier({ cid: root, ranges })
     const { leaves, error } = feed(verifier, whole(slice))
     let believed = ChunkRanges.none
     for (const { offset, bytes: leaf } of leaves) {

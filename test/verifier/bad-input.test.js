@@ -17,7 +17,7 @@ import {
 
 const BYTES = input({ gen: 'b3', len: 5000 })
 const { root, bytes: encoded } = encode(BYTES)
-const OPTIONS = { root, ranges: ChunkRanges.all, groupLog: 0 }
+const OPTIONS = { cid: root, ranges: ChunkRanges.all, groupLog: 0 }
 
 describe('bad input to slice verifiers', () => {
   const create = options => new SliceVerifier({ ...OPTIONS, ...options })
@@ -46,12 +46,10 @@ describe('bad input to slice verifiers', () => {
       ]) await expectSlip('options', action, [TypeError])
     }
     for (const value of [undefined, null, 5, {}, [1]]) {
-      await expectSlip(
-        'root', () => create({ root: value }), [TypeError]
-      )
+      await expectSlip('cid', () => create({ cid: value }), [TypeError])
     }
     for (const value of ['', 'nonsense', new Uint8Array(31)]) {
-      expect(await errorOf(() => create({ root: value }))).to.include({ code: 'CID_UNSUPPORTED' })
+      expect(await errorOf(() => create({ cid: value }))).to.include({ code: 'CID_UNSUPPORTED' })
     }
     await refusesAllButGroupLogs(groupLog => create({ groupLog }))
     await refusesAllButGroupLogs(groupLog => create({ groupLog, size: 5000 }))
@@ -96,29 +94,31 @@ describe('bad input to readers', () => {
   const outboard = createOutboardSync(BYTES)
 
   it('a wrong origin is refused', async () => {
-    expect(await errorOf(() => new VerifiedReader({ root }))).to.be.instanceOf(TypeError)
-    expect(await errorOf(() => new VerifiedReader({ root, source: BYTES }))).to.be.instanceOf(TypeError)
-    expect(await errorOf(() => new VerifiedReader({ root, outboard }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => new VerifiedReader({ cid: root }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => new VerifiedReader({ cid: root, source: BYTES }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => new VerifiedReader({ cid: root, outboard }))).to.be.instanceOf(TypeError)
     for (const value of [null, 5, {}, [1]]) {
-      expect(await errorOf(() => new VerifiedReader({ root, encoded: value }).read(0, 1))).to.be.instanceOf(TypeError)
       expect(
-        await errorOf(() => new VerifiedReader({ root, source: value, outboard }).read(0, 1))
+        await errorOf(() => new VerifiedReader({ cid: root, encoded: value }).read(0, 1))
       ).to.be.instanceOf(TypeError)
       expect(
-        await errorOf(() => new VerifiedReader({ root, source: BYTES, outboard: value }).read(0, 1))
+        await errorOf(() => new VerifiedReader({ cid: root, source: value, outboard }).read(0, 1))
+      ).to.be.instanceOf(TypeError)
+      expect(
+        await errorOf(() => new VerifiedReader({ cid: root, source: BYTES, outboard: value }).read(0, 1))
       ).to.be.instanceOf(TypeError)
     }
     for (const value of [undefined, null, 5, {}]) {
       await expectSlip(
-        'root', () => new VerifiedReader({ root: value, encoded }), [TypeError]
+        'cid', () => new VerifiedReader({ cid: value, encoded }), [TypeError]
       )
     }
-    await refusesAllButKeys(key => new VerifiedReader({ root, encoded, key }))
-    await refusesAllButGroupLogs(groupLog => new VerifiedReader({ root, encoded, groupLog }).read(0, 1))
+    await refusesAllButKeys(key => new VerifiedReader({ cid: root, encoded, key }))
+    await refusesAllButGroupLogs(groupLog => new VerifiedReader({ cid: root, encoded, groupLog }).read(0, 1))
   })
 
   it('a wrong range is refused', async () => {
-    const reader = new VerifiedReader({ root, encoded })
+    const reader = new VerifiedReader({ cid: root, encoded })
     await refusesAllButCounts('start', start => reader.read(start, 5))
     await refusesAllButCounts('end', end => reader.read(0, end), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
     await refusesAllButCounts('start', start => collect(reader.stream(start, 5)))

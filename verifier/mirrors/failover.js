@@ -99,7 +99,7 @@ export class FailoverReader {
       if (named !== undefined) this.#mirrors.push(new Supply(new Health(named)))
     }
     const what = { root, ranges, groupLog, key, size: this.size, onDuplicate }
-    const verifier = new SliceVerifier({ root, ranges, groupLog, key })
+    const verifier = new SliceVerifier({ cid: root, ranges, groupLog, key })
     const { location } = mirror
     const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
     for await (const leaf of verifyPieces(verifier, withPatience(open, { location, stall, clock, signal }))) {

@@ -11,7 +11,7 @@ import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
 import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { rootOf, toCid } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
@@ -37,7 +37,7 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
  *   all that is believed. `onProgress` gets `baobox:fetch`, in verified bytes
  */
 
-const OPTIONS = ['root', 'cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
+const OPTIONS = ['cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
   ...TRY_OPTIONS, ...HTTP_OPTIONS]
 /** Headers of a Request that are about its range or a cached answer: they are not passed on. */
 const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
@@ -80,7 +80,7 @@ export async function fetchVerified (input, options) {
   if (request !== undefined && !['GET', 'HEAD'].includes(request.method)) {
     throw new TypeError(`"input" expected a request with GET or HEAD, got ${request.method}`)
   }
-  const root = rootOf(options)
+  const root = parseRoot(options.cid)
   const etag = `"${toCid(root)}"`
   const cancelled = new AbortController()
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)

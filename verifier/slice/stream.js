@@ -22,7 +22,7 @@ import { verifyPieces } from './pieces.js'
  *   fault has been given
  */
 export function verifyStream (source, options) {
-  assertOptions('options', options, '{ root, ... }')
+  assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, [...VERIFY_OPTIONS, 'signal'])
   const { signal, ...verifyOptions } = options
   const verifier = new SliceVerifier(verifyOptions)

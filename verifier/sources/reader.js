@@ -13,7 +13,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { cut } from '../../lib/slice/slicer.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { rootOf } from '../../lib/hash/cid.js'
+import { parseRoot } from '../../lib/hash/cid.js'
 import { toRandomAccess } from '../../lib/source/source.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { verifyPieces } from '../slice/pieces.js'
@@ -49,9 +49,9 @@ export class VerifiedReader {
 
   /** @param {NamedBlob & BlobOrigin} options */
   constructor (options) {
-    assertKnownOptions(options, ['root', 'cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
-    const { encoded, source, outboard, groupLog = 0, key } = options
-    this.#root = rootOf(options)
+    assertKnownOptions(options, ['cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
+    const { cid, encoded, source, outboard, groupLog = 0, key } = options
+    this.#root = parseRoot(cid)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })
     this.#key = key && new Uint8Array(key)
@@ -167,7 +167,7 @@ export class VerifiedReader {
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
     const leaves = new Leaves({}, spans)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
-    const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
+    const verifier = new SliceVerifier({ cid: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
     yield * verifyPieces(verifier, origin.batches(ranges, signal))
     if (verifier.sizeProven) this.#provenSize = size
   }

@@ -27,15 +27,15 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
 
   if (file !== undefined) {
     return withBlobAndOutboard(name, file, { root, groupLog }, context, (blob, outboard) =>
-      write(read(new VerifiedReader({ root, source: blob, outboard }))))
+      write(read(new VerifiedReader({ cid: root, source: blob, outboard }))))
   }
   const { pieces, source, size } = await openInput(name, signal)
   if (start !== undefined && size !== undefined && typeof source === 'string') {
-    return write(read(new VerifiedReader({ root, encoded: source, groupLog })))
+    return write(read(new VerifiedReader({ cid: root, encoded: source, groupLog })))
   }
   // As in bao, nothing is verified when no bytes are wanted.
   if (count === 0) return write(nothing())
-  await write(bytesInside(span, verifyStream(pieces, { root, groupLog, signal })))
+  await write(bytesInside(span, verifyStream(pieces, { cid: root, groupLog, signal })))
 
   /** Also proves the size when the range is behind the end. @param {VerifiedReader} reader */
   async function * read (reader) {
@@ -55,7 +55,7 @@ export async function decodeSlice ({ values, operands: [hash, start, count, name
   const root = await rootOf(hash, { store: dir }, context)
   const { signal } = context
   const { pieces } = await openInput(name, signal)
-  const leaves = verifyStream(pieces, { root, ranges: span, groupLog, signal })
+  const leaves = verifyStream(pieces, { cid: root, ranges: span, groupLog, signal })
   await deliver(withHints(bytesOf(leaves)), output, { name: `decode-slice ${name}` })
 }
 

@@ -52,7 +52,7 @@ export class HeadReceiver {
         return undefined
       }
       const blob = new ByteQueue()
-      const verifier = new SliceVerifier({ root, ranges })
+      const verifier = new SliceVerifier({ cid: root, ranges })
       for await (const { bytes } of verifyPieces(verifier, all)) blob.push(bytes, FILE_FROM)
       await this.keep(blob.bytes)
       return blob.len

@@ -42,7 +42,7 @@ export class SizeProof {
   /** @param {Supply} supply */
   async #ask (supply) {
     const ranges = ChunkRanges.last
-    const verifier = new SliceVerifier({ root: this.#blob.root, ranges })
+    const verifier = new SliceVerifier({ cid: this.#blob.root, ranges })
     const request = this.#blob.request(supply)
     this.#requests.set(supply, request)
     try {

@@ -110,7 +110,7 @@ export class MemberStream {
       return this.#kept(member, size)
     }
     const blob = new ByteQueue()
-    const verifier = new SliceVerifier({ root: member.root, size })
+    const verifier = new SliceVerifier({ cid: member.root, size })
     for await (const { bytes } of slices.verifyNext(verifier)) blob.push(bytes, FILE_FROM)
     this.#keep(member, blob.bytes)
     while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)

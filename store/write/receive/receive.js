@@ -54,7 +54,7 @@ export class BlobReceiver {
     const failing = new AbortController()
     return this.#store.activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#store.databases, { root, ranges: toRanges(ranges), size }, onKept)
+      const slice = new IncomingSlice(this.#store.databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))

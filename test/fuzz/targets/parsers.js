@@ -58,7 +58,7 @@ async function outboards (random) {
   const len = groups => 64 * (groups - 1)
   const bytes = random.chance(0.5) ? pre : pre.slice(0, random.below(pre.length + 1))
   const due = claim < 2n ** 53n ? len(Math.max(1, Math.ceil(Number(claim) / (1024 * 2 ** groupLog)))) : -1
-  const error = await errorOf(() => Outboard.from({ root: blob.root, size: Number(claim), groupLog, bytes }))
+  const error = await errorOf(() => Outboard.from({ cid: blob.root, size: Number(claim), groupLog, bytes }))
   expectThat(
     due === bytes.length ? error === undefined : isSlip(error),
     () => `${what}, ${claim} claimed, ${bytes.length} bytes: ${error?.stack}`

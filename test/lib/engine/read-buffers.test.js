@@ -47,11 +47,11 @@ forEachKernel(() => {
 
     it('as outboards, encodings and slices', () => {
       const outboard = createOutboardSync(asBuffer(content), { key: asBuffer(key) })
-      const stored = Outboard.from({ ...outboard, bytes: asBuffer(outboard.bytes), root: asBuffer(outboard.root) })
+      const stored = Outboard.from({ ...outboard, bytes: asBuffer(outboard.bytes), cid: asBuffer(outboard.root) })
       expect(stored.flip().flip().bytes).to.deep.equal(outboard.bytes)
       const ranges = ChunkRanges.fromBytes(20_000, 40_000)
       const slice = encodeSliceSync(asBuffer(content), stored, ranges, { key: asBuffer(key) })
-      const [leaf] = verifySlice(asBuffer(slice), { root: asBuffer(outboard.root), ranges, key: asBuffer(key) })
+      const [leaf] = verifySlice(asBuffer(slice), { cid: asBuffer(outboard.root), ranges, key: asBuffer(key) })
       expect(leaf.bytes).to.deep.equal(content.slice(leaf.offset, leaf.offset + leaf.bytes.length))
       const { bytes, root } = encode(content)
       expect(decode(asBuffer(bytes), asBuffer(root))).to.deep.equal(content)

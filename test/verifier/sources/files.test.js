@@ -23,7 +23,7 @@ describe('a reader of a file', () => {
     await writeFile(path, 'abc')
     const open = () => readdirSync('/proc/self/fd').length
     const before = open()
-    const reader = new VerifiedReader({ root, encoded: path })
+    const reader = new VerifiedReader({ cid: root, encoded: path })
     for (let i = 0; i < 10; i++) expect(await errorOf(reader.read())).to.include({ code: 'BAO_TRUNCATED' })
     expect(open()).to.be.at.most(before + 1)
     await writeFile(path, encoded)
@@ -95,7 +95,7 @@ describe('an audit of a file', () => {
     await writeFile(path, long)
     const proof = await createProof(path, outboard, { start: 2_000_000, end: 2_000_001 })
     const [[start, end]] = proof.spans
-    expect(verifyProof(proof.toBytes(), long.subarray(start, end), { root: outboard.root })).to.have.length(1)
+    expect(verifyProof(proof.toBytes(), long.subarray(start, end), { cid: outboard.root })).to.have.length(1)
   })
 })
 
@@ -111,7 +111,7 @@ describe('a transform in a pipeline of Node.js', () => {
     const pieces = Array.from(
       { length: Math.ceil(bytes.length / 10_000) }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000)
     )
-    const error = await errorOf(pipeline(Readable.from(pieces), verifyTransform({ root, groupLog: 0 }), sink))
+    const error = await errorOf(pipeline(Readable.from(pieces), verifyTransform({ cid: root, groupLog: 0 }), sink))
     return { len, error }
   }
 

@@ -42,9 +42,9 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`reads any range, ${title}`, async () => {
       const readers = [
-        new VerifiedReader({ root, encoded, groupLog }),
-        new VerifiedReader({ root, encoded: counted(encoded, { overlaps: true }).source, groupLog }),
-        new VerifiedReader({ root, source: content, outboard: createOutboardSync(content, { groupLog }) })
+        new VerifiedReader({ cid: root, encoded, groupLog }),
+        new VerifiedReader({ cid: root, encoded: counted(encoded, { overlaps: true }).source, groupLog }),
+        new VerifiedReader({ cid: root, source: content, outboard: createOutboardSync(content, { groupLog }) })
       ]
       for (const reader of readers) {
         for (const [start, end] of [
@@ -59,7 +59,7 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`touches what it needs, and only the leaves below pairs that it keeps, ${title}`, async () => {
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       const levels = Math.ceil(Math.log2(content.length / groupLen))
       await reader.read(1_500_000, 1_500_001)
       const first = seen.since()
@@ -86,14 +86,14 @@ forEachKernel(() => describe('a reader', () => {
       for (const size of [
         content.length - 1, content.length + 1, 2 * content.length, 1024, 0, Number.MAX_SAFE_INTEGER
       ]) {
-        const reader = new VerifiedReader({ root, encoded: withHeader(encoded, size), groupLog })
+        const reader = new VerifiedReader({ cid: root, encoded: withHeader(encoded, size), groupLog })
         expect((await errorOf(reader.size()))?.code, `${size}`).to.match(
           /^BAO_(PARENT_MISMATCH|LEAF_MISMATCH|TRUNCATED)$/
         )
         expect((await errorOf(reader.read(size, Infinity)))?.code, `${size}`).to.match(/^BAO_/)
       }
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       await reader.size()
       seen.since()
       expect(await reader.size()).to.equal(content.length)
@@ -102,7 +102,7 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`reports faults, and succeeds again when the source is right, ${title}`, async () => {
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       expect(await reader.read(0, 10)).to.deep.equal(content.slice(0, 10))
       for (let at = 8; at < encoded.length; at += 250_007) {
         seen.bytes = flipped(encoded, at)
@@ -117,7 +117,7 @@ forEachKernel(() => describe('a reader', () => {
     it(`reads several ranges at the same time, ${title}`, async () => {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps, delay: 1 })
-        const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+        const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
         const starts = Array.from({ length: 25 }, (_, i) => i * 119_993)
         const parts = await Promise.all(starts.map(start => reader.read(start, start + 70_000)))
         parts.forEach((part, i) => expect(same(part, content.subarray(starts[i], starts[i] + 70_000))).to.equal(true))
@@ -130,7 +130,7 @@ forEachKernel(() => describe('a reader', () => {
     const long = noise(4_600_000, 62)
     const { root, bytes: encoded } = encode(long)
     const seen = counted(encoded)
-    const reader = new VerifiedReader({ root, encoded: seen.source })
+    const reader = new VerifiedReader({ cid: root, encoded: seen.source })
     const place = 1024 * 1000
     const again = async () => {
       seen.since()
@@ -157,7 +157,7 @@ forEachKernel(() => describe('a reader', () => {
     const [{ root, bytes: encoded }] = encodings
     for (const overlaps of [true, false]) {
       const seen = counted(encoded, { overlaps, delay: 1 })
-      await new VerifiedReader({ root, encoded: seen.source }).read(2_900_000, 2_900_001)
+      await new VerifiedReader({ cid: root, encoded: seen.source }).read(2_900_000, 2_900_001)
       expect(seen.most > 1).to.equal(overlaps)
     }
   })
@@ -166,8 +166,8 @@ forEachKernel(() => describe('a reader', () => {
     const tree = createOutboardSync(content)
     const pairs = counted(tree.bytes)
     const blob = counted(content)
-    const outboard = await openOutboard(pairs.source, { root: tree.root, size: content.length })
-    const reader = new VerifiedReader({ root: tree.root, source: blob.source, outboard })
+    const outboard = await openOutboard(pairs.source, { cid: tree.root, size: content.length })
+    const reader = new VerifiedReader({ cid: tree.root, source: blob.source, outboard })
     expect(await reader.read(1_000_000, 1_000_100)).to.deep.equal(content.slice(1_000_000, 1_000_100))
     expect(blob.since()).to.deep.equal({ count: 1, len: 16_384 })
     expect(pairs.since().count).to.be.greaterThan(0)
@@ -189,7 +189,7 @@ forEachKernel(() => describe('a reader', () => {
     for (const [title, [change, expected]] of Object.entries(ways)) {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps })
-        const reader = new VerifiedReader({ root, encoded: seen.source })
+        const reader = new VerifiedReader({ cid: root, encoded: seen.source })
         await reader.read(0, 1)
         seen.change = change
         expect(await errorOf(reader.read(2_000_000, 2_000_001)), title).to.include(expected)
@@ -212,7 +212,7 @@ forEachKernel(() => describe('a reader', () => {
         return isStuck ? new Promise(() => {}) : encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ root, encoded: source })
+    const reader = new VerifiedReader({ cid: root, encoded: source })
     await reader.read(0, 1)
     isStuck = true
     const controller = new AbortController()
@@ -241,14 +241,14 @@ forEachKernel(() => describe('a reader', () => {
         return encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ root, encoded: source })
+    const reader = new VerifiedReader({ cid: root, encoded: source })
     expect(await errorOf(reader.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
     const waiting = errorOf(reader.read(5, 6))
     fail()
     expect(await waiting).to.include({ message: 'broken' })
     expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
     opened = 0
-    const again = new VerifiedReader({ root, encoded: source })
+    const again = new VerifiedReader({ cid: root, encoded: source })
     expect(await errorOf(again.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
     fail()
     await new Promise(resolve => setTimeout(resolve))
@@ -264,7 +264,7 @@ forEachKernel(() => describe('a reader', () => {
       }
     }
     expect(
-      await errorOf(new VerifiedReader({ root: encodings[0].root, encoded: source }).read())
+      await errorOf(new VerifiedReader({ cid: encodings[0].root, encoded: source }).read())
     ).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
   })
 }))

@@ -108,7 +108,7 @@ describe('a source behind a URL', () => {
   }))
 
   it('serves a reader, which asks only for what it needs', () => withServer(encoded.bytes, undefined, async server => {
-    const reader = new VerifiedReader({ root, encoded: await httpSource(server.url) })
+    const reader = new VerifiedReader({ cid: root, encoded: await httpSource(server.url) })
     expect(await reader.read(1_500_000, 1_500_010)).to.deep.equal(content.slice(1_500_000, 1_500_010))
     expect(server.sent).to.be.below(100_000)
     const before = server.requests.length
@@ -126,7 +126,7 @@ describe('a source behind a URL', () => {
         )
       }
       await withServer(small.bytes, undefined, async server => {
-        const reader = new VerifiedReader({ root: small.root, encoded: await httpSource(server.url) })
+        const reader = new VerifiedReader({ cid: small.root, encoded: await httpSource(server.url) })
         expect(same(await reader.read(), content.subarray(0, len))).to.equal(true)
       })
     }
@@ -369,7 +369,7 @@ forEachKernel(() => describe('a verified download', () => {
 
   it('with an outboard that is on a server, too', () => withServer(outboard.bytes, undefined, async pairs => {
     await withServer(content, undefined, async server => {
-      const tree = await openOutboard(await httpSource(pairs.url), { root, size: content.length })
+      const tree = await openOutboard(await httpSource(pairs.url), { cid: root, size: content.length })
       const response = await fetchVerified(server.url, { cid, start: 1_000_000, end: 1_100_000, outboard: tree })
       expect(same(new Uint8Array(await response.arrayBuffer()), content.subarray(1_000_000, 1_100_000))).to.equal(true)
     })
