@@ -12,9 +12,9 @@ import { toRanges } from '../lib/tree/ranges.js'
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 /** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
-/** @typedef {{ validate?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
+/** @typedef {{ verify?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
 
-const OPTIONS = ['validate', 'key']
+const OPTIONS = ['verify', 'key']
 
 /**
  * The smallest proof that the chunks of some ranges stand in a blob: about 32 bytes for each level of

@@ -35,7 +35,7 @@ const JOBS = {
   },
   encodeStream: () => withOutboard(outboard => drain(encodeStream(blob, outboard, { reuse, onProgress: sample }))),
   'encodeStream to verifyStream': () => withOutboard(outboard => {
-    const encoded = encodeStream(blob, outboard, { reuse, validate: false, onProgress: sample })
+    const encoded = encodeStream(blob, outboard, { reuse, verify: false, onProgress: sample })
     return drain(verifyStream(encoded, { cid: outboard.root, groupLog, reuse }))
   }),
   /** What another process sends. */
@@ -47,7 +47,7 @@ const JOBS = {
     await drain(verifyStream(pipe, { cid: root, groupLog, reuse }))
   },
   send: () => withOutboard(outboard => {
-    const encoding = Readable.from(encodeStream(blob, outboard, { validate: false }))
+    const encoding = Readable.from(encodeStream(blob, outboard, { verify: false }))
     return pipeline(encoding, createWriteStream(join(folder, 'pipe')))
   }),
   validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))

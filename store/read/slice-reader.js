@@ -66,7 +66,7 @@ export class SliceReader {
   async * #slice (cid, wanted, { groupLog, header = true, reuse, signal, readsAhead }) {
     const { root, record } = await this.#access.use(cid, signal)
     const release = this.#store.protection.use(root)
-    const validate = this.#store.verifies || record.home === 'reference'
+    const verify = this.#store.verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
@@ -75,11 +75,11 @@ export class SliceReader {
       return withoutFirst(given, this.#access.reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
         const source = readsAhead ? view.source : view.calmSource
-        return encodeSlice(source, outboard, wanted, { header, validate, reuse, signal })
+        return encodeSlice(source, outboard, wanted, { header, verify, reuse, signal })
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#store.healer.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }

@@ -83,7 +83,7 @@ describe('bad input to encodings', () => {
         size: outboard.size, groupLog: outboard.groupLog, copyPair: outboard.copyPair.bind(outboard), root
       }
       await expectSlip('outboard.root', () => encodeSliceSync(BYTES, other))
-      expect(encodeSliceSync(BYTES, other, undefined, { validate: false })).to.have.length.above(BYTES.length)
+      expect(encodeSliceSync(BYTES, other, undefined, { verify: false })).to.have.length.above(BYTES.length)
     }
   })
 
@@ -108,7 +108,7 @@ describe('bad input to encodings', () => {
     for (const cut of [
       () => encodeSliceSync(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all),
       () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all)),
-      () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all, { validate: false }))
+      () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all, { verify: false }))
     ]) {
       const error = await errorOf(cut)
       expect(error).to.include({ code: 'BAO_TRUNCATED' })

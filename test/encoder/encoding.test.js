@@ -56,9 +56,9 @@ forEachKernel(() => describe('combined encodings', () => {
             ).to.equal(true)
           }
           for (const source of [bytes, new Blob([bytes]), later(bytes)]) {
-            for (const [pairs, validate] of [[outboard, true], [paged, true], [paged, false]]) {
+            for (const [pairs, verify] of [[outboard, true], [paged, true], [paged, false]]) {
               expect(
-                same(await collect(encodeStream(source, pairs, { ...options, validate })), expected.bytes),
+                same(await collect(encodeStream(source, pairs, { ...options, verify })), expected.bytes),
                 `${size} bytes at ${groupLog}`
               ).to.equal(true)
             }
@@ -154,8 +154,8 @@ describe('encodings of blobs that are present in part', () => {
       const part = BYTES.subarray(0, PRESENT)
       const lies = { size: SIZE, read: (start, end) => part.subarray(start, end) }
       for (const source of [part, new Blob([part]), later(part), lies]) {
-        for (const validate of [true, false]) {
-          const { bytes, error } = await given(encodeStream(source, outboard, { validate }))
+        for (const verify of [true, false]) {
+          const { bytes, error } = await given(encodeStream(source, outboard, { verify }))
           expect(error).to.include(place)
           expect(same(bytes, whole.subarray(0, bytes.length))).to.equal(true)
           expect(bytes.length).to.be.greaterThan(PRESENT - groupLen)

@@ -21,13 +21,13 @@ async function expectSlice (bytes, outboards, ranges, options, { len, b3, hex: e
   if (expected !== undefined) expect(hex(first)).to.equal(expected)
   expect(hex(hash(first))).to.equal(b3)
   for (const outboard of outboards) {
-    for (const validate of [true, false]) {
-      const way = `${outboard.order}-order, validate ${validate}`
+    for (const verify of [true, false]) {
+      const way = `${outboard.order}-order, verify ${verify}`
       expect(
-        same(encodeSliceSync(bytes, outboard, ranges, { ...options, validate }), first), `sync, ${way}`
+        same(encodeSliceSync(bytes, outboard, ranges, { ...options, verify }), first), `sync, ${way}`
       ).to.equal(true)
       expect(
-        same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, validate })), first), `async, ${way}`
+        same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, verify })), first), `async, ${way}`
       ).to.equal(true)
     }
   }
@@ -133,7 +133,7 @@ forEachKernel(() => describe('encodeSlice', () => {
           ChunkRanges.fromBytes(i * groupLen, (i + 1) * groupLen)
         )
       }
-      const trusted = encodeSliceSync(long, outboard, ranges, { validate: false })
+      const trusted = encodeSliceSync(long, outboard, ranges, { verify: false })
       expect(same(encodeSliceSync(long, outboard, ranges), trusted)).to.equal(true)
       expect(same(await collect(encodeSlice(long, outboard, ranges)), trusted)).to.equal(true)
     }
@@ -142,8 +142,8 @@ forEachKernel(() => describe('encodeSlice', () => {
   it('is not made while verified bytes are borrowed', () => {
     const outboard = createOutboardSync(bytes)
     const slice = encodeSliceSync(bytes, outboard)
-    for (const validate of [true, false]) {
-      const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { validate })
+    for (const verify of [true, false]) {
+      const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { verify })
       expect(() => verifySlice(slice, { cid: outboard.root, onLeaf })).to.throw('borrowed')
     }
     expect(same(encodeSliceSync(bytes, outboard), slice)).to.equal(true)

@@ -348,7 +348,7 @@ describe('openOutboard', () => {
       { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
       paged,
       { start: 2 ** 39 + 12345, end: 2 ** 39 + 12346 },
-      { validate: false }
+      { verify: false }
     )))
     const total = reads.reduce((sum, [start, end]) => sum + end - start, 0)
     expect(reads).to.have.length.within(2, 26)
@@ -358,7 +358,7 @@ describe('openOutboard', () => {
       { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
       paged,
       { start: 2 ** 39 + 99_999, end: 2 ** 39 + 100_000 },
-      { validate: false }
+      { verify: false }
     )))
     expect(reads.length).to.equal(before)
 

@@ -70,7 +70,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
 
         const { ranges } = options
         expect(same(encodeSliceSync(bytes, outboard, ranges, { key }), slice)).to.equal(true)
-        const sent = await collect(encodeSlice(bytes, outboard, ranges, { key, validate: false }))
+        const sent = await collect(encodeSlice(bytes, outboard, ranges, { key, verify: false }))
         expect(same(sent, slice)).to.equal(true)
 
         const verifier = new SliceVerifier(options)
