@@ -36,7 +36,7 @@ import { nameOf } from '../catalog/roots.js'
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
- * @property {boolean} [verify]  when the store has the blob already: read it, and replace it if it is damaged? Without
+ * @property {boolean} [recheck]  when the store has the blob already: read it, and replace it if it is damaged? Without
  *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
@@ -44,7 +44,7 @@ import { nameOf } from '../catalog/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'recheck', 'signal', 'onProgress'
 ]
 
 /**
@@ -90,7 +90,7 @@ export const PUT_OPTIONS = [
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
- * @property {boolean} verify  see `PutOptions`
+ * @property {boolean} recheck  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
 
@@ -127,7 +127,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
+    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...expectation } = options
     return this.#store.activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
@@ -135,7 +135,7 @@ export class BlobWriter {
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
       const call = (/** @type {NewBlob} */ blob) => {
         isCalled = true
@@ -277,12 +277,12 @@ export class BlobWriter {
   }
 
   /**
-   * Does the store have the whole blob? With `verify` this reads all bytes, otherwise it trusts the record.
+   * Does the store have the whole blob? With `recheck` this reads all bytes, otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #isWhole (root, record, { verify, signal }) {
-    return record.complete && (!verify || isIntact(this.#store.databases, root, record, signal))
+  async #isWhole (root, record, { recheck, signal }) {
+    return record.complete && (!recheck || isIntact(this.#store.databases, root, record, signal))
   }
 
   /**

@@ -34,10 +34,10 @@ import { Original } from './original.js'
  *   again are always compared. Default: what the store was opened with
  */
 
-/** @typedef {Omit<PutOptions, 'verify'> & GrowOwnOptions} GrowOptions */
+/** @typedef {Omit<PutOptions, 'recheck'> & GrowOwnOptions} GrowOptions */
 
 /** The names of all options in `GrowOptions`. */
-export const GROW_OPTIONS = PUT_OPTIONS
+export const GROW_OPTIONS = [...PUT_OPTIONS.filter(name => name !== 'recheck'), 'verify']
 
 /**
  * See `BlobStore.splice`.
