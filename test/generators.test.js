@@ -22,7 +22,7 @@ const signal = AbortSignal.abort()
 const other = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' // of SHA2-256
 
 let store, blockstore, tags
-const reader = new VerifiedReader({ cid: ROOT, encoded })
+const reader = new VerifiedReader({ cid: ROOT, encoded, groupLog: 0 })
 const slices = () => new SliceSource(BYTES)
 const mirror = mirrorOf({ source: BYTES, outboard })
 const ranges = ChunkRanges.all

@@ -1,7 +1,7 @@
 // Opens a combined encoding as a blob and its outboard, to be read at any place. Source: Bao spec,
 // "Combined Encoding Format".
 
-import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger } from '../core/bytes.js'
 import { assertKnownOptions } from '../core/options.js'
 import { PageCache } from '../source/page-cache.js'
@@ -16,7 +16,7 @@ import { toRandomAccess } from '../source/source.js'
 /** @import { RandomAccess } from '../core/types.js' */
 
 /**
- * @typedef {NamedBlob & { groupLog?: number, size?: number }} EncodingInfo  `groupLog`: default: 0, as
+ * @typedef {NamedBlob & { groupLog?: number, size?: number }} EncodingInfo  `groupLog`: default: 4, as
  *   for `encode`; `size`: bytes of the blob, needed if the encoding has no header
  */
 
@@ -37,7 +37,7 @@ import { toRandomAccess } from '../source/source.js'
  */
 export async function openEncoding (encoded, info) {
   assertKnownOptions(info, ['cid', 'groupLog', 'size'])
-  const { groupLog = 0, size } = info
+  const { groupLog = DEFAULT_GROUP_LOG, size } = info
   const hash = parseRoot(info.cid)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   if (size !== undefined) assertInteger('size', size)

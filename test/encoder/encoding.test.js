@@ -186,7 +186,7 @@ describe('encodings of blobs that are present in part', () => {
 })
 
 describe('openEncoding', () => {
-  const { root, bytes: encoded } = encode(BYTES)
+  const { root, bytes: encoded } = encode(BYTES, { groupLog: 0 })
 
   it('reads what it needs, once', async () => {
     const reads = []
@@ -194,10 +194,10 @@ describe('openEncoding', () => {
       size: encoded.length, read: async (start, end) => { reads.push([start, end]); return encoded.slice(start, end) }
     }
     const total = () => reads.reduce((sum, [start, end]) => sum + end - start, 0)
-    const opened = await openEncoding(source, { cid: root })
+    const opened = await openEncoding(source, { cid: root, groupLog: 0 })
     await collect(encodeSlice(opened.source, opened.outboard, { start: 350_000, end: 351_000 }))
     expect(total()).to.be.below(200_000)
-    const whole = await openEncoding(source, { cid: root })
+    const whole = await openEncoding(source, { cid: root, groupLog: 0 })
     reads.length = 0
     await collect(encodeStream(whole.source, whole.outboard))
     expect(total()).to.be.within(encoded.length - 8, encoded.length + 20_000)
@@ -205,27 +205,27 @@ describe('openEncoding', () => {
 
   it('takes neither memory nor time for a wrong size', async () => {
     const huge = concat([header(Number.MAX_SAFE_INTEGER), encoded.subarray(8)])
-    const opened = await openEncoding(huge, { cid: root })
+    const opened = await openEncoding(huge, { cid: root, groupLog: 0 })
     expect(
       (await given(encodeStream(opened.source, opened.outboard))).error
     ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect((await validRanges(opened.source, opened.outboard)).isEmpty).to.equal(true)
     expect((await opened.source.read(0, opened.source.size)).length).to.be.lessThan(encoded.length)
     const tooLarge = concat([new Uint8Array(8).fill(255), encoded.subarray(8)])
-    expect(await errorOf(openEncoding(tooLarge, { cid: root }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+    expect(await errorOf(openEncoding(tooLarge, { cid: root, groupLog: 0 }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
   it('refuses wrong arguments, and names them', async () => {
     await refusesAllButGroupLogs(groupLog => openEncoding(encoded, { cid: root, groupLog }))
-    await refusesAllButCounts('size', size => openEncoding(encoded, { cid: root, size }))
+    await refusesAllButCounts('size', size => openEncoding(encoded, { cid: root, size, groupLog: 0 }))
     for (const wrong of [undefined, null, 5, {}]) {
       await expectSlip(
-        'cid', () => openEncoding(encoded, { cid: wrong }), [TypeError]
+        'cid', () => openEncoding(encoded, { cid: wrong, groupLog: 0 }), [TypeError]
       )
     }
     for (const source of [undefined, null, 5, {}, stream([])]) {
       await expectSlip(
-        'source', () => openEncoding(source, { cid: root }), [TypeError]
+        'source', () => openEncoding(source, { cid: root, groupLog: 0 }), [TypeError]
       )
     }
   })

@@ -1,7 +1,7 @@
 // What all functions of the verifier have in common: how they take options and ranges, and how these name a blob.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
-import { createOutboardSync, createProofSync, encode, encodeSliceSync } from '../../encoder/index.js'
+import { createOutboardSync, createProofSync, encode, encodeSliceSync, openEncoding } from '../../encoder/index.js'
 import {
   SliceSource, SliceVerifier, VerifiedReader, decode, fetchVerified, httpSource, mirrorOf, validOutboardRanges,
   validRanges, verifyProof, verifySlice, verifyStream, verifyTransform
@@ -88,6 +88,19 @@ describe('the name of a blob in options of the verifier', () => {
       expect(error.message).to.include('"root"')
     })
   }
+})
+
+describe('the group log', () => {
+  it('is 4 wherever none is given', async () => {
+    const { bytes } = encode(BYTES, { groupLog: 4 })
+    expect(encoded).to.deep.equal(bytes)
+    expect(decode(bytes, root)).to.deep.equal(BYTES)
+    expect(await new VerifiedReader({ cid, encoded: bytes }).read()).to.deep.equal(BYTES)
+    const opened = await openEncoding(bytes, { cid })
+    expect(opened.outboard.groupLog).to.equal(4)
+    expect(outboard.groupLog).to.equal(4)
+    expect(verifySlice(encodeSliceSync(BYTES, outboard), { cid })).to.have.length.above(0)
+  })
 })
 
 describe('the ranges of a read', () => {

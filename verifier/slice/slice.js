@@ -222,7 +222,7 @@ export function verifySlice (slice, options) {
  * @param {Uint8Array} combined
  * @param {BlobName} cid
  * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  `groupLog`: default:
- *   0, as for `encode`; `into`: memory for the blob
+ *   4, as for `encode`; `into`: memory for the blob
  * @returns {Uint8Array} fresh, or a view of `into`
  * @throws {BaoError} as `SliceVerifier`
  * @throws {RangeError} when `into` is too short
@@ -230,7 +230,7 @@ export function verifySlice (slice, options) {
 export function decode (combined, cid, options = {}) {
   assertBytes('combined', combined)
   assertKnownOptions(options, ['groupLog', 'key', 'into'])
-  const { groupLog = 0, key, into } = options
+  const { groupLog = DEFAULT_GROUP_LOG, key, into } = options
   // The size is a claim, but there cannot be more bytes than came.
   const blob = into ?? new Uint8Array(Math.min(headerOf(combined), combined.length))
   const leaves = verifySlice(combined, { cid, groupLog, key, into: blob })

@@ -5,7 +5,7 @@ import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { Combined } from '../slice/combined.js'
 import { Leaves } from '../slice/leaves.js'
-import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { SliceVerifier } from '../slice/slice.js'
 import { spansOf } from '../slice/wanted-bytes.js'
 import { assertInteger, concat } from '../../lib/core/bytes.js'
@@ -28,7 +28,7 @@ import { verifyPieces } from '../slice/pieces.js'
  * @property {Uint8Array | Blob | RandomAccess | string | URL} [encoded]  a combined encoding; or
  * @property {Uint8Array | Blob | RandomAccess | string | URL} [source]  the blob, and
  * @property {SliceOutboard} [outboard]  its outboard
- * @property {number} [groupLog]  of the combined encoding; default: 0
+ * @property {number} [groupLog]  of the combined encoding; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -50,7 +50,7 @@ export class VerifiedReader {
   /** @param {NamedBlob & BlobOrigin} options */
   constructor (options) {
     assertKnownOptions(options, ['cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
-    const { cid, encoded, source, outboard, groupLog = 0, key } = options
+    const { cid, encoded, source, outboard, groupLog = DEFAULT_GROUP_LOG, key } = options
     this.#root = parseRoot(cid)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })

@@ -165,22 +165,22 @@ forEachKernel(() => describe('verified bytes in memory', () => {
 
   it('of the caller take what decode gives', () => {
     for (const len of [0, 1, 1024, 5000, content.length]) {
-      const { root, bytes: combined } = encode(content.subarray(0, len))
+      const { root, bytes: combined } = encode(content.subarray(0, len), { groupLog: 0 })
       const into = new Uint8Array(len + 7)
-      const blob = decode(combined, root, { into })
+      const blob = decode(combined, root, { into, groupLog: 0 })
       expect(blob.buffer).to.equal(into.buffer)
       expect(same(blob, content.subarray(0, len))).to.equal(true)
       if (len > 0) {
         expect(
-          () => decode(combined, root, { into: new Uint8Array(len - 1) })
+          () => decode(combined, root, { into: new Uint8Array(len - 1), groupLog: 0 })
         ).to.throw(RangeError, '"into"')
       }
     }
   })
 
   it('may be those of the slice itself', () => {
-    const { root, bytes: combined } = encode(content)
-    expect(same(decode(combined, root, { into: combined }), content)).to.equal(true)
+    const { root, bytes: combined } = encode(content, { groupLog: 0 })
+    expect(same(decode(combined, root, { into: combined, groupLog: 0 }), content)).to.equal(true)
   })
 
   it('are borrowed until the next call, and their memory is reused', () => {
@@ -237,7 +237,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
       groupLog: 0,
       onLeaf (offset, bytes) {
         for (const tries of [
-          () => hasher.update(other), () => createOutboardSync(other), () => encode(other)
+          () => hasher.update(other), () => createOutboardSync(other), () => encode(other, { groupLog: 0 })
         ]) expect(tries).to.throw('borrowed')
         expect(same(bytes, content.subarray(offset, offset + bytes.length))).to.equal(true)
         starts.push(offset / KIB)

@@ -162,7 +162,7 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('ignores bytes behind the slice', () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     const longer = concat([combined, new Uint8Array(100).fill(7)])
     for (const pieces of splits(longer)) {
       const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 0 })
@@ -179,7 +179,7 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('checks the empty blob against the root', () => {
-    const { root, bytes: combined } = encode(new Uint8Array(0))
+    const { root, bytes: combined } = encode(new Uint8Array(0), { groupLog: 0 })
     expect(combined).to.have.length(8)
     expect(decode(combined, root, { groupLog: 0 })).to.have.length(0)
     for (const pieces of [whole(combined), oneByOne(combined)]) {
@@ -223,7 +223,7 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('throws the same fault again at every call after the first', () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     for (const spoilt of [flipped(combined, 30_000), combined.subarray(0, 30_000)]) {
       const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 0 })
       const { error } = feed(verifier, whole(spoilt))
@@ -310,7 +310,7 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('transforms a stream of an encoding into the blob', async () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     const through = pieces => collect(readable(pieces).pipeThrough(verifyTransform({ cid: root, groupLog: 0 })))
     expect(same(await through(ragged(combined, 6)), bytes)).to.equal(true)
     expect(await errorOf(through(ragged(flipped(combined, 50_000), 6)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
@@ -318,7 +318,7 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('throws from a stream that is wrong or ends early, after everything before the fault', async () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     for (const [spoilt, code] of [
       [flipped(combined, 60_000), 'BAO_LEAF_MISMATCH'], [combined.subarray(0, 60_000), 'BAO_TRUNCATED']
     ]) {

@@ -8,7 +8,7 @@ import { noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 
 const content = noise(1_000_000, 51)
-const { root, bytes: encoded } = encode(content)
+const { root, bytes: encoded } = encode(content, { groupLog: 0 })
 const options = { cid: root, groupLog: 0 }
 const inPieces = (bytes, len) => Array.from(
   { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)

@@ -128,9 +128,9 @@ forEachKernel(() => describe('a reader', () => {
 
   it('keeps a bounded number of pairs', async () => {
     const long = noise(4_600_000, 62)
-    const { root, bytes: encoded } = encode(long)
+    const { root, bytes: encoded } = encode(long, { groupLog: 0 })
     const seen = counted(encoded)
-    const reader = new VerifiedReader({ cid: root, encoded: seen.source })
+    const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog: 0 })
     const place = 1024 * 1000
     const again = async () => {
       seen.since()
@@ -157,7 +157,7 @@ forEachKernel(() => describe('a reader', () => {
     const [{ root, bytes: encoded }] = encodings
     for (const overlaps of [true, false]) {
       const seen = counted(encoded, { overlaps, delay: 1 })
-      await new VerifiedReader({ cid: root, encoded: seen.source }).read(2_900_000, 2_900_001)
+      await new VerifiedReader({ cid: root, encoded: seen.source, groupLog: 0 }).read(2_900_000, 2_900_001)
       expect(seen.most > 1).to.equal(overlaps)
     }
   })
@@ -189,7 +189,7 @@ forEachKernel(() => describe('a reader', () => {
     for (const [title, [change, expected]] of Object.entries(ways)) {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps })
-        const reader = new VerifiedReader({ cid: root, encoded: seen.source })
+        const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog: 0 })
         await reader.read(0, 1)
         seen.change = change
         expect(await errorOf(reader.read(2_000_000, 2_000_001)), title).to.include(expected)
@@ -212,7 +212,7 @@ forEachKernel(() => describe('a reader', () => {
         return isStuck ? new Promise(() => {}) : encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ cid: root, encoded: source })
+    const reader = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
     await reader.read(0, 1)
     isStuck = true
     const controller = new AbortController()
@@ -241,14 +241,14 @@ forEachKernel(() => describe('a reader', () => {
         return encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ cid: root, encoded: source })
+    const reader = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
     expect(await errorOf(reader.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
     const waiting = errorOf(reader.read(5, 6))
     fail()
     expect(await waiting).to.include({ message: 'broken' })
     expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
     opened = 0
-    const again = new VerifiedReader({ cid: root, encoded: source })
+    const again = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
     expect(await errorOf(again.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
     fail()
     await new Promise(resolve => setTimeout(resolve))
@@ -264,7 +264,7 @@ forEachKernel(() => describe('a reader', () => {
       }
     }
     expect(
-      await errorOf(new VerifiedReader({ cid: encodings[0].root, encoded: source }).read())
+      await errorOf(new VerifiedReader({ cid: encodings[0].root, encoded: source, groupLog: 0 }).read())
     ).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
   })
 }))

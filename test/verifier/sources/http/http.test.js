@@ -11,7 +11,7 @@ import { forEachKernel } from '../../../support/kernels.js'
 const content = noise(2_500_000, 71)
 const outboard = createOutboardSync(content)
 const { root, cid } = outboard
-const encoded = encode(content)
+const encoded = encode(content, { groupLog: 0 })
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 /**
@@ -108,7 +108,7 @@ describe('a source behind a URL', () => {
   }))
 
   it('serves a reader, which asks only for what it needs', () => withServer(encoded.bytes, undefined, async server => {
-    const reader = new VerifiedReader({ cid: root, encoded: await httpSource(server.url) })
+    const reader = new VerifiedReader({ cid: root, encoded: await httpSource(server.url), groupLog: 0 })
     expect(await reader.read(1_500_000, 1_500_010)).to.deep.equal(content.slice(1_500_000, 1_500_010))
     expect(server.sent).to.be.below(100_000)
     const before = server.requests.length
@@ -119,14 +119,14 @@ describe('a source behind a URL', () => {
 
   it('may be empty, or small', async () => {
     for (const len of [0, 1, 100, 16_384, 16_385]) {
-      const small = encode(content.subarray(0, len))
+      const small = encode(content.subarray(0, len), { groupLog: 0 })
       for (const bytes of [new Uint8Array(0), small.bytes]) {
         await withServer(
           bytes, undefined, async server => expect((await httpSource(server.url)).size).to.equal(bytes.length)
         )
       }
       await withServer(small.bytes, undefined, async server => {
-        const reader = new VerifiedReader({ cid: small.root, encoded: await httpSource(server.url) })
+        const reader = new VerifiedReader({ cid: small.root, encoded: await httpSource(server.url), groupLog: 0 })
         expect(same(await reader.read(), content.subarray(0, len))).to.equal(true)
       })
     }
