@@ -22,7 +22,7 @@ const OPTIONS = ['verify', 'key']
  * part is read and hashed whole, because the outboard has no pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
- *     send(proof.toBytes())    // and the bytes of proof.spans
+ *     send(proof.toBytes())    // and the bytes of proof.byteRanges
  *
  * It proves the size of the blob only if the last chunk is among its chunks: `ChunkRanges.last` asks for that.
  *

@@ -45,7 +45,9 @@ const CALLS = {
   ],
   'sliceSource.take': [() => slices().take(-1), () => slices().take('5')],
   'sliceSource.verifyNext': [() => slices().verifyNext(), () => slices().verifyNext({})],
-  'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(-1, 5)],
+  'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(
+    { start: -1, end: 5 }
+  )],
   'mirror.pieces': [
     () => mirror.pieces(), () => mirror.pieces({ root: 5, ranges, groupLog: 4 }),
     () => mirror.pieces({ root: ROOT, ranges: 5, groupLog: 4 }),

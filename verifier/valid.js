@@ -159,7 +159,7 @@ class Progress {
   constructor (ranges, size) {
     this.#size = size
     this.#spans = ranges.toBytes(size)
-    this.total = this.#spans.reduce((sum, [start, end]) => sum + end - start, 0)
+    this.total = this.#spans.reduce((sum, { start, end }) => sum + end - start, 0)
   }
 
   /** Counts bytes that were audited out of order. @param {number} len @returns {number} bytes passed so far */
@@ -170,10 +170,10 @@ class Progress {
 
   /** Bytes passed before a place. @param {number} place  at or behind the last one */
   upTo (place) {
-    for (; this.#at < this.#spans.length && this.#spans[this.#at][1] <= place; this.#at++) {
-      this.#passed += this.#spans[this.#at][1] - this.#spans[this.#at][0]
+    for (; this.#at < this.#spans.length && this.#spans[this.#at].end <= place; this.#at++) {
+      this.#passed += this.#spans[this.#at].end - this.#spans[this.#at].start
     }
-    const [start] = this.#spans[this.#at] ?? [place]
+    const { start } = this.#spans[this.#at] ?? { start: place }
     return this.#passed + Math.max(0, place - start)
   }
 }

@@ -72,7 +72,7 @@ export class Presence {
 }
 
 /** @param {ChunkRanges} ranges @param {number} size  bytes */
-export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
+export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, { start, end }) => len + end - start, 0)
 
 /** Does the store itself keep all the bytes of the blob? @param {BlobRecord} record */
 export const isKept = ({ complete, home }) => complete && home !== 'reference'

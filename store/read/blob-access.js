@@ -96,5 +96,5 @@ export class BlobAccess {
  */
 export function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
-  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+  return groups.length === 0 ? [0, 0] : [groups[0].start, groups[groups.length - 1].end]
 }

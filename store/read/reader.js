@@ -165,7 +165,7 @@ export class BlobReader {
   async * present (root, record, signal) {
     const release = this.#store.protection.use(root)
     try {
-      for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
+      for (const { start, end } of (await this.#store.presence.of(record)).toBytes(record.size)) {
         const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
         yield * this.#access.reading(root, record, span, view => verified(view, { start, end }, { signal }))
       }
@@ -185,7 +185,7 @@ export class BlobReader {
     if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
-    return ranges.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
+    return ranges.toBytes(record.size).map(({ start, end }) => this.#wanted(root, record, start, end, options))
   }
 
   /**

@@ -98,7 +98,7 @@ forEachKernel(() => describe('combined encodings', () => {
           const reader = new VerifiedReader(
             { cid: outboard.root, source: opened.source, outboard: opened.outboard, key }
           )
-          expect(same(await reader.read(10_000, 30_000), bytes.subarray(10_000, 30_000))).to.equal(true)
+          expect(same(await reader.read({ start: 10_000, end: 30_000 }), bytes.subarray(10_000, 30_000))).to.equal(true)
           await opened.close()
         }
       }

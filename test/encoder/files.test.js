@@ -109,7 +109,7 @@ describe('outboards in files', () => {
         const outboard = await openOutboard(target, info)
         expect(same(await collect(encodeSlice(blob, outboard)), encodeSliceSync(BYTES, expected))).to.equal(true)
         const reader = new VerifiedReader({ cid: info.root, source: blob, outboard })
-        expect(same(await reader.read(50_000, 100_000), BYTES.subarray(50_000, 100_000))).to.equal(true)
+        expect(same(await reader.read({ start: 50_000, end: 100_000 }), BYTES.subarray(50_000, 100_000))).to.equal(true)
         expect((await validRanges(blob, outboard)).boundaries).to.deep.equal([0, 293])
         await Promise.all([reader.close(), outboard.close()])
       }

@@ -76,7 +76,7 @@ forEachKernel(kernel => describe('proofs', () => {
         for (const list of [[0, 1], [1, 2], [0, 1, 2, 3], [Number.MAX_SAFE_INTEGER]]) {
           const ranges = ChunkRanges.fromBoundaries(list)
           const proof = createProofSync(bytes, outboard, ranges, { key })
-          const content = concat(proof.spans.map(([start, end]) => bytes.subarray(start, end)))
+          const content = concat(proof.byteRanges.map(({ start, end }) => bytes.subarray(start, end)))
           const sent = proof.toBytes()
           const options = { cid: outboard.root, ranges, key }
           const refused = (proof, content, more) => {
@@ -127,7 +127,7 @@ forEachKernel(kernel => describe('proofs', () => {
       const bytes = noise(size, seed)
       const outboard = createOutboardSync(bytes, { groupLog: 0 })
       const proof = createProofSync(bytes, outboard, ChunkRanges.fromBoundaries(list))
-      const content = concat(proof.spans.map(([start, end]) => bytes.subarray(start, end)))
+      const content = concat(proof.byteRanges.map(({ start, end }) => bytes.subarray(start, end)))
       let sent = proof.toBytes()
       for (const [at, xor] of flips) sent = flipped(sent, at % sent.length, xor)
       for (const lie of [sent, concat([header(claim), proof.toBytes().subarray(8)])]) {

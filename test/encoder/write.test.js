@@ -240,7 +240,9 @@ forEachKernel(() => describe('openOutboard', () => {
         }
         expect(same(await collect(encodeStream(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
         const reader = new VerifiedReader({ cid: outboard.root, source: bytes, outboard: paged })
-        expect(same(await reader.read(100_000, 500_000), bytes.subarray(100_000, 500_000))).to.equal(true)
+        expect(
+          same(await reader.read({ start: 100_000, end: 500_000 }), bytes.subarray(100_000, 500_000))
+        ).to.equal(true)
         expect(await reader.size()).to.equal(bytes.length)
         const spoilt = flipped(bytes, 400_000)
         expect((await validRanges(spoilt, paged)).boundaries).to.deep.equal(

@@ -114,7 +114,7 @@ describe(`bao ${bao.version}`, () => {
         const reader = new VerifiedReader({ cid: theirs.root, encoded: theirs.combined, groupLog: 0 })
         for (const span of spansOf(size).filter(({ count }) => count > 0)) {
           const what = `from ${span.start}, ${span.count} bytes`
-          const read = await reader.read(span.start, span.start + span.count)
+          const read = await reader.read({ start: span.start, end: span.start + span.count })
           expectSame(read, wantedOf(blob, span), `what we read ${what}`)
           expectRead(bao.seek(theirs.name, encoded, span), wantedOf(blob, span), `what bao reads ${what}`)
         }

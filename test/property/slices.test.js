@@ -98,7 +98,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       for (const reader of readers) {
         for (const [start, len] of reads) {
           const got = []
-          const error = await errorOf(async () => got.push(await reader.read(start, start + len)))
+          const error = await errorOf(async () => got.push(await reader.read({ start, end: start + len })))
           if (flip === undefined) expect(error).to.equal(undefined)
           // Changed or not: what is given is the blob's.
           if (error) expect(error).to.be.instanceOf(BaoError)

@@ -373,7 +373,7 @@ async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags 
     const { present, complete } = await store.stat(root)
     expect(complete).to.equal(model.isWhole(i))
     expect(present.boundaries).to.deep.equal(model.of(i).boundaries)
-    for (const [start, end] of present.toBytes(bytes.length)) {
+    for (const { start, end } of present.toBytes(bytes.length)) {
       expect(
         same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`
       ).to.equal(true)
@@ -486,7 +486,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
           for (const { bytes, root } of BLOBS) {
             if (await errorOf(store.stat(root))) continue
             const { present, complete } = await store.stat(root)
-            for (const [start, end] of present.toBytes(bytes.length)) {
+            for (const { start, end } of present.toBytes(bytes.length)) {
               expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
             }
             // Whatever was lost from sight could never be completed.

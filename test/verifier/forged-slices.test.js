@@ -127,7 +127,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
         const parts = []
         const error = await errorOf(async () => {
           const reader = spoiltReader(root, encodings, spoilt)
-          for await (const part of reader.stream(spoilt.pos ?? 0, Infinity)) parts.push(part)
+          for await (const part of reader.stream({ start: spoilt.pos ?? 0 })) parts.push(part)
         })
         expectError(error, spoilt, message)
         const content = concat(parts)
@@ -135,7 +135,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
         expect(same(content, bytes.subarray(spoilt.pos ?? 0).subarray(0, content.length)), message).to.equal(true)
 
         const readError = await errorOf(async () => {
-          const content = await spoiltReader(root, encodings, spoilt).read(spoilt.pos ?? 0, Infinity)
+          const content = await spoiltReader(root, encodings, spoilt).read({ start: spoilt.pos ?? 0 })
           expect(content.length, message).to.equal(spoilt.ok_bytes)
         })
         expectError(readError, spoilt, message)
@@ -194,11 +194,11 @@ forEachKernel(() => describe('a wrong header whose tree has the same shape', () 
       )) {
         if (header === bytes.length) continue
         const reader = new VerifiedReader({ cid: root, encoded: withHeader(encoded, header), groupLog: 0 })
-        const content = await reader.read(start, start + Math.max(1, len))
+        const content = await reader.read({ start, end: start + Math.max(1, len) })
         expect(same(content, bytes.subarray(start, start + Math.max(1, len)))).to.equal(true)
         expect(await errorOf(() => reader.size()), `${header} for ${bytes.length}`).to.be.instanceOf(BaoError)
         expect(
-          await errorOf(() => reader.read(header, Infinity)), `${header} for ${bytes.length}`
+          await errorOf(() => reader.read({ start: header })), `${header} for ${bytes.length}`
         ).to.be.instanceOf(BaoError)
         unnoticed++
       }

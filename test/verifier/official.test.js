@@ -19,7 +19,7 @@ const MISMATCH = ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH']
 const ANY = [...MISMATCH, 'BAO_TRUNCATED', 'BAO_SIZE_TOO_LARGE']
 
 const readAll = ({ cid, source, outboard }) => errorOf(async () =>
-  new VerifiedReader({ cid, source, outboard: Outboard.fromBao(outboard, cid) }).read(0, Infinity))
+  new VerifiedReader({ cid, source, outboard: Outboard.fromBao(outboard, cid) }).read({ start: 0 }))
 
 function expectRefused (bytes, options, codes) {
   for (const pieces of [whole(bytes), ragged(bytes, 5), oneByOne(bytes)]) {
@@ -104,13 +104,17 @@ if (vectors === undefined) {
         ]
         for (const reader of readers) {
           for (const offset of offsets) {
-            expect(same(await reader().read(offset, Infinity), bytes.subarray(offset)), `from ${offset}`).to.equal(true)
+            expect(
+              same(await reader().read({ start: offset }), bytes.subarray(offset)), `from ${offset}`
+            ).to.equal(true)
             count()
           }
           const seeking = reader()
           for (const offset of there) {
             expect(
-              same(await seeking.read(offset, offset + 100), bytes.subarray(offset, offset + 100)), `at ${offset}`
+              same(
+                await seeking.read({ start: offset, end: offset + 100 }), bytes.subarray(offset, offset + 100)
+              ), `at ${offset}`
             ).to.equal(true)
             count()
           }

@@ -40,7 +40,6 @@ const CALLS = {
   'read of SliceSource': options => new SliceSource(stream([slice])).read(1, options),
   VerifiedReader: options => new VerifiedReader({ cid: root, encoded, ...options }),
   'read of VerifiedReader': options => reader.read(RANGES, options),
-  'short read of VerifiedReader': options => reader.read(5000, 6000, options),
   'stream of VerifiedReader': options => collect(reader.stream(RANGES, options)),
   'size of VerifiedReader': options => reader.size(options),
   verifyProof: options => verifyProof(proof, content, { cid: root, ...options }),
@@ -55,7 +54,7 @@ const CALLS = {
 describe('the options of the verifier', () => {
   for (const [name, call] of Object.entries(CALLS)) {
     it(`${name} refuses an option that it does not know, and names it`, async () => {
-      for (const option of ['grouplog', 'range']) {
+      for (const option of ['grouplog', 'root']) {
         const error = await errorOf(() => call({ [option]: undefined }))
         expect(error, option).to.be.instanceOf(TypeError)
         expect(error.message).to.include(`"${option}"`)
@@ -71,7 +70,7 @@ describe('the name of a blob in options of the verifier', () => {
     verifyProof: name => verifyProof(proof, content, name)[0].bytes.subarray(904, 1904),
     VerifiedReader: name => new VerifiedReader({ ...name, encoded }).read(RANGES),
     fetchVerified: async name => {
-      const response = await fetchVerified('http://localhost', { ...name, fetch, ranges: RANGES })
+      const response = await fetchVerified('http://localhost', { ...name, fetch, range: RANGES })
       return new Uint8Array(await response.arrayBuffer())
     }
   }
@@ -104,11 +103,10 @@ describe('the group log', () => {
 })
 
 describe('the ranges of a read', () => {
-  it('read() and stream() take bytes, and `read(start, end)` is short for them', async () => {
+  it('read() and stream() take bytes', async () => {
     for (const [start, end] of [[0, 1], [5000, 6000], [1023, 40_000], [69_999, 80_000], [90_000, 90_001], [7, 7]]) {
       const expected = BYTES.slice(start, end)
       expect(await reader.read({ start, end })).to.deep.equal(expected)
-      expect(await reader.read(start, end)).to.deep.equal(expected)
       expect(await collect(reader.stream({ start, end }))).to.deep.equal(expected)
     }
     expect(await reader.read({ start: 69_000 })).to.deep.equal(BYTES.slice(69_000))
@@ -119,7 +117,7 @@ describe('the ranges of a read', () => {
 
   it('read() takes chunks, and gives the bytes of several ranges one after the other', async () => {
     const chunks = list => ChunkRanges.fromBoundaries(list)
-    const wantedOf = ranges => concat(ranges.toBytes(BYTES.length).map(([start, end]) => BYTES.subarray(start, end)))
+    const wantedOf = ranges => concat(ranges.toBytes(BYTES.length).map(({ start, end }) => BYTES.subarray(start, end)))
     const sets = [
       chunks([0, 1]), chunks([3, 5, 6, 7, 40, 50]), chunks([60]), ChunkRanges.last, ChunkRanges.none, ChunkRanges.all
     ]
@@ -139,18 +137,39 @@ describe('the ranges of a read', () => {
     }
   })
 
-  it('fetchVerified() takes one range, as bytes or chunks, or as `start` and `end`', async () => {
+  it('may be several, in any order, as for slices and proofs: each byte comes once', async () => {
+    const range = (start, end) => ({ start, end })
+    const several = [range(40_000, 40_010), range(5000, 6000), range(5900, 6100), range(9, 9)]
+    const expected = concat([BYTES.subarray(5000, 6100), BYTES.subarray(40_000, 40_010)])
+    expect(await reader.read(several)).to.deep.equal(expected)
+    const slice = encodeSliceSync(BYTES, outboard, several)
+    expect(slice).to.deep.equal(encodeSliceSync(BYTES, outboard, ChunkRanges.fromBoundaries([0, 1, 4, 6, 39, 40])))
+    const leaves = verifySlice(slice, { cid, ranges: several })
+    expect(concat(leaves.map(({ bytes }) => bytes))).to.deep.equal(expected)
+    const proof = createProofSync(BYTES, outboard, several)
+    const content = concat(proof.byteRanges.map(({ start, end }) => BYTES.subarray(start, end)))
+    const proven = verifyProof(proof, content, { cid, ranges: several })
+    expect(proven.map(({ offset, bytes }) => [offset, bytes.length])).to.deep.equal([[5000, 1100], [40_000, 10]])
+    expect(await reader.read([])).to.have.length(0)
+    expect(encodeSliceSync(BYTES, outboard, [])).to.have.length(8)
+    expect(await reader.read([{ end: 5 }, {}])).to.deep.equal(BYTES)
+    for (const wrong of [[null], [[0, 1]], [{ start: 5, end: 4 }], [ChunkRanges.all], [{ from: 1 }]]) {
+      const error = await errorOf(() => encodeSliceSync(BYTES, outboard, wrong))
+      expect(error instanceof TypeError || error instanceof RangeError, `${error}`).to.equal(true)
+    }
+  })
+
+  it('fetchVerified() takes one range', async () => {
     const body = async options => {
       const response = await fetchVerified('http://localhost', { cid: root, fetch, ...options })
       return new Uint8Array(await response.arrayBuffer())
     }
     const expected = BYTES.slice(2048, 6144)
-    expect(await body({ ranges: { start: 2048, end: 6144 } })).to.deep.equal(expected)
-    expect(await body({ start: 2048, end: 6144 })).to.deep.equal(expected)
-    expect(await body({ ranges: ChunkRanges.fromBoundaries([2, 6]) })).to.deep.equal(expected)
-    expect(await body({ ranges: ChunkRanges.none })).to.have.length(0)
-    expect(await body({ ranges: ChunkRanges.all })).to.deep.equal(BYTES)
-    expect(await errorOf(body({ ranges: ChunkRanges.fromBoundaries([0, 1, 3, 4]) }))).to.be.instanceOf(RangeError)
-    expect(await errorOf(body({ ranges: RANGES, start: 0 }))).to.be.instanceOf(TypeError)
+    expect(await body({ range: { start: 2048, end: 6144 } })).to.deep.equal(expected)
+    expect(await body({ range: { start: 2048, end: 2048 } })).to.have.length(0)
+    expect(await body({ range: {} })).to.deep.equal(BYTES)
+    for (const range of [[RANGES], ChunkRanges.all, null, 5]) {
+      expect(await errorOf(body({ range }))).to.be.instanceOf(TypeError)
+    }
   })
 })

@@ -89,7 +89,9 @@ describe('an abort', () => {
       await errorOf(collect(encodeSlice(stuck(content.length), outboard, undefined, { signal: soon(reason) })))
     ).to.equal(reason)
     expect(await errorOf(
-      new VerifiedReader({ cid: root, source: stuck(content.length), outboard }).read(0, 10, { signal: soon(reason) })
+      new VerifiedReader(
+        { cid: root, source: stuck(content.length), outboard }
+      ).read({ start: 0, end: 10 }, { signal: soon(reason) })
     )).to.equal(reason)
   })
 
@@ -123,7 +125,9 @@ describe('a reader', () => {
   it('gives memory that belongs to the caller', async () => {
     const reader = new VerifiedReader({ cid: root, source: content, outboard })
     for (const bytes of [
-      await reader.read(0, 8), await reader.read(0, 100), encodeSliceSync(content, outboard, { start: 0, end: 1 })
+      await reader.read({ start: 0, end: 8 }), await reader.read({ start: 0, end: 100 }), encodeSliceSync(
+        content, outboard, { start: 0, end: 1 }
+      )
     ]) {
       expect(bytes.byteOffset).to.equal(0)
       expect(bytes.buffer.byteLength).to.equal(bytes.length)
@@ -135,7 +139,7 @@ describe('a reader', () => {
     const keyed = createOutboardSync(content, { key })
     const reader = new VerifiedReader({ cid: keyed.root, source: content, outboard: keyed, key })
     key.fill(0)
-    expect(await reader.read(5, 10)).to.deep.equal(content.slice(5, 10))
+    expect(await reader.read({ start: 5, end: 10 })).to.deep.equal(content.slice(5, 10))
   })
 })
 
@@ -148,22 +152,26 @@ describe('two faults', () => {
       content.subarray(0, 5000),
       { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 5000)) }
     ]) {
-      const error = await errorOf(new VerifiedReader({ cid: root, source, outboard: wrong }).read(0, 20_000))
+      const error = await errorOf(
+        new VerifiedReader({ cid: root, source, outboard: wrong }).read({ start: 0, end: 20_000 })
+      )
       expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 127 })
       expect(
-        await errorOf(new VerifiedReader({ cid: root, source, outboard }).read(0, 20_000))
+        await errorOf(new VerifiedReader({ cid: root, source, outboard }).read({ start: 0, end: 20_000 }))
       ).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 16384, got: 5000 })
     }
     const noPair = { ...outboard, copyPair: (step, out, at) => step.isRoot && outboard.copyPair(step, out, at) }
     expect(
-      await errorOf(new VerifiedReader({ cid: root, source: content, outboard: noPair }).read(0, 20_000))
+      await errorOf(
+        new VerifiedReader({ cid: root, source: content, outboard: noPair }).read({ start: 0, end: 20_000 })
+      )
     ).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
   })
 
   it('but a source that fails by itself is', async () => {
     const source = { size: content.length, read: async () => { throw new Error('the disk is gone') } }
     expect(
-      await errorOf(new VerifiedReader({ cid: root, source, outboard }).read(0, 20_000))
+      await errorOf(new VerifiedReader({ cid: root, source, outboard }).read({ start: 0, end: 20_000 }))
     ).to.include({ message: 'the disk is gone' })
   })
 })

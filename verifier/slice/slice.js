@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { FIRST_CHUNKS } from '../../lib/slice/batches.js'
-import { spansOf } from './wanted-bytes.js'
+import { wantedBytes } from './wanted-bytes.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 
 /** @import { BlobName, NamedBlob } from '../../lib/hash/cid.js' */
@@ -83,7 +83,7 @@ export class SliceVerifier {
     }
     const minChunks = MIN_CHUNKS[release]
     this.#options = { ...checked(options), minChunks, firstChunks: release === 'soon' ? FIRST_CHUNKS : minChunks }
-    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options, spansOf(ranges, exact))
+    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options, wantedBytes(ranges, exact))
     this.#sink = sink ?? this.#leaves
     if (size !== undefined) this.#begin(size, 0)
   }
@@ -207,7 +207,7 @@ export function verifySlice (slice, options) {
   assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, [...SLICE_OPTIONS, ...KEEP_OPTIONS])
   const { root, ranges, groupLog, mode } = checked(options)
-  const leaves = new Leaves(options, spansOf(options.ranges, options.exact))
+  const leaves = new Leaves(options, wantedBytes(options.ranges, options.exact))
   const at = options.size === undefined ? HEADER_LEN : 0
   const size = options.size ?? headerOf(slice)
   const checker = new Checker({ root, ranges, groupLog, mode, size }, leaves)

@@ -8,10 +8,9 @@ import { deliver } from '../../terminal/output.js'
 import { rootOf } from '../store/open.js'
 import { withBlobAndOutboard } from './blobs.js'
 
+/** @import { ByteRange } from '../../../lib/index.js' */
 /** @import { Leaf } from '../../../verifier/slice/leaves.js' */
 /** @import { Run } from '../../types.js' */
-
-/** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 const BAO_LOG = 0
 
@@ -82,7 +81,7 @@ async function * bytesOf (leaves) {
 /**
  * The bytes of leaves that lie in a range. The leaves behind it are not waited for.
  *
- * @param {Span} span @param {AsyncIterable<Leaf>} leaves
+ * @param {ByteRange} span @param {AsyncIterable<Leaf>} leaves
  */
 async function * bytesInside ({ start, end }, leaves) {
   for await (const { offset, bytes } of leaves) {

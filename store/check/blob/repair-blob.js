@@ -124,7 +124,7 @@ async function settleFile (databases, root, record, right, signal) {
   const writer = await files.writer(fileIdOf(record), { mayBeShared })
   const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
-    for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
+    for (const { start, end } of theirs === undefined ? [] : right.toBytes(record.size)) {
       for (let at = start; at < end; at += COPY_LEN) {
         signal?.throwIfAborted()
         await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + COPY_LEN, end))], at)

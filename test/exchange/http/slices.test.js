@@ -98,7 +98,9 @@ describe('an HTTP handler gives slices', () => {
     const served = await serve()
     const { cid, hex } = await served.put(BYTES)
     const fetch = (url, init) => served.handler(new Request(url, init))
-    const response = await fetchVerified(`http://store.test/${hex}`, { cid, fetch, start: 1000, end: 300_000 })
+    const response = await fetchVerified(
+      `http://store.test/${hex}`, { cid, fetch, range: { start: 1000, end: 300_000 } }
+    )
     const got = new Uint8Array(await response.arrayBuffer())
     expect(same(got, BYTES.subarray(1000, 300_000))).to.equal(true)
   })

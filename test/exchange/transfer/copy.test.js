@@ -35,7 +35,7 @@ async function expectSame (a, b) {
   for (const { cid } of ofA) {
     const { present, size } = await a.stat(cid)
     expect((await b.stat(cid)).present.boundaries).to.deep.equal(present.boundaries)
-    for (const [start, end] of present.toBytes(size)) {
+    for (const { start, end } of present.toBytes(size)) {
       expect(same(await b.bytes(cid, { start, end }), await a.bytes(cid, { start, end }))).to.equal(true)
     }
   }

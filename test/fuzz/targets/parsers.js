@@ -220,7 +220,7 @@ async function ranges (random) {
   expectSet(a.difference(b), inA.map((is, i) => is && !inB[i]), 'difference')
   const selected = Tree.selected(size, a.boundaries)
   expectSet(a.canonical(size), inA.map((_, chunk) => selected.has(chunk)), 'canonical')
-  const bytes = a.toBytes(size).flatMap(([start, end]) => [start, end])
+  const bytes = a.toBytes(size).flatMap(({ start, end }) => [start, end])
   expectThat(
     [...selected].every(chunk => size === 0 || bytes.filter(at => at <= chunk * 1024).length % 2 === 1),
     () => `${what}: bytes [${bytes}]`

@@ -137,7 +137,7 @@ async function run (random) {
   const lie = {
     size: blob.bytes.length,
     bytes: proof.toBytes(),
-    content: concat(proof.spans.map(([start, end]) => blob.bytes.subarray(start, end))),
+    content: concat(proof.byteRanges.map(({ start, end }) => blob.bytes.subarray(start, end))),
     root: blob.root,
     key: blob.key,
     asked: random.chance(0.5) ? boundaries : undefined

@@ -174,8 +174,8 @@ async function run (random) {
         )
     const got = []
     const error = await errorOf(() => withinBudget(origin.len, async () => {
-      if (random.chance(0.3)) got.push(await reader.read(start, end))
-      else for await (const piece of reader.stream(start, end)) got.push(piece)
+      if (random.chance(0.3)) got.push(await reader.read({ start, end }))
+      else for await (const piece of reader.stream({ start, end })) got.push(piece)
     }))
     const out = concat(got)
     const what = `${start} to ${end} of ${length} bytes, groups of 2^${groupLog}, ${claim} claimed, ${manner}`

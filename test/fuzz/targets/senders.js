@@ -216,7 +216,7 @@ async function proofs (random) {
     expectFault(error, fault, what)
   }
   for (const proof of made) {
-    const content = concat(proof.spans.map(([start, end]) => bytes.subarray(start, end)))
+    const content = concat(proof.byteRanges.map(({ start, end }) => bytes.subarray(start, end)))
     const error = await errorOf(() => verifyProof(proof, content, { cid: blob.root, ranges, key: blob.key }))
     expectThat(error === undefined, () => `${what}: a proof does not prove: ${error.stack}`)
     if (content.length === 0) continue

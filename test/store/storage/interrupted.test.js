@@ -60,7 +60,7 @@ async function expectInOrder (store) {
   const there = await store.stat(hash(COMING)).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })
-  for (const [start, end] of there?.present.toBytes(COMING.length) ?? []) {
+  for (const { start, end } of there?.present.toBytes(COMING.length) ?? []) {
     expect(same(await store.bytes(hash(COMING), { start, end }), COMING.subarray(start, end))).to.equal(true)
   }
 }

@@ -86,7 +86,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
       const ranges = ChunkRanges.fromBoundaries([1, 2, 5, 40, 41, 43, 64, 200, 333, 334, 699, 700])
       const slice = encodeSliceSync(content, outboard, ranges)
       const expected = ranges.toBytes(content.length).map(
-        ([start, end]) => ({ offset: start, bytes: content.slice(start, end) })
+        ({ start, end }) => ({ offset: start, bytes: content.slice(start, end) })
       )
       for (const release of ['soon', 'leaf', 'window']) {
         for (const pieces of [[slice], inPieces(slice, 997), inPieces(slice, 50_000), ragged(slice, 5)]) {
@@ -114,7 +114,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   const outboard = createOutboardSync(content, { groupLog: 0 })
   const slice = encodeSliceSync(content, outboard, ranges)
   const options = { cid: outboard.root, ranges, groupLog: 0 }
-  const wanted = concat(ranges.toBytes(content.length).map(([start, end]) => content.subarray(start, end)))
+  const wanted = concat(ranges.toBytes(content.length).map(({ start, end }) => content.subarray(start, end)))
   const isPlaced = leaves => leaves.every(
     ({ offset, bytes }) => same(bytes, content.subarray(offset, offset + bytes.length))
   )

@@ -27,7 +27,7 @@ describe('a reader of a file', () => {
     for (let i = 0; i < 10; i++) expect(await errorOf(reader.read())).to.include({ code: 'BAO_TRUNCATED' })
     expect(open()).to.be.at.most(before + 1)
     await writeFile(path, encoded)
-    expect(await reader.read(7, 9)).to.deep.equal(content.slice(7, 9))
+    expect(await reader.read({ start: 7, end: 9 })).to.deep.equal(content.slice(7, 9))
     await reader.close()
     await rm(directory, { recursive: true })
   })
@@ -94,7 +94,7 @@ describe('an audit of a file', () => {
     const path = join(directory, 'blob')
     await writeFile(path, long)
     const proof = await createProof(path, outboard, { start: 2_000_000, end: 2_000_001 })
-    const [[start, end]] = proof.spans
+    const [{ start, end }] = proof.byteRanges
     expect(verifyProof(proof.toBytes(), long.subarray(start, end), { cid: outboard.root })).to.have.length(1)
   })
 })

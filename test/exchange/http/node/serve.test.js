@@ -73,7 +73,7 @@ describe('serve()', () => {
     const leaves = await listed(verifyStream(redirected.body, { cid: ROOT, ranges, groupLog: 2 }))
     const { offset, bytes } = leaves.at(-1)
     expect(offset + bytes.length).to.equal(500_000)
-    const verified = await fetchVerified(`${url}/${HEX}`, { cid: ROOT, start: 10, end: 999_999 })
+    const verified = await fetchVerified(`${url}/${HEX}`, { cid: ROOT, range: { start: 10, end: 999_999 } })
     expect(same(new Uint8Array(await verified.arrayBuffer()), BYTES.subarray(10, 999_999))).to.equal(true)
   })
 

@@ -91,7 +91,7 @@ describe('store.splice() that fails', () => {
     await store.receive(hash(BYTES), sliceOf(BYTES, range), range)
     const error = await errorOf(store.splice(hash(BYTES), { start: 5 }))
     expect(error).to.include({ code: 'STORE_MISSING' })
-    expect(error.ranges.toBytes(BYTES.length)).to.deep.equal([[2 * MIB, BYTES.length]])
+    expect(error.ranges.toBytes(BYTES.length)).to.deep.equal([{ start: 2 * MIB, end: BYTES.length }])
   })
 
   it('because the result is not what was expected leaves nothing', async () => {

@@ -17,7 +17,7 @@ const slice = sliceOf(bytes)
 async function expectReadable (store) {
   const { present, size } = await store.stat(root)
   expect(size).to.equal(bytes.length)
-  for (const [start, end] of present.toBytes(size)) {
+  for (const { start, end } of present.toBytes(size)) {
     expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end}`)
       .to.equal(true)
   }
