@@ -29,7 +29,7 @@ import { putMany } from './write/put-many.js'
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
-/** @import { GetOptions, ReadOptions } from './read/reader.js' */
+/** @import { ReadOptions } from './read/reader.js' */
 /** @import { SliceOptions } from './read/slice-reader.js' */
 /** @import { StoreOptions } from './store-context.js' */
 /** @import { PutOptions } from './write/put.js' */
@@ -194,40 +194,40 @@ export class BlobStore {
    * Reads a blob piece by piece. Each piece is verified before the caller gets it.
    *
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, and the options, if they are in one object;
-   *   or ranges of chunks, whose bytes come one after the other. Default: the whole blob
+   * @param {RangesLike} [ranges]  in bytes or chunks; the bytes of several come one after the other. Default: the whole
+   *   blob
    * @param {ReadOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
-  get (cid, range, options) {
-    return this.#context.reader.get(cid, range, options)
+  get (cid, ranges, options) {
+    return this.#context.reader.get(cid, ranges, options)
   }
 
   /**
    * Reads a blob, or a part of it, in one piece of memory.
    *
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]  as for `get`
+   * @param {RangesLike} [ranges]  as for `get`
    * @param {ReadOptions} [options]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} the caller's own bytes
    * @throws {BaoError} as `get`
    */
-  bytes (cid, range, options) {
-    return this.#context.reader.bytes(cid, range, options)
+  bytes (cid, ranges, options) {
+    return this.#context.reader.bytes(cid, ranges, options)
   }
 
   /**
    * Reads a blob, or a part of it, as a web stream of bytes.
    *
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]  as for `get`
+   * @param {RangesLike} [ranges]  as for `get`
    * @param {ReadOptions} [options]
    * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
    */
-  stream (cid, range, options) {
-    const pieces = this.get(cid, range, { ...options, reuse: false })
+  stream (cid, ranges, options) {
+    const pieces = this.get(cid, ranges, { ...options, reuse: false })
     return new ReadableStream({
       async pull (controller) {
         const { done, value } = await pieces.next()

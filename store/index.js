@@ -9,7 +9,6 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
-/** @typedef {import('./read/reader.js').GetOptions} GetOptions */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
 /** @typedef {import('./write/grow/splice.js').GrowOptions} GrowOptions */
 /** @typedef {import('./write/grow/splice.js').GrowOwnOptions} GrowOwnOptions */

@@ -137,7 +137,9 @@ describe('what is wrong with the arguments of a generator is told at the call:',
 
   it('a signal that is aborted is no wrong argument: it is told with the first item', async () => {
     for (const given of [
-      encodeSlice(BYTES, outboard, {}, { signal }), store.get(ROOT, { signal }), store.slice(ROOT, {}, { signal }),
+      encodeSlice(
+        BYTES, outboard, {}, { signal }
+      ), store.get(ROOT, undefined, { signal }), store.slice(ROOT, {}, { signal }),
       store.observe(ROOT, { signal }), store.watch({ signal }), blockstore.getAll({ signal })
     ]) expect(await given.next().catch(error => error)).to.equal(signal.reason)
   })

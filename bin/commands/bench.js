@@ -64,7 +64,7 @@ export async function bench ({ values }, context) {
     await once(`hash a file of ${formatSize(FILE_LEN)}`, FILE_LEN, () => hashStream(file, { signal }))
     await withStore({ store: join(folder, 'store') }, context, async store => {
       const { cid } = await once('put it into a store', FILE_LEN, () => store.put(file, { signal }))
-      await once('get it', FILE_LEN, () => readAll(store.get(cid, { reuse: true, signal })))
+      await once('get it', FILE_LEN, () => readAll(store.get(cid, undefined, { reuse: true, signal })))
       const small = Array.from({ length: SMALL_COUNT }, (_, i) => bytes.slice(i * SMALL_LEN, (i + 1) * SMALL_LEN))
       /** @type {string[]} */
       const cids = []

@@ -133,7 +133,7 @@ async function showFault ({ bytes, span, root, size }) {
 async function showGet ({ file, size, signal }, root, store) {
   const [start, end] = [Math.floor(size / 4), Math.ceil(size * 3 / 4)]
   const began = performance.now()
-  const got = await hashStream(store.get(root, { start, end, signal }))
+  const got = await hashStream(store.get(root, { start, end }, { signal }))
   const ms = performance.now() - began
   const expected = await hashStream(createReadStream(file, { start, end: end - 1, signal }))
   if (hex(got) !== hex(expected)) {

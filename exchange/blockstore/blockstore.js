@@ -164,7 +164,7 @@ class Blockstore {
     else {
       try {
         const isTrusted = name.isOwn || !this.#context.verifies
-        yield * isTrusted ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+        yield * isTrusted ? this.#store.get(root, undefined, { signal }) : this.#byAlias(name, root, signal)
       } catch (error) {
         // The block was deleted meanwhile, or the file of a reference is gone.
         throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
@@ -320,12 +320,14 @@ class Blockstore {
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
   async * #byAlias (name, root, signal) {
-    const block = await this.#store.bytes(root, { verify: false, signal }).catch(error => {
+    const block = await this.#store.bytes(root, undefined, { verify: false, signal }).catch(error => {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
     if (block !== undefined && await this.#checker.isNamed(name, block)) yield block
     else {
-      const verified = await this.#store.bytes(root, { verify: true, signal }) // This also says what is damaged.
+      const verified = await this.#store.bytes(
+        root, undefined, { verify: true, signal }
+      ) // This also says what is damaged.
       if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
       yield verified
     }

@@ -71,7 +71,7 @@ async function * archiveOf (store, context, options) {
     const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
     let isBegun = false
     try {
-      for await (const piece of isOwn ? store.get(cid, { signal }) : blocks.get(cid, { signal })) {
+      for await (const piece of isOwn ? store.get(cid, undefined, { signal }) : blocks.get(cid, { signal })) {
         if (!isBegun) yield given(head)
         isBegun = true
         yield given(piece)

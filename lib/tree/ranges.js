@@ -194,6 +194,7 @@ export function toRanges (ranges) {
 /** The chunks of one range. @param {RangeLike} range */
 function chunksOf (range) {
   const { start, end } = toRange(range, 'ranges')
+  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
   const first = Math.floor(start / CHUNK_LEN)
   return { start: first, end: Math.max(Math.ceil(end / CHUNK_LEN), first + 1) }
 }
@@ -218,7 +219,7 @@ export function joined (ranges) {
 }
 
 /**
- * The one range of a caller.
+ * The one range of a caller. Its end may lie before its start: whether that is an error is for callers to decide.
  *
  * @param {RangeLike | undefined} range @param {string} [name]  of the argument
  * @returns {ByteRange}
@@ -226,11 +227,11 @@ export function joined (ranges) {
 export function toRange (range = {}, name = 'range') {
   assertOptions(name, range, name === 'range' ? '{ start, end }' : 'ChunkRanges, { start, end } or an array of those')
   const { start = 0, end = Infinity } = range
-  const unknown = Object.keys(range).filter(key => key !== 'start' && key !== 'end')
-  if (unknown.length > 0) throw new TypeError(`"${name}" expected start and end, got ${unknown.join(', ')} as well`)
+  for (const key in range) {
+    if (key !== 'start' && key !== 'end') throw new TypeError(`"${name}" expected start and end, got "${key}" as well`)
+  }
   assertInteger('start', start)
   if (end !== Infinity) assertInteger('end', end)
-  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
   return { start, end }
 }
 

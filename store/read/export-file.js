@@ -23,6 +23,6 @@ export async function exportFile ({ databases, reader }, cid, path, options) {
 async function * verifiedPieces (reader, cid, { signal, onProgress }) {
   /** @param {ProgressEvent} event */
   const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
-  yield * reader.get(cid, { verify: true, reuse: true, signal, onProgress: tell })
+  yield * reader.get(cid, undefined, { verify: true, reuse: true, signal, onProgress: tell })
   signal?.throwIfAborted()
 }

@@ -116,7 +116,7 @@ async function * results ({ databases, catalog, reader }, found, signal) {
       continue
     }
     try {
-      yield { cid, bytes: await reader.bytes(root, { signal }) }
+      yield { cid, bytes: await reader.bytes(root, undefined, { signal }) }
     } catch (error) {
       if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
       yield { cid, error }

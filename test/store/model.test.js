@@ -116,7 +116,7 @@ const CALLS = {
     const { bytes, root } = BLOBS[blob]
     const { start, end } = span(BLOBS[blob], pair)
     const got = []
-    const error = await errorOf(async () => got.push(await store.bytes(root, { start, end, verify })))
+    const error = await errorOf(async () => got.push(await store.bytes(root, { start, end }, { verify })))
     if (!model.isThere(blob)) return expect(error).to.include({ code: 'STORE_NOT_FOUND' })
     const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(start, end)).difference(model.of(blob))
     if (!missing.isEmpty) {

@@ -93,6 +93,7 @@ export async function fetchVerified (input, options) {
   })
 
   let { start, end } = toRange(options.range)
+  toRanges({ start, end })
   const headers = new Headers({ 'content-type': type, 'accept-ranges': 'bytes', etag })
   const isWhole = start === 0 && end === Infinity
   const asked = isWhole ? askedRange(request, etag) : undefined

@@ -67,7 +67,7 @@ export async function withBlob (name, dir, context, use) {
     const { signal } = context
     const { size } = await store.stat(root)
     /** @type {RandomAccess} */
-    const source = { size, read: (start, end) => store.bytes(root, { start, end, signal }) }
+    const source = { size, read: (start, end) => store.bytes(root, { start, end }, { signal }) }
     return use({ name, source, size, stored })
   })
 }

@@ -48,7 +48,7 @@ export async function answerBytes (exchange, root, record, common) {
     pieces: async function * (signal) {
       for (let at = span.start; at < span.end;) {
         const end = Math.min(span.end, at - at % PIECE_LEN + PIECE_LEN)
-        yield * store.get(root, { start: at, end, signal })
+        yield * store.get(root, { start: at, end }, { signal })
         at = end
       }
     }

@@ -133,7 +133,7 @@ export class Original {
   /** @param {number} start @param {number} end @param {boolean} verify */
   #read (start, end, verify) {
     const { signal } = this.#options
-    return withYields(this.#store.reader.get(this.#root, { start, end, verify, reuse: true, signal }), signal)
+    return withYields(this.#store.reader.get(this.#root, { start, end }, { verify, reuse: true, signal }), signal)
   }
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */

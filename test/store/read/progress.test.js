@@ -36,7 +36,7 @@ describe('store: progress', () => {
     const { store } = await newStore()
     const { cid } = await store.put(large)
     const events = []
-    await collect(store.get(cid, { start: 0, end: 10, onProgress: event => events.push(event) }))
+    await collect(store.get(cid, { start: 0, end: 10 }, { onProgress: event => events.push(event) }))
     expect(events).to.deep.equal([{ type: 'baobox:get', detail: { done: 10, total: 10 } }])
   })
 

@@ -47,7 +47,7 @@ const JOBS = {
     await store.receive(hash(COMING), stream([sliceOf(COMING, HALF)]), HALF, { signal })
     await store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal })
   },
-  'a get': (store, signal) => collect(store.get(hash(KEPT), { signal })),
+  'a get': (store, signal) => collect(store.get(hash(KEPT), undefined, { signal })),
   'a slice': (store, signal) => collect(store.slice(hash(KEPT), undefined, { signal })),
   'a collection of garbage': (store, signal) => store.gc({ signal }),
   'an fsck': (store, signal) => store.fsck({ repair: true, signal }),

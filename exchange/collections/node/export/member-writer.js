@@ -72,7 +72,7 @@ export class MemberWriter {
       return { name, size: bytes.length }
     }
     if (record !== undefined && await this.#shared(path, cid, record)) return { name, size: record.size }
-    const pieces = this.#store.get(cid, { reuse: true, verify: true, signal: this.#signal })
+    const pieces = this.#store.get(cid, undefined, { reuse: true, verify: true, signal: this.#signal })
     return { name, size: await writeNew(path, pieces) }
   }
 

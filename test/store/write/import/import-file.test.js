@@ -106,7 +106,7 @@ describe('store: importFile() and exportFile()', () => {
       store = await place.open({ verify: false })
       const at = 20 * GROUP + 7
       await writeFile(path, flipped(bytes, at))
-      const reads = [undefined, true, false].map(verify => () => store.get(cid, { verify }))
+      const reads = [undefined, true, false].map(verify => () => store.get(cid, undefined, { verify }))
       for (const read of [...reads, () => store.slice(cid)]) {
         await writeFile(path, flipped(bytes, at))
         const got = []

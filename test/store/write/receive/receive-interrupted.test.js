@@ -132,7 +132,7 @@ describe('store: receive() of parts into a file', () => {
     await rm(join(place.where, 'blobs', id))
     store = await place.open()
     for (const [read, code] of [
-      [() => store.bytes(root, { end: 2 * MIB, verify: false }), 'STORE_CORRUPT'],
+      [() => store.bytes(root, { end: 2 * MIB }, { verify: false }), 'STORE_CORRUPT'],
       [() => store.bytes(root), 'STORE_MISSING'],
       [() => store.bytes(root, { end: 2 * MIB }), 'STORE_CORRUPT'],
       [() => collect(store.slice(root, { end: 2 * MIB })), 'STORE_MISSING']
