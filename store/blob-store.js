@@ -28,6 +28,7 @@ import { putMany } from './write/put-many.js'
 /** @import { BlobStat } from './catalog/calls/stat.js' */
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
+/** @import { Deleted } from './catalog/calls/delete.js' */
 /** @import { GetResult } from './read/get-many.js' */
 /** @import { ReadOptions } from './read/reader.js' */
 /** @import { SliceOptions } from './read/slice-reader.js' */
@@ -317,7 +318,7 @@ export class BlobStore {
    * @param {BlobName} cid
    * @param {{ force?: boolean }} [options]  `force`: delete the blob even if it has tags? The tags stay, and name a
    *   blob that the store does not have. Default: false
-   * @returns {Promise<boolean>} did the store have it?
+   * @returns {Promise<Deleted>} no blobs if the store did not have it
    * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it as a member does
    *   not count
    */
@@ -331,7 +332,7 @@ export class BlobStore {
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  blobs that the store does not have are ignored
    * @param {ProgressOptions & { force?: boolean }} [options]  `force`: as for `delete`. `onProgress` gets
    *   `baobox:delete`, with the number of CIDs that were looked at
-   * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
+   * @returns {Promise<Deleted>} what was deleted
    * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them; the blobs before that one are deleted
    */
   deleteMany (cids, options = {}) {

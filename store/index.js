@@ -13,6 +13,7 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./write/grow/splice.js').GrowOptions} GrowOptions */
 /** @typedef {import('./write/grow/splice.js').GrowOwnOptions} GrowOwnOptions */
 /** @typedef {import('./write/grow/splice.js').SpliceChange} SpliceChange */
+/** @typedef {import('./catalog/calls/delete.js').Deleted} Deleted */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
 /** @typedef {import('./store-context.js').StoreOptions} StoreOptions */

@@ -146,7 +146,7 @@ describe('store.splice() beside other calls', () => {
       gate.open()
       const expected = concat([BYTES.subarray(0, MIB), OTHERS, BYTES.subarray(MIB + 5)])
       await expectBlob(store, await splicing, expected)
-      expect(await store.delete(cid)).to.equal(true)
+      expect(await store.delete(cid)).to.include({ blobs: 1 })
       expect(same(await store.bytes(hash(expected)), expected)).to.equal(true)
     })
 
@@ -158,7 +158,7 @@ describe('store.splice() beside other calls', () => {
       const splicing = store.splice(cid, { start: MIB, end: MIB + 5, source: gate.source })
         .then(made => expectBlob(store, made, expected), error => expect(error.code).to.equal('STORE_NOT_FOUND'))
       await gate.reached
-      expect(await store.delete(cid, { force: true })).to.equal(true)
+      expect(await store.delete(cid, { force: true })).to.include({ blobs: 1 })
       gate.open()
       await splicing
       expect((await store.fsck()).isSound).to.equal(true)

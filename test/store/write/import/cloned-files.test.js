@@ -46,7 +46,7 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
       await store.close()
       store = await place.open()
     }
-    expect(await store.delete(CID, { force: true })).to.not.equal(false)
+    expect(await store.delete(CID, { force: true })).to.include({ blobs: 1 })
     await store.close()
     await expectNoOrphans(place)
     expect(await readdir(join(place.where, 'blobs'))).to.deep.equal([])

@@ -356,7 +356,7 @@ describe('store: receive() into a file', () => {
     await source.reaches(48 * MIB)
     await source.stops()
     const deleted = await expectRight()
-    expect(await store.delete(ROOT)).to.equal(true)
+    expect(await store.delete(ROOT)).to.include({ blobs: 1 })
     disk.end()
     const { received, complete } = await receiving
     expect(complete).to.equal(false)
@@ -374,7 +374,7 @@ describe('store: receive() into a file', () => {
     const disk = busyDisk()
     const receiving = store.receive(ROOT, counted().pieces)
     await disk.isBusy
-    expect(await store.delete(ROOT)).to.equal(false)
+    expect(await store.delete(ROOT)).to.include({ blobs: 0 })
     disk.end()
     expect(await receiving).to.deep.equal({ received: BYTES.length, complete: true })
   })
