@@ -104,7 +104,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
       signal?.throwIfAborted()
       yield piece
       done += piece.length
-      onProgress?.({ type: 'baobox:slice', detail: { done } })
+      onProgress?.({ type: 'baobox:slice', detail: { done, unit: 'bytes' } })
     }
   } finally {
     await closeSource(blob, signal)

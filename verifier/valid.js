@@ -67,7 +67,7 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
     }, all, all.pairs, {
       ...threads,
       signal,
-      onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } })
+      onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total, unit: 'bytes' } })
     })
     const what = { ...all, ranges: all.ranges.difference(right) }
     progress.go(what.ranges)
@@ -141,7 +141,7 @@ async function run (audit, what, progress, { signal, onProgress, type }, look) {
   while (audit.plan()) {
     if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
     await look(yieldWhenDue)
-    onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total } })
+    onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total, unit: 'bytes' } })
     await yieldWhenDue()
   }
   return audit.valid

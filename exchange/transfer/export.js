@@ -82,7 +82,7 @@ async function * archiveOf (store, context, options) {
       const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
       if (!isGone || isBegun || !isAll(selection)) throw error
     }
-    onProgress?.({ type: 'baobox:export', detail: { done } })
+    onProgress?.({ type: 'baobox:export', detail: { done, unit: 'bytes' } })
   }
 }
 

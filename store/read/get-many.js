@@ -50,7 +50,7 @@ async function * told (store, cids, { signal, onProgress }) {
     for await (const result of results(store, found, signal)) {
       yield result
       done += result.bytes?.length ?? 0
-      onProgress?.({ type: 'baobox:get', detail: { done } })
+      onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
     }
   }
 }

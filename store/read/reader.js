@@ -235,6 +235,6 @@ async function * withProgress (pieces, all) {
   for await (const piece of pieces) {
     yield piece
     done += piece.length
-    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total, unit: 'bytes' } })
   }
 }

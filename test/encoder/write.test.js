@@ -191,7 +191,9 @@ describe('writeOutboard', () => {
   it('reports progress', async () => {
     const told = []
     await writeOutboard(bytes, new MemorySink(), { onProgress: event => told.push(event) })
-    expect(told.at(-1)).to.deep.equal({ type: 'baobox:outboard', detail: { done: bytes.length, total: bytes.length } })
+    expect(told.at(-1)).to.deep.equal(
+      { type: 'baobox:outboard', detail: { done: bytes.length, total: bytes.length, unit: 'bytes' } }
+    )
   })
 
   it('refuses a source that is shorter than its size', async () => {

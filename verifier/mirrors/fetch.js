@@ -119,7 +119,7 @@ export async function fetchVerified (input, options) {
   if (reader.size !== undefined) setLength(reader.size)
   const total = end === Infinity ? undefined : end - start
   const body = streamOf(first, pieces, {
-    onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total } }),
+    onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total, unit: 'bytes' } }),
     onCancel: reason => cancelled.abort(reason)
   })
   return new Response(body, { status, headers })

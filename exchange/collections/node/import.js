@@ -41,8 +41,8 @@ import { assertTop, walkFolder } from './walk.js'
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
 /**
- * @typedef {{ type: string, detail: { done: number, files: number, name: string } }} DirectoryEvent  bytes and files so
- *   far, and the name of the last
+ * @typedef {{ type: string, detail: { done: number, unit: 'bytes', files: number, name: string } }} DirectoryEvent
+ *   bytes and files so far, and the name of the last
  */
 /**
  * @typedef {object} ImportDirectoryResult
@@ -164,7 +164,8 @@ class Importing {
     this.#files++
     this.size += size
     if (isUnread) this.unread++
-    onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
+    const detail = { done: this.size, unit: /** @type {const} */ ('bytes'), files: this.#files, name: file.name }
+    onProgress?.({ type: 'baobox:import', detail })
     return [file.name, toCid(root)]
   }
 

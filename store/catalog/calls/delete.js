@@ -53,7 +53,7 @@ export async function deleteMany (store, cids, { force = false, signal, onProgre
     roots = new Map()
     await deleteBatch(store, batch, { force, deleted })
     done += batch.size
-    onProgress?.({ type: 'baobox:delete', detail: { done } })
+    onProgress?.({ type: 'baobox:delete', detail: { done, unit: 'cids' } })
   }
   for await (const cid of untilSignal(cids, signal)) {
     const root = parseRoot(cid, 'cid')

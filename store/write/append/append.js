@@ -193,6 +193,6 @@ async function fillAppended (blob, source, { signal, onProgress, type }) {
   const total = source.size === undefined ? undefined : blob.size + source.size
   for await (const piece of withProgress(source, { signal })) {
     await blob.write(piece)
-    onProgress?.({ type, detail: { done: blob.size, total } })
+    onProgress?.({ type, detail: { done: blob.size, total, unit: 'bytes' } })
   }
 }

@@ -31,7 +31,7 @@ export async function concat (store, cids, { verify = store.verifies, onProgress
         if (original.size > 0) originals.push(original)
       }
       const total = originals.reduce((sum, { size }) => sum + size, 0)
-      const tell = () => onProgress?.({ type: 'baobox:concat', detail: { done: blob.size, total } })
+      const tell = () => onProgress?.({ type: 'baobox:concat', detail: { done: blob.size, total, unit: 'bytes' } })
       const [first, ...others] = originals
       if (first === undefined) return
       const whole = first.size - first.size % GROUP_LEN

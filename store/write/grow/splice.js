@@ -91,7 +91,7 @@ export async function fillSpliced (blob, original, { start, end = original.size,
   assertInteger('end', end, start, size)
   await original.requireAround(start, end)
   const total = source.size === undefined ? undefined : start + source.size + size - end
-  const tell = () => onProgress?.({ type, detail: { done: blob.size, total } })
+  const tell = () => onProgress?.({ type, detail: { done: blob.size, total, unit: 'bytes' } })
   const whole = start - start % GROUP_LEN
   const border = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)
   await original.share(blob, whole + size - border)

@@ -71,7 +71,7 @@ export class BlobReceiver {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
           if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
-          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
+          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead, unit: 'bytes' } })
           if (verifier.done) break
         }
         verifier.end()

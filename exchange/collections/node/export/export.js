@@ -166,7 +166,7 @@ async function writeAll (store, { catalog }, readFiles, folder, { mode, signal, 
   for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
     done.length++
     done.size += size
-    onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
+    onProgress?.({ type: 'baobox:export', detail: { done: done.size, unit: 'bytes', files: done.length, name } })
   }
   return done
 }

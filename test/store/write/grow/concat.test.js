@@ -77,7 +77,9 @@ describe('store.concat()', () => {
     for (const part of parts([MIB, 2 * MIB])) cids.push((await store.put(part)).cid)
     const events = []
     await store.concat(cids, { onProgress: event => events.push(event) })
-    expect(events.at(-1)).to.deep.equal({ type: 'baobox:concat', detail: { done: 3 * MIB, total: 3 * MIB } })
+    expect(events.at(-1)).to.deep.equal(
+      { type: 'baobox:concat', detail: { done: 3 * MIB, total: 3 * MIB, unit: 'bytes' } }
+    )
     const done = events.map(({ detail }) => detail.done)
     expect(done).to.deep.equal([...new Set(done)].sort((a, b) => a - b))
   })

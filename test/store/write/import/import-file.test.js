@@ -212,7 +212,7 @@ describe('store: importFile() and exportFile()', () => {
         expect(await store.exportFile(cid, pathToFileURL(path), { onProgress: event => told.push(event) }))
           .to.deep.equal({ size: blob.length })
         expect(same(new Uint8Array(await readFile(path)), blob)).to.equal(true)
-        const detail = { done: blob.length, total: blob.length }
+        const detail = { done: blob.length, total: blob.length, unit: 'bytes' }
         if (blob.length > 0) expect(told.at(-1)).to.deep.equal({ type: 'baobox:export', detail })
         expect(await names()).to.deep.equal(['a file'])
       }
