@@ -5,6 +5,7 @@ import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
 import { list } from './catalog/calls/list.js'
 import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
+import { pathIn } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './context-of.js'
 import { StoreContext } from './store-context.js'
@@ -61,8 +62,8 @@ export class BlobStore {
   }
 
   /**
-   * @param {string | DatabasePair} where  a directory, created when it is missing (in a browser: a name); or two levels
-   *   `{ index, data }`, which belong to the store from then on
+   * @param {string | URL | DatabasePair} where  the path of a directory, which is made when it is missing (in a
+   *   browser: a name); or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
@@ -82,14 +83,14 @@ export class BlobStore {
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
    *
-   * @param {string} location
+   * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
     assertKnownOptions(options, ['signal', 'onProgress'])
-    return rescueDatabases(location, async (databases, lostBytes) => {
+    return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
       const context = new StoreContext(databases)
       try {
         await context.catalog.log.begin()
