@@ -67,7 +67,7 @@ const CALLS = {
   'blobStore.stream': [() => store.stream(5), () => store.stream(ROOT, odd), () => store.stream(ROOT, {}, odd)],
   'blobStore.getMany': [() => store.getMany(5), () => store.getMany('abc'), () => store.getMany([], odd)],
   'blobStore.list': [
-    () => store.list(odd), () => store.list({ prefix: 'x' }), () => store.list({ limit: -1 }),
+    () => store.list(odd), () => store.list({ prefix: 'x' }), () => store.list({ maxBlobs: -1 }),
     () => store.list({ order: 'size' }), () => store.list({ after: 5 }), () => store.list({ reverse: 1 })
   ],
   'blobStore.slice': [

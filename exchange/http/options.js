@@ -13,7 +13,7 @@ import { MAX_SIZE } from './answers/put.js'
 /**
  * @typedef {object} PutRules
  * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
- * @property {number} [maxSize]  bytes of one upload. Default: 1 GiB
+ * @property {number} [maxBytes]  bytes of one upload. Default: 1 GiB
  */
 
 /**
@@ -97,12 +97,12 @@ function checkedSite (site) {
 /** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
 function checkedPut (put) {
   if (put === false) return undefined
-  assertOptions('put', put, '{ token, maxSize }')
-  assertKnownOptions(put, ['token', 'maxSize'])
-  const { token, maxSize = MAX_SIZE } = put
+  assertOptions('put', put, '{ token, maxBytes }')
+  assertKnownOptions(put, ['token', 'maxBytes'])
+  const { token, maxBytes = MAX_SIZE } = put
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError('"put.token" expected a text of visible ASCII characters')
   }
-  assertInteger('put.maxSize', maxSize)
-  return { token, maxSize }
+  assertInteger('put.maxBytes', maxBytes)
+  return { token, maxBytes }
 }

@@ -27,7 +27,7 @@ export async function ls (given, context) {
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
 const listBlobs = ({ values }, context) => withStore(values, context, async store => {
   const { order, reverse, limit } = values
-  for await (const blob of store.list({ order, reverse, limit })) {
+  for await (const blob of store.list({ order, reverse, maxBlobs: limit })) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size

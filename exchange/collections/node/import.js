@@ -34,7 +34,7 @@ import { assertTop, walkFolder } from './walk.js'
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
- * @property {string} [known]  path of a regular file that remembers which files were imported; made when it is
+ * @property {string | URL} [known]  path of a regular file that remembers which files were imported; made when it is
  *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
  *   asks, are not read again. Default: all are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file

@@ -10,19 +10,19 @@ import { respondJson } from '../response/headers.js'
 /** @import { PutRules } from '../options.js' */
 /** @import { Exchange, FoundRoute } from '../exchange.js' */
 
-/** Default of `maxSize`: bytes of an upload, 1 GiB. */
+/** Default of `maxBytes`: bytes of an upload, 1 GiB. */
 export const MAX_SIZE = 1 << 30
 
 /** @param {Exchange} exchange @param {FoundRoute} route @param {Required<PutRules>} rules */
-export async function answerPut (exchange, { target: { root }, cid }, { token, maxSize }) {
+export async function answerPut (exchange, { target: { root }, cid }, { token, maxBytes }) {
   const { request, store } = exchange
   if (!isAuthorized(request.headers.get('authorization'), token)) {
     throw new HttpError(401, 'HTTP_UNAUTHORIZED', 'uploads need the bearer token', { 'www-authenticate': 'Bearer' })
   }
   if (request.headers.has('content-encoding')) throw badRequest('uploads are sent without a Content-Encoding')
-  if (Number(request.headers.get('content-length') ?? 0) > maxSize) throw tooLarge(maxSize)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const { signal } = exchange
-  const body = uploaded(exchange, maxSize)
+  const body = uploaded(exchange, maxBytes)
   const [type, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   if (type.trim() === SLICE_TYPE) {
     if (parameters.some(parameter => /group-log=/.test(parameter) && parameter.trim() !== SLICE_LOG)) {
@@ -48,16 +48,16 @@ function isAuthorized (header, token) {
   return areEqual(hash(encoder.encode(given ?? '')), 0, hash(encoder.encode(token))) && given !== undefined
 }
 
-/** @param {number} maxSize */
-const tooLarge = maxSize => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxSize} bytes`)
+/** @param {number} maxBytes */
+const tooLarge = maxBytes => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxBytes} bytes`)
 
 /**
  * The bytes of an upload. A client that sends nothing for a while, or too much, ends it.
  *
- * @param {Exchange} exchange @param {number} maxSize
+ * @param {Exchange} exchange @param {number} maxBytes
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * uploaded (exchange, maxSize) {
+async function * uploaded (exchange, maxBytes) {
   const { request, options: { idleTimeout } } = exchange
   // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
   const body = request.body === undefined ? (await request.blob()).stream() : request.body
@@ -68,7 +68,7 @@ async function * uploaded (exchange, maxSize) {
       const { done, value } = await withinTime(reader.read(), idleTimeout)
       if (done) return
       exchange.received += value.length
-      if (exchange.received > maxSize) throw tooLarge(maxSize)
+      if (exchange.received > maxBytes) throw tooLarge(maxBytes)
       yield value
     }
   } finally {
