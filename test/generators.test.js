@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, walk } from '../lib/index.js'
 import { createOutboardSync, encodeSlice, encodeStream } from '../encoder/index.js'
-import { SliceSource, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
+import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { collectionEntries } from '../exchange/collections/index.js'
@@ -44,7 +44,10 @@ const CALLS = {
     () => verifyStream([BYTES], { cid: ROOT, ...odd }), () => verifyStream(undefined, { cid: ROOT, size: 100 })
   ],
   'sliceSource.take': [() => slices().take(-1), () => slices().take('5')],
-  'sliceSource.verifyNext': [() => slices().verifyNext(), () => slices().verifyNext({})],
+  'sliceSource.verifyNext': [
+    () => slices().verifyNext(), () => slices().verifyNext({}),
+    () => slices().verifyNext(new SliceVerifier({ cid: ROOT }), odd)
+  ],
   'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(
     { start: -1, end: 5 }
   )],

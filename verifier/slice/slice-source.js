@@ -118,14 +118,15 @@ export class SliceSource {
    * Verifies the next slice: `verifyStream` is the public way to this.
    *
    * @param {SliceVerifier} verifier  a fresh one
-   * @param {AbortSignal} [signal]
+   * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<Leaf>}
    */
-  verifyNext (verifier, signal) {
+  verifyNext (verifier, options = {}) {
     if (!(verifier instanceof SliceVerifier)) {
       throw new TypeError(`"verifier" expected a SliceVerifier, got ${describe(verifier)}`)
     }
-    return this.#verifyNext(verifier, signal)
+    assertKnownOptions(options, ['signal'])
+    return this.#verifyNext(verifier, options.signal)
   }
 
   /** @param {SliceVerifier} verifier @param {AbortSignal} [signal] @returns {AsyncGenerator<Leaf>} */

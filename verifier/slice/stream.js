@@ -26,7 +26,7 @@ export function verifyStream (source, options) {
   assertKnownOptions(options, [...VERIFY_OPTIONS, 'signal'])
   const { signal, ...verifyOptions } = options
   const verifier = new SliceVerifier(verifyOptions)
-  if (source instanceof SliceSource) return source.verifyNext(verifier, signal)
+  if (source instanceof SliceSource) return source.verifyNext(verifier, { signal })
   return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))
 }
 
