@@ -4,7 +4,7 @@
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { Aliases } from './names/aliases.js'
+import { AliasIndex } from './names/alias-index.js'
 import { EventLog } from './events/event-log.js'
 import { Uses } from './uses.js'
 import { Records } from './records.js'
@@ -84,7 +84,7 @@ export class Catalog extends Records {
   constructor (store) {
     super(store.databases)
     this.#store = store
-    this.aliases = new Aliases(store.databases.index)
+    this.aliases = new AliasIndex(store.databases.index)
     this.uses = new Uses(store.databases.index, roots => this.filterRecorded(roots))
     this.log = new EventLog(store.databases)
     this.bases = new Bases(store.databases)
@@ -232,15 +232,17 @@ export class Catalog extends Records {
    * Forgets the blob's own name, and the blob if it has no other name. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps the blob in any case
+   * @returns {Promise<boolean>} did the blob have a name of its own?
    */
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.find(root)
-    if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
+    if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return false
     if (record?.complete && (isTagged || await this.#hasAliases(root))) {
       await this.#setNameless(root, record, { isNameless: true })
     } else {
       await this.remove(root, record)
     }
+    return !record?.isNameless
   }
 
   /**

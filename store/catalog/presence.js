@@ -1,6 +1,6 @@
 // Tells which chunks of a blob are present. A complete blob has all of them; for others the pages of the tree say it.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
@@ -70,9 +70,6 @@ export class Presence {
   /** Forgets what the pages said, because the caller is about to rewrite them. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }
-
-/** @param {ChunkRanges} ranges @param {number} size  bytes */
-export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, { start, end }) => len + end - start, 0)
 
 /** Does the store itself keep all the bytes of the blob? @param {BlobRecord} record */
 export const isKept = ({ complete, home }) => complete && home !== 'reference'

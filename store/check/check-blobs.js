@@ -1,10 +1,9 @@
 // Checks the bytes and the trees of blobs, and repairs them.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { createYielder } from '../../lib/source/async-util.js'
-import { rangesLen } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 import { fileIdOf } from '../storage/format/records.js'
 import { IdSet } from '../storage/level/id-set.js'

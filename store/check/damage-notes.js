@@ -1,7 +1,7 @@
 // Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
 // again. A pair of the tree that can be computed again is no damage; it is written again.
 
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { fileIdOf } from '../storage/format/records.js'
 import { partAround } from './blob/inspect-blob.js'
 import { leaveData, settleBlob } from './blob/settle-blob.js'

@@ -3,7 +3,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { damagedSequence, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'

@@ -122,7 +122,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads piece by piece, and goes on after damage was healed. The caller protects the blob.
+   * Reads piece by piece, and goes on when missing or damaged groups have come. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -130,7 +130,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { root, record, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, record: now, start: start + given }))
   }
 
@@ -139,11 +139,11 @@ export class BlobReader {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // What stands before a missing group is given before `heal` is asked for the next groups.
+    // What lies before a missing group is given before `supply` is asked for the next groups.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#store.healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#store.supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -176,7 +176,7 @@ export class BlobReader {
    * @returns {Promise<Wanted[]>}
    */
   async #findAll (cid, { ranges, options }) {
-    const { root, record: found } = await this.#access.use(cid, options.signal)
+    const { root, record: found } = await this.#access.use(cid, () => chunksOf(ranges), options.signal)
     if (!(ranges instanceof ChunkRanges)) {
       return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
     }
@@ -199,14 +199,14 @@ export class BlobReader {
   }
 
   /**
-   * Waits until ranges of a blob are present, if they can be healed.
+   * Waits until ranges of a blob are present, if they can be fetched.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const healing = this.#store.healer.read(root, { notes: verify, signal })
-    return this.#store.life.run(() => healing.present(record, wanted))
+    const read = this.#store.supplies.read(root, { notes: verify, signal })
+    return this.#store.life.run(() => read.present(record, wanted))
   }
 }
 
@@ -223,6 +223,11 @@ function askedOf (ranges, options = NO_OPTIONS) {
   if (Array.isArray(ranges)) return { ranges: joined(ranges.map(range => toRange(range, 'ranges'))), options }
   return { ranges: ranges === undefined ? EVERYTHING : [toRange(ranges, 'ranges')], options }
 }
+
+/** @param {Asked['ranges']} ranges */
+const chunksOf = ranges => ranges instanceof ChunkRanges
+  ? ranges
+  : ranges.reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
 
 /**
  * Reports progress when the caller is done with a piece.

@@ -5,13 +5,13 @@ import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/co
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
-import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges, toRange, toRanges } from '../../lib/tree/ranges.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
 import { spanOf } from './blob-access.js'
 import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { RangeLike, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -23,16 +23,22 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
  *   is wanted must be present, and is read into memory as a whole. Default: 4
  * @property {boolean} [header]  begin with the length? Default: true
  * @property {boolean} [reuse]  as for `get`
+ * @property {boolean} [readAhead]  read more than the next piece needs? `false` holds little memory, for callers that
+ *   may wait long between pieces. Default: true
  * @property {AbortSignal} [signal]
  */
 
 /**
- * @typedef {object} OutboardPart
- * @property {number} groupLog  0 to 16
- * @property {number} [start]  bytes of the outboard. Default: 0
- * @property {number} [end]  bytes of the outboard. Default: its end
+ * @typedef {object} OutboardOptions
+ * @property {number} [groupLog]  0 to 16. Default: 4
  * @property {AbortSignal} [signal]
  */
+
+/**
+ * @typedef {{ range: RangeLike }} OutboardRange  bytes of an outboard
+ */
+
+/** @typedef {{ groupLog: number, start: number, end?: number, signal?: AbortSignal }} Part */
 
 export class SliceReader {
   #store
@@ -48,23 +54,23 @@ export class SliceReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `BlobStore.slice`
-   * @param {{ readsAhead?: boolean }} [how]  false for callers that may wait long between pieces: see `calmSource`
+   * @param {{ readsAhead?: boolean }} [how]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
-    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
-    const { groupLog = GROUP_LOG } = options
+    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'readAhead', 'signal'])
+    const { groupLog = GROUP_LOG, readAhead = readsAhead } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readsAhead })
+    return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readAhead })
   }
 
   /**
    * @param {Uint8Array} cid @param {ChunkRanges} wanted
-   * @param {SliceOptions & { groupLog: number, readsAhead: boolean }} options
+   * @param {SliceOptions & { groupLog: number, readAhead: boolean }} options
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * #slice (cid, wanted, { groupLog, header = true, reuse, signal, readsAhead }) {
-    const { root, record } = await this.#access.use(cid, signal)
+  async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
+    const { root, record } = await this.#access.use(cid, () => wanted, signal)
     const release = this.#store.protection.use(root)
     const verify = this.#store.verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
@@ -74,44 +80,55 @@ export class SliceReader {
       await this.#access.require(root, now, needed)
       return withoutFirst(given, this.#access.reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
-        const source = readsAhead ? view.source : view.calmSource
+        const source = readAhead ? view.source : view.calmSource
         return encodeSlice(source, outboard, wanted, { header, verify, reuse, signal })
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
+      yield * this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
   }
 
   /**
-   * @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard`
+   * @param {BlobName} cid @param {OutboardOptions} [options]  see `BlobStore.outboard`
    * @returns {Promise<Outboard>}
    */
   async outboard (cid, options = {}) {
-    assertKnownOptions(options, ['signal'])
-    const { signal } = options
-    const { root, record } = await this.#access.use(cid, signal)
+    assertKnownOptions(options, ['groupLog', 'signal'])
+    const { groupLog = GROUP_LOG, signal } = options
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    const { root, record } = await this.#access.use(cid, () => ChunkRanges.all, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
-    for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
-    return Outboard.from({ cid: root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
+    for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
+    return Outboard.from({ cid: root, size: record.size, groupLog, order: 'pre', bytes: concat(pieces) })
   }
 
   /**
    * Gives a part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified first.
    *
-   * @param {BlobName} cid @param {OutboardPart} part
+   * @param {BlobName} cid @param {OutboardOptions & OutboardRange} part
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
    */
-  async * outboardPieces (cid, part) {
-    const { root, record } = await this.#access.use(cid, part.signal)
+  outboardPieces (cid, part) {
+    assertKnownOptions(part, ['groupLog', 'range', 'signal'])
+    const { groupLog = GROUP_LOG, range, signal } = part
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    const { start, end } = toRange(range)
+    if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
+    return this.#outboardPart(parseRoot(cid, 'cid'), { groupLog, start, end, signal })
+  }
+
+  /** @param {Uint8Array} cid @param {Part} part */
+  async * #outboardPart (cid, part) {
+    const { root, record } = await this.#access.use(cid, () => ChunkRanges.all, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
-  async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {Part} part */
+  async * #outboardPieces (root, record, { groupLog, start, end = Infinity, signal }) {
     const release = this.#store.protection.use(root)
     /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
     const read = async (now, given) => {
@@ -121,7 +138,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#store.supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

@@ -2,11 +2,11 @@
 // in the data database or in a file.
 
 import { findFaultInUse, folderLen, sealStore } from '#disk'
-import { allOf } from './concurrency/activity.js'
+import { allOf } from '../../lib/source/async-util.js'
 import { getSmall } from './content/read-pace.js'
 import { damagedDatabase, orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
-import { Locks } from './concurrency/locks.js'
+import { Locks } from '../../lib/async/locks.js'
 import { CELL_LEN } from './content/extents.js'
 import { Ids } from './ids.js'
 import { dataIds } from './level/data-ids.js'

@@ -1,18 +1,20 @@
 // Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
-import { eitherOf } from '../storage/concurrency/activity.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
 import { pathOfReference } from '../storage/content/stored-file.js'
-import { toCid } from '../../lib/hash/cid.js'
+import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept, rangesLen } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { isKept } from '../catalog/presence.js'
+import { rangesLen } from '../../lib/tree/ranges.js'
+import { nameOf } from '../../lib/hash/roots.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { AppendedBlob } from './append/appended-blob.js' */
 /** @import { FileBlob } from './import/file-blob.js' */
 /** @import { TagCommit } from '../catalog/names/tag-index.js' */
@@ -36,6 +38,10 @@ import { nameOf } from '../catalog/roots.js'
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob?
+ *   Default: false
+ * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
+ *   believes that it is right. A blob that the store lacks is then kept under this name only
  * @property {boolean} [recheck]  when the store has the blob already: read it, and replace it if it is damaged? Without
  *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
@@ -44,7 +50,7 @@ import { nameOf } from '../catalog/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'recheck', 'signal', 'onProgress'
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal', 'onProgress'
 ]
 
 /**
@@ -126,9 +132,12 @@ export class BlobWriter {
    *   store is closed; `cancel`: called when `fill` is not called, whether the put fails or not
    * @returns {Promise<PutResult>}
    */
-  fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...expectation } = options
+  fill (fill, options, known) {
+    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
+    const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
+    const { path, begin, closing, cancel } = known
     return this.#store.activity.run(async () => {
+      const alias = aliasCid === undefined ? known.alias : assertAlias(aliasCid)
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
       else if (tag !== undefined) assertName('tag', tag)
@@ -142,7 +151,7 @@ export class BlobWriter {
         return fill(blob, eitherOf(signal, closing?.signal))
       }
       try {
-        const root = isAlwaysRead ? undefined : expected.root
+        const root = alwaysRead ? undefined : expected.root
         const result = root && await this.#putUnread(root, expected, how)
         return result ?? await this.#putRead(call, expected, how)
       } finally {
@@ -326,6 +335,18 @@ export class BlobWriter {
       this.#store.activity.noteLeftovers()
     }
   }
+}
+
+/**
+ * Returns the multihash of an alias.
+ *
+ * @param {CID} alias
+ * @throws {TypeError} when it is of BLAKE3
+ */
+export function assertAlias (alias) {
+  const multihash = multihashOf(alias)
+  if (multihash !== undefined) return multihash
+  throw new TypeError(`"alias" expected a CID of another hash function than BLAKE3, got ${alias}`)
 }
 
 /**

@@ -65,6 +65,7 @@ describe('store: wrong arguments of a call that gives a promise', () => {
     resolve: ({ cid }) => [cid],
     has: ({ cid }) => [cid],
     stat: ({ cid }) => [cid],
+    statMany: ({ cid }) => [[cid]],
     info: () => [{}],
     delete: ({ cid }) => [cid, {}],
     deleteMany: ({ cid }) => [[cid], {}],
@@ -76,7 +77,8 @@ describe('store: wrong arguments of a call that gives a promise', () => {
     outboard: ({ cid }) => [cid, {}]
   }
   const OTHERS = [
-    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'observe', 'watch', 'close'
+    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'observe', 'watch', 'close',
+    'closing', 'location', 'isReadOnly', 'quota', 'verifies', 'syncReads'
   ]
 
   it('are those of all calls', () => {

@@ -8,7 +8,7 @@ import { FirstItems } from '../../../lib/core/first-items.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { damagedRecord, notFound } from '../../storage/errors.js'
-import { nameOf, rootOf } from '../roots.js'
+import { nameOf, rootOf } from '../../../lib/hash/roots.js'
 import { statOf } from './stat.js'
 
 /** @import { BlobName } from '../../blob-store.js' */

@@ -4,7 +4,7 @@
 import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { cancelSource, closeSource, openSource, withProgress } from '../../../lib/source/source.js'
-import { nameOf } from '../../catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { sourceOf } from '../../read/snapshot.js'
 import { TrustedTree } from '../../read/verified/tree-cache.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'

@@ -11,7 +11,7 @@ import { Tail } from '../../../encoder/tail.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../../../lib/engine/arena.js'
 import { eachPair } from '../../../lib/outboard/pairs.js'
 import { levelOf } from '../../../lib/tree/geometry.js'
-import { allOf } from '../../storage/concurrency/activity.js'
+import { allOf } from '../../../lib/source/async-util.js'
 import { notFound } from '../../storage/errors.js'
 import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 

@@ -1,13 +1,13 @@
 // Makes one blob of several stored ones, one after the other. The first keeps its tree, so it is not hashed again.
 
-import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
+import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { Original } from './original.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { StoreContext } from '../../store-context.js' */
-/** @import { Many } from '../../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { PutResult } from '../put-many.js' */
 /** @import { GrowOptions } from './splice.js' */
 

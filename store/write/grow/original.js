@@ -44,7 +44,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (store, root, options) {
-    const { record } = await store.access.use(root, options.signal)
+    const { record } = await store.access.use(root, () => ChunkRanges.last, options.signal)
     const original = new Original(store, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -54,7 +54,7 @@ export class Original {
   get size () { return this.#record.size }
 
   /**
-   * Waits until the bytes outside of a range are present, if they can be healed.
+   * Waits until the bytes outside of a range are present, if they can be fetched.
    *
    * @param {number} start @param {number} end
    * @throws {BaoError} STORE_MISSING { cid, ranges }
@@ -138,7 +138,7 @@ export class Original {
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
   async #require (wanted) {
-    const reading = this.#store.healer.read(this.#root, { notes: true, signal: this.#options.signal })
+    const reading = this.#store.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
     this.#record = await reading.present(this.#record, wanted)
   }
 }

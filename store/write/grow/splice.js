@@ -34,10 +34,12 @@ import { Original } from './original.js'
  *   again are always compared. Default: what the store was opened with
  */
 
-/** @typedef {Omit<PutOptions, 'recheck'> & GrowOwnOptions} GrowOptions */
+/** @typedef {Omit<PutOptions, 'recheck' | 'alwaysRead' | 'alias'> & GrowOwnOptions} GrowOptions */
 
 /** The names of all options in `GrowOptions`. */
-export const GROW_OPTIONS = [...PUT_OPTIONS.filter(name => name !== 'recheck'), 'verify']
+export const GROW_OPTIONS = [...PUT_OPTIONS.filter(
+  name => !['recheck', 'alwaysRead', 'alias'].includes(name)
+), 'verify']
 
 /**
  * See `BlobStore.splice`.

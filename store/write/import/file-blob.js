@@ -4,7 +4,7 @@
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
 import { hashSource } from '../../../lib/parallel/hash-source.js'
-import { allOf } from '../../storage/concurrency/activity.js'
+import { allOf } from '../../../lib/source/async-util.js'
 import { PageWriter } from './page-writer.js'
 
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */

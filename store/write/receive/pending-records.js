@@ -2,7 +2,7 @@
 // ids that count as under way; the record follows the first groups.
 
 import { FILE_FROM } from '../blob-builder.js'
-import { nameOf } from '../../catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
 /** @import { BlobRecord, Home } from '../../storage/format/records.js' */

@@ -1,16 +1,16 @@
 // Receives slices, and stores what they prove. Three stages run in parallel: (1) verify the next piece, (2) write
 // earlier groups, (3) sync the file and record the groups that were written in (2).
 
-import { Background, eitherOf } from '../../storage/concurrency/activity.js'
+import { Background } from '../../storage/concurrency/activity.js'
+import { eitherOf } from '../../../lib/source/async-util.js'
 import { chunkCount } from '../../../lib/tree/geometry.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { toPieces } from '../../../lib/source/source.js'
-import { toRanges } from '../../../lib/tree/ranges.js'
+import { toRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
-import { nameOf } from '../../catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { rangesLen } from '../../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
@@ -25,6 +25,16 @@ import { rangesLen } from '../../catalog/presence.js'
 const RECORD_LEN = 1 << 24
 /** Most milliseconds that bytes wait to be recorded. Checked whenever a piece comes. */
 const RECORD_MS = 1000
+
+/**
+ * @typedef {object} ReceiveOwnOptions
+ * @property {number} [size]  the length of the blob, for slices without the length in front
+ * @property {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
+ */
+/** @typedef {ProgressOptions & ReceiveOwnOptions} ReceiveOptions  `onProgress` gets `baobox:receive` */
+
+/** The names of all options in `ReceiveOptions`. */
+export const RECEIVE_OPTIONS = ['size', 'onKept', 'signal', 'onProgress']
 
 /**
  * Says how to store proven data.
@@ -47,8 +57,7 @@ export class BlobReceiver {
 
   /**
    * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
-   * @param {ProgressOptions & { size?: number, onKept?: (len: number) => void }} [options]  see `BlobStore.receive`;
-   *   `onKept` gets the bytes that were missing before, whenever some are recorded
+   * @param {ReceiveOptions} [options]  see `Store.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress, onKept } = {}) {
     const failing = new AbortController()

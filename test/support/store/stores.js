@@ -60,10 +60,10 @@ export async function inMemory () {
   return new Place(pair, () => pair)
 }
 
-/** Runs the same tests in every kind of place. @param {(newPlace: () => Promise<Place>) => void} tests */
+/** Runs the same tests in every kind of place. @param {(newPlace: () => Promise<Place>, kind: string) => void} tests */
 export function forEachPlace (tests) {
   for (const [kind, make] of Object.entries({ [LEVEL]: onDisk, 'memory-level': inMemory })) {
-    describe(kind, () => tests(removedAfterwards(make)))
+    describe(kind, () => tests(removedAfterwards(make), kind))
   }
 }
 

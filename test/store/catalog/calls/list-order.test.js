@@ -134,7 +134,9 @@ describe('store: list() in an order', () => {
   it('list() refuses what is no order, limit, place or direction', async () => {
     const { store } = await newStore()
     for (const order of ['size', '', null, 5]) await expectSlip('order', () => listed(store.list({ order })))
-    for (const limit of [-1, 0.5, '5', null]) await expectSlip('maxBlobs', () => listed(store.list({ maxBlobs: limit })))
+    for (const maxBlobs of [-1, 0.5, '5', null]) {
+      await expectSlip('maxBlobs', () => listed(store.list({ maxBlobs })))
+    }
     for (const after of [5, null]) await expectSlip('after', () => listed(store.list({ after })))
     for (const reverse of [1, null, 'yes']) await expectSlip('reverse', () => listed(store.list({ reverse })))
   })
