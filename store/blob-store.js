@@ -18,8 +18,7 @@ import { Tags } from './catalog/names/tags.js'
 import { EXPORT_OPTIONS, exportFile } from './read/export-file.js'
 import { IMPORT_OPTIONS, importFile } from './write/import/import-file.js'
 import { PUT_OPTIONS } from './write/put.js'
-import { concat } from './write/grow/concat.js'
-import { GROW_OPTIONS, splice } from './write/grow/splice.js'
+import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
@@ -31,7 +30,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { OutboardOptions, OutboardRange } from './read/slice-reader.js' */
 /** @import { StoreOptions } from './store-context.js' */
 /** @import { PutResult } from './write/put-many.js' */
-/** @import { GrowOptions, SpliceChange } from './write/grow/splice.js' */
+/** @import { BlobPart, ComposeOptions } from './write/compose/compose.js' */
 /** @import { ImportFileOptions } from './write/import/import-file.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
@@ -121,50 +120,36 @@ export class BlobStore {
   /**
    * Keeps a blob that consists of all bytes of another one, followed by appended bytes. The other blob stays. When that
    * is longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. It works like
-   * `splice` when the other blob is shorter, is already the beginning of another one, or is a reference.
+   * `compose` when the other blob is shorter, is already the beginning of another one, or is a reference.
    *
    * @param {BlobName} cid  of a whole blob
    * @param {Source} source  the bytes to append
-   * @param {GrowOptions} [options]  as for `splice`. `onProgress` gets `baobox:append`
+   * @param {ComposeOptions} [options]  as for `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob was deleted meanwhile; STORE_MISSING
    *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#context.appender.append(cid, source, options), options, GROW_OPTIONS)
+    return this.#run(() => this.#context.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['putMany']} */
   putMany (blobs, options = {}) { return putMany(this.#context, blobs, options) }
 
   /**
-   * Makes a blob from one that the store has, by replacing the bytes from `start` to `end`. Whole chunk groups (16 KiB)
-   * that keep their position also keep their tree; `verify` says whether their bytes are compared with it. The old blob
-   * stays, and is protected meanwhile as by a tag. A failure leaves nothing.
+   * Makes a blob of parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
+   * KiB) that keep their offset also keep their tree, whichever blob they come from; `verify` says whether their bytes
+   * are compared with it. All blobs stay, and are protected meanwhile as by a tag. A failure leaves nothing.
    *
-   * @param {BlobName} cid  of a blob of which all bytes to keep are present
-   * @param {SpliceChange} change
-   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:splice`, in bytes of the new blob
+   * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, of which all bytes are present,
+   *   or `{ source }`. All parts are asked for before the first is read. Without any, the result is the empty blob
+   * @param {ComposeOptions} [options]  as for `put`; `onProgress` gets `baobox:compose`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
-   *   len } when the blob is damaged. RangeError when `end` lies beyond the end of the blob
+   *   len } when a blob is damaged. RangeError when a part goes beyond the end of its blob
    */
-  splice (cid, change, options = {}) {
-    return this.#run(() => splice(this.#context, cid, change, options), options, GROW_OPTIONS)
-  }
-
-  /**
-   * Makes one blob of several, one after the other. The first keeps its tree. All blobs stay, and are protected
-   * meanwhile as by a tag. A failure leaves nothing.
-   *
-   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; without any, the result is the empty
-   *   blob
-   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:concat`, in bytes of the new blob
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
-   * @throws {BaoError} as `splice`
-   */
-  concat (cids, options = {}) {
-    return this.#run(() => concat(this.#context, cids, options), options, GROW_OPTIONS)
+  compose (parts, options = {}) {
+    return this.#run(() => compose(this.#context, parts, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['getMany']} */

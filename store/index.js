@@ -13,9 +13,11 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
-/** @typedef {import('./write/grow/splice.js').GrowOptions} GrowOptions */
-/** @typedef {import('./write/grow/splice.js').GrowOwnOptions} GrowOwnOptions */
-/** @typedef {import('./write/grow/splice.js').SpliceChange} SpliceChange */
+/** @typedef {import('./write/compose/compose.js').BlobPart} BlobPart */
+/** @typedef {import('./write/compose/compose.js').ComposeOptions} ComposeOptions */
+/** @typedef {import('./write/compose/compose.js').ComposeOwnOptions} ComposeOwnOptions */
+/** @typedef {import('./write/compose/compose.js').NewPart} NewPart */
+/** @typedef {import('./write/compose/compose.js').StoredPart} StoredPart */
 /** @typedef {import('./catalog/calls/delete.js').Deleted} Deleted */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./read/export-file.js').ExportFileOptions} ExportFileOptions */

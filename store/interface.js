@@ -7,6 +7,7 @@
 // all others throw it at once. After `close` every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
+import { readOnlyError } from './storage/errors.js'
 
 export { isNoFile } from '../lib/source/open-files.js'
 export { areSameTags } from './catalog/names/tags.js'
@@ -14,10 +15,9 @@ export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export { LOOKUP_COUNT, LOOKUP_LEN } from './read/get-many.js'
 export { GROUP_LEN } from './storage/content/tree-pages.js'
 export {
-  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, readOnlyError,
-  tagNotFound
+  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
 } from './storage/errors.js'
-export { FILE_FROM } from './write/blob-builder.js'
+export { FILE_FROM } from './storage/content/content-of.js'
 export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -218,3 +218,8 @@ export function assertStore (value, name = 'store') {
 /** @param {any} value @param {string[]} calls */
 const hasCalls = (value, calls) =>
   typeof value === 'object' && value !== null && calls.every(call => typeof value[call] === 'function')
+
+/** @param {Store} store @throws {BaoError} STORE_READ_ONLY { location } when calls that write would fail */
+export function assertWritable ({ isReadOnly, location }) {
+  if (isReadOnly) throw readOnlyError(location)
+}

@@ -88,7 +88,7 @@ export class StoreContext {
     this.syncReads = syncReads
     this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
     this.quota = new Quota(quota) // catalog/quota.js
-    this.presence = new Presence(databases.data) // catalog/presence.js
+    this.presence = new Presence(databases) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.damage = new DamageNotes(this) // check/damage-notes.js

@@ -46,6 +46,7 @@ const IMPORT_INTERNALS = {
   'encoder/tail.test.js': 'the pairs of a tree of subtrees are compared with those of a tree of bytes',
   'encoder/write.test.js': 'the same tree in spans of other lengths',
   'verifier/audit-threads.test.js': 'the same audit in other pools and spans',
+  'exchange/download/downloader.test.js': 'the downloader is given a book of mirrors',
   'store/write/import/page-writer.test.js': 'the same pages in spans of other lengths',
   'slow/collections.test.js': 'names are checked without making the millions of folders that they have',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',

@@ -5,7 +5,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/interface.js'
 import { MAX_TIMEOUT } from '../time-limits.js'
-import { MAX_SIZE } from './put.js'
+import { MAX_BYTES } from './put.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { SiteRules } from './sites/site.js' */
@@ -100,7 +100,7 @@ function checkedPut (put) {
   if (put === false) return undefined
   assertOptions('put', put, '{ token, maxBytes }')
   assertKnownOptions(put, ['token', 'maxBytes'])
-  const { token, maxBytes = MAX_SIZE } = put
+  const { token, maxBytes = MAX_BYTES } = put
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError('"put.token" expected a text of visible ASCII characters')
   }

@@ -12,7 +12,7 @@ import { SLICE_TYPE } from './slice.js'
 /** @import { ServedRequest } from './served-request.js' */
 
 /** Default of `maxBytes`: bytes of an upload, 1 GiB. */
-export const MAX_SIZE = 1 << 30
+export const MAX_BYTES = 1 << 30
 
 /** @param {ServedRequest} served @param {Uint8Array} root @param {Required<PutRules>} rules */
 export async function answerPut (served, root, { token, maxBytes }) {

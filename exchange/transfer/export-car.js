@@ -6,11 +6,12 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
-import { untilSignal } from '../../lib/async/in-order.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { assertStore, missing, notFound } from '../../store/interface.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
+import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
@@ -38,7 +39,9 @@ import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll
  */
 export function exportCar (store, options = {}) {
   assertStore(store)
-  assertExportOptions(options)
+  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  assertMany('hashers', options.hashers ?? [], 'hash functions')
+  assertSelection(options)
   return archiveOf(store, options)
 }
 

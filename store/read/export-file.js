@@ -6,11 +6,11 @@ import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
 import { deleteBlob } from '../catalog/calls/delete.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { tagged } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
-/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 
@@ -70,21 +70,21 @@ export async function exportFile (store, cid, path, options) {
  * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, sync: boolean, signal?: AbortSignal }} options
  * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
  */
-async function share ({ catalog, databases: { files } }, root, path, { mode, verify, sync, signal }) {
+async function share ({ catalog, databases }, root, path, { mode, verify, sync, signal }) {
   const record = await catalog.get(root)
   if (record === undefined) return undefined // The read that copies it may fetch it.
-  const { complete, home, id, size } = record
-  if (!complete || home !== 'file' || files === undefined) return undefined
+  const own = await contentOf(databases, root, record).ownFile()
+  if (own === undefined) return undefined
   // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
   const isStill = async () => {
     const { record: now } = await catalog.find(root)
-    return now?.home === 'file' && now.id === id && await files.len(id) === size
+    return now !== undefined && await contentOf(databases, root, now).ownFile() === own
   }
   /** @param {string} made */
   const isRight = async made =>
     (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
   const way = mode === 'reflink' ? mode : 'link'
-  return await shareFile(files.pathOf(id), path, { mode: way, sync, isRight }) ? size : undefined
+  return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
 }
 
 /**

@@ -3,6 +3,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hashesTo } from './verified/subtrees.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -91,19 +92,18 @@ async function * lookupsOf (cids, signal) {
  * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>} in the order of the roots
  */
-export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
+export async function lookSmall ({ databases, catalog }, roots) {
+  const { data, allocate } = databases
   const looked = await catalog.findMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
-  const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
+  const small = found.filter(({ root, record }) =>
+    record !== undefined && contentOf(databases, root, record).isOneExtent(LOOKUP_LEN))
   if (small.length === 0) return found
   const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
   const values = await orIfUnreadable(data.getMany(keys, VIEWS)) ?? []
   for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found
 }
-
-/** @param {BlobRecord} record */
-const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN
 
 /**
  * Gives the bytes that are right. The others go to the reader one by one, which reads them or says what is wrong.

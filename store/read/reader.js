@@ -5,6 +5,7 @@ import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
 import { concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
@@ -13,6 +14,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
@@ -28,8 +30,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 
 /**
  * @typedef {object} Wanted  one range of a blob that is to be read
- * @property {Uint8Array} root
- * @property {BlobRecord} record
+ * @property {Content} content
  * @property {number} start  bytes
  * @property {number} end  bytes; inside the blob, if that is complete
  * @property {boolean} verify
@@ -74,7 +75,7 @@ export class BlobReader {
   async * #piecesOf (all) {
     for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
-      const release = this.#store.protection.use(wanted.root)
+      const release = this.#store.protection.use(wanted.content.root)
       try {
         const bytes = await small
         if (bytes === undefined) yield * this.#pieces(wanted)
@@ -108,7 +109,7 @@ export class BlobReader {
 
   /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
   async #bytesLater (wanted, small) {
-    const release = this.#store.protection.use(wanted.root)
+    const release = this.#store.protection.use(wanted.content.root)
     try {
       const bytes = await small
       if (bytes !== undefined) return bytes
@@ -128,14 +129,14 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   #pieces (wanted) {
-    const { root, record, start, end, verify, signal } = wanted
+    const { content: { databases, root, record }, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
     return this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
-      this.#piecesFrom({ ...wanted, record: now, start: start + given }))
+      this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
   /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
+  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
@@ -195,7 +196,8 @@ export class BlobReader {
    */
   #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
+    const content = contentOf(this.#store.databases, root, record)
+    return { content, start, end: last, verify: verify || !content.isOurs, reuse, signal, onProgress }
   }
 
   /**
@@ -235,7 +237,8 @@ const chunksOf = ranges => ranges instanceof ChunkRanges
  * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  what they are pieces of; at least one
  */
 async function * withProgress (pieces, all) {
-  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  const total = all.reduce((len, { start, end, content }) =>
+    len + Math.max(0, Math.min(end, content.record.size) - start), 0)
   let done = 0
   for await (const piece of pieces) {
     yield piece

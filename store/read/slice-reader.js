@@ -8,6 +8,7 @@ import { outboardLen } from '../../lib/tree/geometry.js'
 import { ChunkRanges, toRange, toRanges } from '../../lib/tree/ranges.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { spanOf } from './blob-access.js'
 import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
@@ -72,7 +73,7 @@ export class SliceReader {
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
     const { root, record } = await this.#access.use(cid, () => wanted, signal)
     const release = this.#store.protection.use(root)
-    const verify = this.#store.verifies || record.home === 'reference'
+    const verify = this.#store.verifies || !contentOf(this.#store.databases, root, record).isOurs
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */

@@ -5,12 +5,12 @@ import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { FILE_FROM, IncomingBlob } from './blob-builder.js'
+import { IncomingBlob } from './blob-builder.js'
 import { assertAlias } from './put.js'
+import { FILE_FROM, contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { extentKey } from '../storage/format/keys.js'
 import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
-import { isKept } from '../catalog/presence.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -126,7 +126,7 @@ async function * batchesOf (databases, blobs, signal) {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
         // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
-        const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
+        const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
       }
@@ -140,6 +140,9 @@ async function * batchesOf (databases, blobs, signal) {
   }
   for (const batch of gatherer.taken()) yield batch
 }
+
+/** @param {unknown} item  of an iterable, which may hold promises */
+const isPromise = item => typeof item === 'object' && item !== null && 'then' in item
 
 /** Copies small blobs until there is a batch of them. */
 class BatchGatherer {
@@ -185,7 +188,7 @@ class BatchGatherer {
 const NONE = []
 
 /**
- * @typedef {object} NewBlob
+ * @typedef {object} BatchBlob
  * @property {Uint8Array} root
  * @property {string} name  of the root
  * @property {number} id  of this blob alone
@@ -213,7 +216,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
     let release = () => {}
     let isWriting = false
     try {
-      const blobs = /** @type {NewBlob[]} */ ([])
+      const blobs = /** @type {BatchBlob[]} */ ([])
       for (const [i, bytes] of batch.entries()) {
         const isSmall = bytes.length <= GROUP_LEN
         blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
@@ -238,12 +241,12 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
 /**
  * Keeps the blobs of a batch. The caller holds the locks of all of them.
  *
- * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreContext} store @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
-  const { catalog } = store
-  const contents = eachOnce(blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
+  const { catalog, databases } = store
+  const contents = eachOnce(databases, blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
@@ -272,12 +275,12 @@ async function keepBlobs (store, blobs, aliases) {
 /**
  * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
- * @param {NewBlob[]} blobs
+ * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by the names of the roots
  */
-function eachOnce (blobs, looks, aliases) {
+function eachOnce (databases, blobs, looks, aliases) {
   const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
@@ -286,7 +289,7 @@ function eachOnce (blobs, looks, aliases) {
       // A blob that was present in part, or damaged, may be wanted under its own name, too.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
-      const isWritten = before === undefined || !isKept(before)
+      const isWritten = before === undefined || !contentOf(databases, root, before).isKept
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
       content = { root, puts, before, isWritten, aliases: [], record }
@@ -313,7 +316,7 @@ async function write ({ databases, catalog, presence }, contents) {
   await catalog.commit(changes)
 }
 
-/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {NewBlob} */
+/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */
 function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
@@ -324,7 +327,7 @@ function smallBlob ({ allocate }, id, bytes) {
  * Makes a blob with a tree.
  *
  * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
- * @returns {Promise<NewBlob>}
+ * @returns {Promise<BatchBlob>}
  */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)

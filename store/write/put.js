@@ -2,7 +2,7 @@
 
 import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
-import { pathOfReference } from '../storage/content/stored-file.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
@@ -10,7 +10,6 @@ import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept } from '../catalog/presence.js'
 import { rangesLen } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
@@ -74,7 +73,7 @@ export const PUT_OPTIONS = [
  * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` gave another one */
 
 /**
  * Writes all bytes of a blob. Ends soon when the signal is aborted.
@@ -146,7 +145,7 @@ export class BlobWriter {
       const expected = new Expectation(expectation)
       const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
-      const call = (/** @type {NewBlob} */ blob) => {
+      const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
         return fill(blob, eitherOf(signal, closing?.signal))
       }
@@ -183,7 +182,7 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: NewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult>}
    */
   async #putRead (fill, expected, how) {
@@ -231,14 +230,14 @@ export class BlobWriter {
   /**
    * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
+   * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
    * @param {How & { reservation: Reservation }} how
    * @returns {Promise<PutResult>}
    */
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(before, how)) {
+    if (isWhole && await this.#staysAsItIs(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -282,7 +281,7 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
   }
 
   /**
@@ -298,12 +297,9 @@ export class BlobWriter {
    * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
    * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
    *
-   * @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #staysAsItIs (record, { path }) {
-    return isKept(record) ||
-      (path !== undefined && path === await pathOfReference(this.#store.databases, record.id))
-  }
+  #staysAsItIs (root, record, { path }) { return contentOf(this.#store.databases, root, record).suits(path) }
 
   /**
    * Gives a blob that the store already has its new names. The caller holds the blob's lock.
@@ -318,14 +314,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Deletes everything of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
+  /** Deletes everything of a blob whose put has failed. @param {number} id @param {AnyNewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes the data of a blob that has no record. @param {number} id @param {NewBlob} blob */
+  /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return

@@ -43,7 +43,7 @@ export const LEFT_OUT = {
   'store/write/append/append-work-files.test.js': 'files',
   'store/write/append/damaged-bases-files.test.js': 'files',
   'store/write/append/damaged-entries-files.test.js': 'files',
-  'store/write/grow/shared-files.test.js': 'files',
+  'store/write/compose/shared-files.test.js': 'files',
   'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',

@@ -4,13 +4,13 @@ import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { toRanges } from '../../../lib/tree/ranges.js'
 import { assertMany } from '../../../lib/async/in-order.js'
-import { pathOfReference } from '../../storage/content/stored-file.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { notFound } from '../../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { StoreContext } from '../../store-context.js' */
-/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Content } from '../../storage/content/content-of.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
 /**
@@ -49,14 +49,15 @@ export async function stat ({ catalog, presence, databases }, cid) {
   const root = parseRoot(cid, 'cid')
   const record = await catalog.get(root)
   if (record === undefined) throw notFound(root)
+  const content = contentOf(databases, root, record)
   const [lastUse, present, aliases, path] = await Promise.all([
     catalog.uses.lastUse(root, record),
     presence.of(record),
     catalog.aliases.of(root),
-    record.home === 'reference' ? pathOfReference(databases, record.id) : undefined
+    content.path()
   ])
   const names = aliases.filter(({ isForgotten }) => !isForgotten).length
-  return { ...statOf(root, record, lastUse), present, names, ...path !== undefined && { path } }
+  return { ...statOf(content, lastUse), present, names, ...path !== undefined && { path } }
 }
 
 /**
@@ -65,12 +66,13 @@ export async function stat ({ catalog, presence, databases }, cid) {
  * @param {StoreContext} store @param {Iterable<BlobName>} cids
  * @returns {Promise<(BlobStat | undefined)[]>}
  */
-export async function statMany ({ catalog }, cids) {
+export async function statMany ({ catalog, databases }, cids) {
   assertMany('cids', cids, 'CIDs')
   const roots = [...cids].map(cid => parseRoot(cid, 'cid'))
   if (roots.length === 0) return []
   const [looks, lastUses] = await Promise.all([catalog.findMany(roots), catalog.uses.lastUses(roots)])
-  return looks.map(({ record }, i) => record && statOf(roots[i], record, Math.max(lastUses[i], record.created)))
+  return looks.map(({ record }, i) =>
+    record && statOf(contentOf(databases, roots[i], record), Math.max(lastUses[i], record.created)))
 }
 
 /**
@@ -87,17 +89,17 @@ export async function missing ({ catalog, presence }, cid, ranges) {
 }
 
 /**
- * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUse  milliseconds since 1970
+ * @param {Content} content @param {number} lastUse  milliseconds since 1970
  * @returns {BlobStat}
  */
-export function statOf (root, record, lastUse) {
-  const { size, sizeProven, complete, home, isNameless = false, isDamaged = false, created } = record
+export function statOf ({ root, record, isOurs }, lastUse) {
+  const { size, sizeProven, complete, isNameless = false, isDamaged = false, created } = record
   return {
     cid: toCid(root),
     size,
     sizeProven,
     complete,
-    isReference: home === 'reference',
+    isReference: !isOurs,
     isAliasOnly: isNameless,
     isDamaged,
     created: new Date(created),

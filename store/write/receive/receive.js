@@ -10,7 +10,7 @@ import { toRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
 import { nameOf } from '../../../lib/hash/roots.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { contentOf } from '../../storage/content/content-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
@@ -150,8 +150,9 @@ export class BlobReceiver {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
-        const isFile = isInOwnFile(record)
-        if (isFile) await slice.spill(fileIdOf(record), provenBatches, options, this.#pending.under(root, record.id))
+        const { fileId } = contentOf(this.#store.databases, root, record)
+        const isFile = fileId !== undefined
+        if (isFile) await slice.spill(fileId, provenBatches, options, this.#pending.under(root, record.id))
         if (isFile && this.#store.databases.isSync) return true
         await this.#record(slice, received.takeDue(), record, options)
         return false
@@ -185,9 +186,10 @@ export class BlobReceiver {
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
-    const { catalog } = this.#store
+    const { catalog, databases } = this.#store
+    const content = contentOf(databases, root, before)
     const present = await this.#store.presence.of(before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before, present)
+    const { puts, fresh, reach, lens } = await received.operations(batches, content, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
@@ -201,7 +203,7 @@ export class BlobReceiver {
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     // The bytes of a sharer are counted for its base, as long as any sharer is there.
-    const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
+    const groups = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
@@ -235,7 +237,7 @@ export class BlobReceiver {
     const { catalog, evictor, presence, quota } = this.#store
     if (!quota.isLimited) return []
     const { record } = await catalog.find(root)
-    if (record === undefined || !isPartOfReference(record)) return []
+    if (record === undefined || !this.#isPartOfOthers(root, record)) return []
     const len = rangesLen(await presence.of(record), record.size)
     return [await evictor.reserve(root, () => len)]
   }
@@ -255,7 +257,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     let { record } = await this.#store.catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
-    if (record !== undefined && isPartOfReference(record) && hasGroups) {
+    if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
       record = await this.#store.damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
@@ -266,10 +268,12 @@ export class BlobReceiver {
     }
     return record ?? this.#pending.recordFor(slice, verifier.size)
   }
-}
 
-/** @param {BlobRecord} record */
-const isPartOfReference = ({ home, complete }) => home === 'reference' && !complete
+  /** Is only a part there, in a file of others? @param {Uint8Array} root @param {BlobRecord} record */
+  #isPartOfOthers (root, record) {
+    return !record.complete && !contentOf(this.#store.databases, root, record).isOurs
+  }
+}
 
 /**
  * Verifies the whole groups that have arrived.

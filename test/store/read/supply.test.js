@@ -386,7 +386,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
 
   it('another is made of one', async () => {
     const { store } = await emptyStore()
-    const { cid } = await store.splice(ROOT, { start: 0, end: 1, source: BYTES.subarray(0, 1) })
+    const { cid } = await store.compose([{ source: BYTES.subarray(0, 1) }, { cid: ROOT, start: 1 }])
     expect(same(await store.bytes(cid), BYTES)).to.equal(true)
   })
 

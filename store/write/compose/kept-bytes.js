@@ -1,4 +1,4 @@
-// Brings the bytes of subtrees that keep their position into a new blob: copies them, or leaves them in a file that
+// Brings the bytes of subtrees that keep their offset into a new blob: copies them, or leaves them in a file that
 // shares its blocks with the old one.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
