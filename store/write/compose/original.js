@@ -10,7 +10,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { StoreContext } from '../../store-context.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 
 /**
@@ -124,7 +124,7 @@ export class Original {
   /**
    * Hashes bytes that keep their offset. A subtree may be added after them.
    *
-   * @param {IncomingBlob} blob @param {Span} span  one that `keep` could take @param {() => void} tell
+   * @param {IncomingBlob} blob @param {ByteRange} span  one that `keep` could take @param {() => void} tell
    */
   async #rehash (blob, { start, end }, tell) {
     blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)
