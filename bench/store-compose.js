@@ -26,7 +26,7 @@ async function joining (store) {
   const parts = [blob.subarray(HALF), blob.subarray(0, HALF)]
   const cids = /** @type {CID[]} */ ([])
   for (const part of parts) cids.push((await store.put([part])).cid)
-  const reads = async function * () { for (const cid of cids) yield * store.get(cid, { reuse: true }) }
+  const reads = async function * () { for (const cid of cids) yield * store.get(cid, undefined, { reuse: true }) }
   return {
     put: () => store.put(parts),
     'put of reads': () => store.put(reads()),
@@ -40,9 +40,9 @@ async function splicing (store, start, end) {
   const { cid } = await store.put([blob])
   const parts = [{ cid, end: start }, { source: piece }, { cid, start: end }]
   const reads = async function * () {
-    yield * store.get(cid, { end: start, reuse: true })
+    yield * store.get(cid, { end: start }, { reuse: true })
     yield piece
-    yield * store.get(cid, { start: end, reuse: true })
+    yield * store.get(cid, { start: end }, { reuse: true })
   }
   return {
     put: () => store.put([blob.subarray(0, start), piece, blob.subarray(end)]),

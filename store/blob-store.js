@@ -5,6 +5,7 @@ import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
 import { list } from './catalog/calls/list.js'
 import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat, statMany } from './catalog/calls/stat.js'
+import { pathIn } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './context-of.js'
 import { StoreContext } from './store-context.js'
@@ -26,7 +27,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { Store } from './interface.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { ExportFileOptions } from './read/export-file.js' */
-/** @import { OutboardOptions, OutboardSpan } from './read/slice-reader.js' */
+/** @import { OutboardOptions, OutboardRange } from './read/slice-reader.js' */
 /** @import { StoreOptions } from './store-context.js' */
 /** @import { PutResult } from './write/put-many.js' */
 /** @import { BlobPart, ComposeOptions } from './write/compose/compose.js' */
@@ -35,6 +36,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
+/** @import { RangeLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
 
@@ -70,8 +72,8 @@ export class BlobStore {
   get syncReads () { return this.#context.syncReads }
 
   /**
-   * @param {string | DatabasePair} where  a directory, created when it is missing (in a browser: a name); or two levels
-   *   `{ index, data }`, which belong to the store from then on
+   * @param {string | URL | DatabasePair} where  the path of a directory, which is made when it is missing (in a
+   *   browser: a name); or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
@@ -91,14 +93,14 @@ export class BlobStore {
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
    *
-   * @param {string} location
+   * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
     assertKnownOptions(options, ['signal', 'onProgress'])
-    return rescueDatabases(location, async (databases, lostBytes) => {
+    return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
       const context = new StoreContext(databases)
       try {
         await context.catalog.log.begin()
@@ -154,14 +156,14 @@ export class BlobStore {
   getMany (cids, options = {}) { return getMany(this.#context, cids, options) }
 
   /** @type {Store['get']} */
-  get (cid, range, options) { return this.#context.reader.get(cid, range, options) }
+  get (cid, ranges, options) { return this.#context.reader.get(cid, ranges, options) }
 
   /** @type {Store['bytes']} */
-  bytes (cid, range, options) { return this.#context.reader.bytes(cid, range, options) }
+  bytes (cid, ranges, options) { return this.#context.reader.bytes(cid, ranges, options) }
 
   /** @type {Store['stream']} */
-  stream (cid, range, options) {
-    const pieces = this.get(cid, range, { ...options, reuse: false })
+  stream (cid, ranges, options) {
+    const pieces = this.get(cid, ranges, { ...options, reuse: false })
     return new ReadableStream({
       async pull (controller) {
         const { done, value } = await pieces.next()
@@ -294,7 +296,7 @@ export class BlobStore {
   watch (options = {}) { return watch(this.#context, options) }
 
   /**
-   * @overload @param {BlobName} cid @param {OutboardOptions & OutboardSpan} options
+   * @overload @param {BlobName} cid @param {OutboardOptions & OutboardRange} options
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   /**
@@ -304,13 +306,13 @@ export class BlobStore {
   /**
    * See `Store.outboard`.
    *
-   * @param {BlobName} cid @param {OutboardOptions & { start?: number, end?: number }} [options]
+   * @param {BlobName} cid @param {OutboardOptions & { range?: RangeLike }} [options]
    * @returns {Promise<Outboard> | AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   outboard (cid, options = {}) {
     const { slices } = this.#context
-    if (options?.start === undefined && options?.end === undefined) return slices.outboard(cid, options)
-    return slices.outboardPieces(cid, /** @type {OutboardOptions & OutboardSpan} */ (options))
+    if (options?.range === undefined) return slices.outboard(cid, options)
+    return slices.outboardPieces(cid, /** @type {OutboardOptions & OutboardRange} */ (options))
   }
 
   /** @type {Store['close']} */

@@ -23,7 +23,7 @@ import { Lifetime } from './storage/concurrency/lifetime.js'
 import { Locks } from '../lib/async/locks.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
-import { openDatabases } from './storage/opening/open.js'
+import { openDatabases, pathIn } from './storage/opening/open.js'
 import { openReadOnly } from './storage/opening/read-only.js'
 import { Appender } from './write/append/append.js'
 import { BlobWriter } from './write/put.js'
@@ -48,8 +48,8 @@ import { BlobReceiver } from './write/receive/receive.js'
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
- * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
- *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
+ * @property {string | URL} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much
+ *   space as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
@@ -109,14 +109,15 @@ export class StoreContext {
   /**
    * See `BlobStore.open`.
    *
-   * @param {string | DatabasePair} where @param {StoreOptions} options
+   * @param {string | URL | DatabasePair} place @param {StoreOptions} options
    * @returns {Promise<StoreContext>}
    */
-  static async open (where, options) {
+  static async open (place, options) {
     assertOptions(options)
+    const where = pathIn(place)
     const { durability, create = true, wait = 0, readOnly = false, tempDir, signal } = options
     const databases = readOnly
-      ? await openReadOnly(where, { tempDir, signal })
+      ? await openReadOnly(where, { tempDir: pathIn(tempDir), signal })
       : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
     const context = new StoreContext(databases, options, typeof where === 'string' ? where : undefined)
     try {
@@ -161,7 +162,7 @@ function assertOptions (options) {
   if (supply !== undefined && typeof supply !== 'function') {
     throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
   }
-  if (tempDir !== undefined && typeof tempDir !== 'string') {
+  if (tempDir !== undefined && typeof tempDir !== 'string' && !(tempDir instanceof URL)) {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
   }
   if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')

@@ -181,7 +181,7 @@ class Blockstore {
    */
   async * #read (name, cid, signal) {
     try {
-      if (name.isOwn || !this.#store.verifies) yield * this.#store.get(cid, { signal })
+      if (name.isOwn || !this.#store.verifies) yield * this.#store.get(cid, undefined, { signal })
       else yield await this.#byAlias(name, cid, signal)
     } catch (error) {
       // The block was deleted meanwhile, or the file of a reference is gone.
@@ -335,11 +335,12 @@ class Blockstore {
    * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
    */
   async #byAlias (name, cid, signal) {
-    const block = await this.#store.bytes(cid, { verify: false, signal }).catch(error => {
+    const block = await this.#store.bytes(cid, undefined, { verify: false, signal }).catch(error => {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
     if (block !== undefined && await this.#checker.isNamed(name, block)) return block
-    const verified = await this.#store.bytes(cid, { verify: true, signal }) // This also says what is damaged.
+    // This also says what is damaged.
+    const verified = await this.#store.bytes(cid, undefined, { verify: true, signal })
     if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
     return verified
   }

@@ -179,7 +179,7 @@ class Copy {
   /** @param {number} len  bytes more */
   #progress (len) {
     this.#result.bytes += len
-    this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes } })
+    this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes, unit: 'bytes' } })
   }
 
   /**

@@ -65,7 +65,7 @@ async function * archiveOf (store, options) {
     const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
     let isBegun = false
     try {
-      for await (const piece of isOwn ? store.get(cid, { signal }) : blocks.get(cid, { signal })) {
+      for await (const piece of isOwn ? store.get(cid, undefined, { signal }) : blocks.get(cid, { signal })) {
         if (!isBegun) yield given(head)
         isBegun = true
         yield given(piece)
@@ -76,7 +76,7 @@ async function * archiveOf (store, options) {
       const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
       if (!isGone || isBegun || !isAll(selection)) throw error
     }
-    onProgress?.({ type: 'baobox:export', detail: { done } })
+    onProgress?.({ type: 'baobox:export', detail: { done, unit: 'bytes' } })
   }
 }
 

@@ -130,7 +130,7 @@ export async function * withProgress (opened, { signal, onProgress, type = 'baob
   for await (const piece of withYields(opened.pieces(), signal)) {
     yield piece
     done += piece.length
-    onProgress?.({ type, detail: { done, total: opened.size } })
+    onProgress?.({ type, detail: { done, total: opened.size, unit: 'bytes' } })
   }
   signal?.throwIfAborted()
   await opened.check?.()

@@ -280,8 +280,13 @@ export class Catalog extends Records {
    * Forgets a blob and all its names, and deletes its data. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {BlobRecord} [record]  undefined when it is damaged
+   * @returns {Promise<Change>}
    */
-  async remove (root, record) { await this.commit([await this.removal(root, record)]) }
+  async remove (root, record) {
+    const change = await this.removal(root, record)
+    await this.commit([change])
+    return change
+  }
 
   /**
    * Makes the change that forgets a blob and all its names.

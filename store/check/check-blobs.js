@@ -155,5 +155,5 @@ export class BlobCheck {
   }
 
   /** @param {number} done  bytes */
-  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
+  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total, unit: 'bytes' } }) }
 }

@@ -2,13 +2,13 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './verified/tree-cache.js'
 
 /** @import { BlobName } from '../blob-store.js' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
@@ -27,18 +27,16 @@ export class BlobAccess {
    * a `supply`: the beginning of what is wanted, and the proof of the size.
    *
    * @param {BlobName} cid
-   * @param {{ ranges?: ChunkRanges, start?: number, end?: number }} wanted  `start`, `end`: bytes, if there are no
-   *   `ranges`. Default: the whole blob
+   * @param {() => ChunkRanges} wantedOf  gives what is wanted
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_NOT_FOUND { cid }
    */
-  async use (cid, { ranges, start = 0, end }, signal) {
+  async use (cid, wantedOf, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
     return this.#store.life.run(async () => {
       const { catalog, supplies } = this.#store
-      const record = await catalog.get(root) ??
-        await supplies.find(root, ranges ?? ChunkRanges.fromBytes(start, end), signal)
+      const record = await catalog.get(root) ?? await supplies.find(root, wantedOf(), signal)
       this.#store.catalog.uses.touch(root)
       return { root, record }
     })
@@ -102,5 +100,5 @@ export class BlobAccess {
  */
 export function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
-  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+  return groups.length === 0 ? [0, 0] : [groups[0].start, groups[groups.length - 1].end]
 }

@@ -94,6 +94,6 @@ async function share ({ catalog, databases }, root, path, { mode, verify, sync, 
 async function * pieces (reader, root, { verify, signal, onProgress }) {
   /** @param {ProgressEvent} event */
   const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
-  yield * reader.get(root, { verify, reuse: true, signal, onProgress: tell })
+  yield * reader.get(root, undefined, { verify, reuse: true, signal, onProgress: tell })
   signal?.throwIfAborted()
 }

@@ -56,7 +56,7 @@ async function * told (store, cids, { verify = store.verifies, signal, onProgres
     for await (const result of results(store, found, { verify, signal })) {
       yield result
       done += result.bytes?.length ?? 0
-      onProgress?.({ type: 'baobox:get', detail: { done } })
+      onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
     }
   }
 }
@@ -121,7 +121,7 @@ async function * results ({ databases, catalog, reader }, found, { verify, signa
       continue
     }
     try {
-      yield { cid, bytes: await reader.bytes(root, { verify, signal }) }
+      yield { cid, bytes: await reader.bytes(root, undefined, { verify, signal }) }
     } catch (error) {
       if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
       yield { cid, error }

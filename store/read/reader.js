@@ -1,8 +1,8 @@
 // Reads the bytes of blobs, and verifies them. Small reads take a short way, and all others go piece by piece.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
+import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
+import { concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -16,6 +16,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { BlobAccess } from './blob-access.js' */
 /** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
 /**
@@ -25,12 +26,6 @@ import { unverified, verified } from './verified/verified-pieces.js'
  *   then. `bytes` and `stream` always give memory of their own. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
- */
-
-/**
- * Says which bytes are read, and how. `end` is not included, and may lie after the end of the blob.
- *
- * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
  */
 
 /**
@@ -45,9 +40,9 @@ import { unverified, verified } from './verified/verified-pieces.js'
  */
 
 const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
-const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
+const EVERYTHING = [{ start: 0, end: Infinity }]
 
 export class BlobReader {
   #store
@@ -62,11 +57,11 @@ export class BlobReader {
   }
 
   /**
-   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.get`
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {ReadOptions} [options]  see `BlobStore.get`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  get (cid, range, options) {
-    const asked = askedOf(range, options)
+  get (cid, ranges, options) {
+    const asked = askedOf(ranges, options)
     return this.#get(parseRoot(cid, 'cid'), asked)
   }
 
@@ -93,12 +88,12 @@ export class BlobReader {
 
   /**
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]
+   * @param {RangesLike} [ranges]
    * @param {ReadOptions} [options]  see `BlobStore.bytes`
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
-  async bytes (cid, range, options) {
-    const all = await this.#findAll(cid, askedOf(range, options))
+  async bytes (cid, ranges, options) {
+    const all = await this.#findAll(cid, askedOf(ranges, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
     for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
@@ -166,7 +161,7 @@ export class BlobReader {
   async * present (root, record, signal) {
     const release = this.#store.protection.use(root)
     try {
-      for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
+      for (const { start, end } of (await this.#store.presence.of(record)).toBytes(record.size)) {
         const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
         yield * this.#access.reading(root, record, span, view => verified(view, { start, end }, { signal }))
       }
@@ -176,18 +171,19 @@ export class BlobReader {
   }
 
   /**
-   * Finds out what is to be read: one range of the blob, or one for each range of chunks.
+   * Finds out what is to be read, range by range.
    *
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, asked) {
-    const { ranges, start = 0, end = Infinity, options } = asked
-    const { root, record: found } = await this.#access.use(cid, asked, options.signal)
-    if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
+  async #findAll (cid, { ranges, options }) {
+    const { root, record: found } = await this.#access.use(cid, () => chunksOf(ranges), options.signal)
+    if (!(ranges instanceof ChunkRanges)) {
+      return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
+    }
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
-    return ranges.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
+    return ranges.toBytes(record.size).map(({ start, end }) => this.#wanted(root, record, start, end, options))
   }
 
   /**
@@ -216,26 +212,24 @@ export class BlobReader {
   }
 }
 
-/**
- * @typedef {{ ranges?: ChunkRanges, start?: number, end?: number, options: ReadOptions }} Asked  `ranges`: of chunks,
- *   instead of `start` and `end`
- */
+/** @typedef {{ ranges: ByteRange[] | ChunkRanges, options: ReadOptions }} Asked */
 
 /**
- * @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
+ * @param {RangesLike} [ranges] @param {ReadOptions} [options]
  * @returns {Asked}
  * @throws {TypeError | RangeError}
  */
-function askedOf (range = NO_OPTIONS, options = NO_OPTIONS) {
-  assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
+function askedOf (ranges, options = NO_OPTIONS) {
   assertKnownOptions(options, READ_OPTIONS)
-  if (range instanceof ChunkRanges) return { ranges: range, options }
-  assertKnownOptions(range, RANGE_OPTIONS)
-  const { start = 0, end = Infinity } = range
-  assertInteger('start', start)
-  if (end !== Infinity) assertInteger('end', end)
-  return { start, end, options: options === NO_OPTIONS ? range : { ...range, ...options } }
+  if (ranges instanceof ChunkRanges) return { ranges, options }
+  if (Array.isArray(ranges)) return { ranges: joined(ranges.map(range => toRange(range, 'ranges'))), options }
+  return { ranges: ranges === undefined ? EVERYTHING : [toRange(ranges, 'ranges')], options }
 }
+
+/** @param {Asked['ranges']} ranges */
+const chunksOf = ranges => ranges instanceof ChunkRanges
+  ? ranges
+  : ranges.reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
 
 /**
  * Reports progress when the caller is done with a piece.
@@ -249,6 +243,6 @@ async function * withProgress (pieces, all) {
   for await (const piece of pieces) {
     yield piece
     done += piece.length
-    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total, unit: 'bytes' } })
   }
 }

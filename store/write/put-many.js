@@ -61,7 +61,7 @@ async function * told (store, blobs, options) {
   for await (const result of results(store, blobs, options)) {
     yield result
     done += result.size
-    options.onProgress?.({ type: 'baobox:put', detail: { done } })
+    options.onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
   }
 }
 

@@ -41,7 +41,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
  *   believes that it is right. A blob that the store lacks is then kept under this name only
- * @property {boolean} [verify]  when the store has the blob already: read it, and replace it if it is damaged? Without
+ * @property {boolean} [recheck]  when the store has the blob already: read it, and replace it if it is damaged? Without
  *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
@@ -49,7 +49,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'verify', 'signal', 'onProgress'
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal', 'onProgress'
 ]
 
 /**
@@ -95,7 +95,7 @@ export const PUT_OPTIONS = [
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
- * @property {boolean} verify  see `PutOptions`
+ * @property {boolean} recheck  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
 
@@ -132,7 +132,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, known) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...rest } = options
+    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
     const { path, begin, closing, cancel } = known
     return this.#store.activity.run(async () => {
@@ -143,7 +143,7 @@ export class BlobWriter {
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
       const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
@@ -285,12 +285,12 @@ export class BlobWriter {
   }
 
   /**
-   * Does the store have the whole blob? With `verify` this reads all bytes, otherwise it trusts the record.
+   * Does the store have the whole blob? With `recheck` this reads all bytes, otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #isWhole (root, record, { verify, signal }) {
-    return record.complete && (!verify || isIntact(this.#store.databases, root, record, signal))
+  async #isWhole (root, record, { recheck, signal }) {
+    return record.complete && (!recheck || isIntact(this.#store.databases, root, record, signal))
   }
 
   /**

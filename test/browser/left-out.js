@@ -8,6 +8,8 @@ export const LEFT_OUT = {
   'examples.test.js': 'starts the examples as processes',
   'docs.test.js': 'reads the documents',
   'generators.test.js': 'calls what reads directories, too',
+  'options.test.js': 'reads the sources',
+  'paths.test.js': 'files and directories',
   'bench/': 'the benches run in Node.js only',
   'bin/': 'the command line',
   'fuzz/': 'work and memory are counted with Node.js',

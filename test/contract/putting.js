@@ -182,8 +182,10 @@ export const PUTTING = {
     const [bytes, other] = [noise(300_001), noise(1)]
     const { cid } = await store.put(bytes)
     await store.put(other)
-    equal(await store.delete(cid), true, 'delete finds the blob')
-    equal([await store.has(cid), await store.delete(cid)], [false, false], 'has and delete find it again')
+    equal(await store.delete(cid), { blobs: 1, bytes: bytes.length }, 'delete finds the blob')
+    equal(
+      [await store.has(cid), await store.delete(cid)], [false, { blobs: 0, bytes: 0 }], 'has and delete find it again'
+    )
     await fails(() => store.bytes(cid), 'STORE_NOT_FOUND')
     sameBytes(await store.bytes(hash(other)), other, 'the other blob')
     equal((await store.put(bytes)).isNew, true, 'the blob is new again')
@@ -196,7 +198,7 @@ export const PUTTING = {
   async 'delete() never removes the empty blob, which is in every store' ({ open }) {
     const store = await open()
     const cid = toCid(hash(new Uint8Array(0)))
-    equal([await store.delete(cid), await store.has(cid)], [false, true], 'delete and has')
+    equal([await store.delete(cid), await store.has(cid)], [{ blobs: 0, bytes: 0 }, true], 'delete and has')
     equal([(await store.bytes(cid)).length, (await store.stat(cid)).size], [0, 0], 'bytes and size')
     equal(await store.receive(cid, new Uint8Array(8)), { received: 0, complete: true }, 'what receive returns')
   }

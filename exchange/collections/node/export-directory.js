@@ -158,7 +158,7 @@ async function writeAll (store, readFiles, folder, { mode, signal, onProgress })
   for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
     done.length++
     done.size += size
-    onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
+    onProgress?.({ type: 'baobox:export', detail: { done: done.size, unit: 'bytes', files: done.length, name } })
   }
   return done
 }

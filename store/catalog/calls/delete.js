@@ -11,22 +11,24 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
+/** @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs, and bytes of them, are gone */
+
 /**
  * See `BlobStore.delete`.
  *
  * @param {StoreContext} store @param {BlobName} cid @param {{ force?: boolean }} options
- * @returns {Promise<boolean>}
+ * @returns {Promise<Deleted>}
  */
 export async function deleteBlob ({ catalog, databases, locks, tags }, cid, { force = false }) {
   const root = parseRoot(cid, 'cid')
   databases.assertWritable()
   return locks.run(nameOf(root), async () => {
     const { isThere, record } = await catalog.find(root)
-    if (!isThere || record?.size === 0) return false
+    if (!isThere || record?.size === 0) return { blobs: 0, bytes: 0 }
     const { isTagged, name } = await tags.tagOf(root)
     if (isTagged && !force) throw tagged(root, name)
-    await catalog.remove(root, record)
-    return true
+    const { gained } = await catalog.remove(root, record)
+    return { blobs: 1, bytes: 0 - gained }
   })
 }
 
@@ -38,7 +40,7 @@ const BATCH_BLOBS = 1000
  *
  * @param {StoreContext} store @param {Many<BlobName>} cids
  * @param {ProgressOptions & { force?: boolean }} options
- * @returns {Promise<{ blobs: number, bytes: number }>}
+ * @returns {Promise<Deleted>}
  */
 export async function deleteMany (store, cids, { force = false, signal, onProgress }) {
   assertMany('cids', cids, 'CIDs')
@@ -51,7 +53,7 @@ export async function deleteMany (store, cids, { force = false, signal, onProgre
     roots = new Map()
     await deleteBatch(store, batch, { force, deleted })
     done += batch.size
-    onProgress?.({ type: 'baobox:delete', detail: { done } })
+    onProgress?.({ type: 'baobox:delete', detail: { done, unit: 'cids' } })
   }
   for await (const cid of untilSignal(cids, signal)) {
     const root = parseRoot(cid, 'cid')
@@ -64,7 +66,7 @@ export async function deleteMany (store, cids, { force = false, signal, onProgre
 
 /**
  * @param {StoreContext} store @param {Map<string, Uint8Array>} batch  roots by their names
- * @param {{ force: boolean, deleted: { blobs: number, bytes: number } }} options  `deleted`: counts to add to
+ * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: counts to add to
  * @throws {BaoError} STORE_TAGGED after the blobs before the tagged one were deleted
  */
 async function deleteBatch ({ catalog, locks, tags }, batch, { force, deleted }) {

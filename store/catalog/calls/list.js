@@ -21,7 +21,7 @@ import { statOf } from './stat.js'
  * @property {string} [prefix]  beginning of the hash, in hexadecimal digits
  * @property {BlobName} [after]  give only blobs after this one. In the order of a time the store must have it:
  *   STORE_NOT_FOUND { cid }
- * @property {number} [limit]  how many blobs at most. Default: all
+ * @property {number} [maxBlobs]  how many blobs at most. Default: all
  * @property {boolean} [reverse]  from the last to the first? Default: false
  * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 blobs that are
  *   given: 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in the
@@ -46,12 +46,12 @@ const LOOKUP_BLOBS = 256
  * @returns {AsyncGenerator<BlobStat>}
  */
 export function list (store, options) {
-  assertKnownOptions(options, ['prefix', 'after', 'limit', 'reverse', 'order'])
-  const { prefix = '', after, limit = Infinity, reverse = false, order = 'hash' } = options
+  assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
+  const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
   if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
     throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
   }
-  if (limit !== Infinity) assertInteger('limit', limit)
+  if (limit !== Infinity) assertInteger('maxBlobs', limit)
   if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
   if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
   const behind = after === undefined ? undefined : parseRoot(after, 'after')

@@ -199,7 +199,7 @@ export class ReferenceContent extends StoredFile {
     const writer = await files.writer(record.id)
     const theirs = this.reader()
     try {
-      for (const [start, end] of right.toBytes(record.size)) {
+      for (const { start, end } of right.toBytes(record.size)) {
         for (let at = start; at < end; at += COPY_LEN) {
           signal?.throwIfAborted()
           await writer.write([await theirs.read(at, Math.min(at + COPY_LEN, end))], at)

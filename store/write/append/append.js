@@ -187,7 +187,7 @@ async function fillAppended (blob, source, { signal, onProgress }) {
   /** @type {ProgressOptions['onProgress']} */
   const tell = ({ detail: { done, total } }) => onProgress?.({
     type: 'baobox:append',
-    detail: { done: before + done, total: total === undefined ? undefined : before + total }
+    detail: { done: before + done, total: total === undefined ? undefined : before + total, unit: 'bytes' }
   })
   for await (const piece of toPieces(source, { signal, onProgress: tell })) await blob.write(piece)
 }

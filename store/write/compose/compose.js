@@ -50,10 +50,12 @@ import { Original } from './original.js'
  *   again are always compared. Default: what the store was opened with
  */
 
-/** @typedef {Omit<PutOptions, 'verify' | 'alwaysRead' | 'alias'> & ComposeOwnOptions} ComposeOptions */
+/** @typedef {Omit<PutOptions, 'recheck' | 'alwaysRead' | 'alias'> & ComposeOwnOptions} ComposeOptions */
 
 /** The names of all options in `ComposeOptions`. */
-export const COMPOSE_OPTIONS = PUT_OPTIONS.filter(name => name !== 'alwaysRead' && name !== 'alias')
+export const COMPOSE_OPTIONS = [
+  ...PUT_OPTIONS.filter(name => !['alwaysRead', 'alias', 'recheck'].includes(name)), 'verify'
+]
 
 /**
  * A part of which the store knows what it is made of.
@@ -248,7 +250,7 @@ export class Composition {
     if (this.#onProgress === undefined) return
     let total = /** @type {number | undefined} */ (0)
     for (const { len } of this.#pieces) total = total === undefined || len === undefined ? undefined : total + len
-    this.#onProgress({ type: this.#type, detail: { done: this.#blob?.size ?? 0, total } })
+    this.#onProgress({ type: this.#type, detail: { done: this.#blob?.size ?? 0, total, unit: 'bytes' } })
   }
 }
 

@@ -10,7 +10,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { StoreContext } from '../../store-context.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 
 /**
@@ -45,7 +45,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (store, root, options) {
-    const { record } = await store.access.use(root, { ranges: ChunkRanges.last }, options.signal)
+    const { record } = await store.access.use(root, () => ChunkRanges.last, options.signal)
     const original = new Original(store, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -124,7 +124,7 @@ export class Original {
   /**
    * Hashes bytes that keep their offset. A subtree may be added after them.
    *
-   * @param {IncomingBlob} blob @param {Span} span  one that `keep` could take @param {() => void} tell
+   * @param {IncomingBlob} blob @param {ByteRange} span  one that `keep` could take @param {() => void} tell
    */
   async #rehash (blob, { start, end }, tell) {
     blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)
@@ -134,7 +134,7 @@ export class Original {
   /** @param {number} start @param {number} end @param {boolean} verify */
   #read (start, end, verify) {
     const { signal } = this.#options
-    return withYields(this.#store.reader.get(this.#root, { start, end, verify, reuse: true, signal }), signal)
+    return withYields(this.#store.reader.get(this.#root, { start, end }, { verify, reuse: true, signal }), signal)
   }
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */

@@ -12,7 +12,7 @@ import { VIEWS } from '../../storage/format/keys.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { StoreContext } from '../../store-context.js' */
 /** @import { Subtree } from '../blob-builder.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 export class StoredSubtrees {
   #data
@@ -27,7 +27,7 @@ export class StoredSubtrees {
   }
 
   /**
-   * @param {Span} span  see `keptSpans`
+   * @param {ByteRange} span  see `keptSpans`
    * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged; its bytes
    *   may still be right
    */
@@ -49,7 +49,8 @@ export class StoredSubtrees {
   /**
    * Adds the pairs of a perfect subtree, after comparing each with the one above it.
    *
-   * @param {Subtree['pairs']} pairs @param {Span} span @param {Uint8Array} cv  the expected chaining value of the span
+   * @param {Subtree['pairs']} pairs @param {ByteRange} span @param {Uint8Array} cv  the expected chaining value of the
+   *   span
    */
   #addPairs (pairs, { start, end }, cv) {
     if (end - start <= GROUP_LEN) return
@@ -75,8 +76,8 @@ const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
  * end of the blob. None of them is a root, neither of this blob nor of one that begins with them, because a root has no
  * chaining value. So the first is cut in two.
  *
- * @param {Span} span  more than the first group @param {number} size  of the blob
- * @returns {Generator<Span>}
+ * @param {ByteRange} span  more than the first group @param {number} size  of the blob
+ * @returns {Generator<ByteRange>}
  */
 export function * keptSpans (span, size) {
   for (const { start, end } of subtreesOf(span, size)) {

@@ -63,7 +63,7 @@ export class BlobReceiver {
     const failing = new AbortController()
     return this.#store.activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#store.databases, { root, ranges: toRanges(ranges), size }, onKept)
+      const slice = new IncomingSlice(this.#store.databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
@@ -80,7 +80,7 @@ export class BlobReceiver {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
           if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
-          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
+          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead, unit: 'bytes' } })
           if (verifier.done) break
         }
         verifier.end()

@@ -84,7 +84,7 @@ async function heal (store, end = BYTES.length) {
 /** Sees that all bytes up to a place are right, and allocates nothing for it: that is done often. */
 async function expectBytes (store, end) {
   let at = 0
-  for await (const piece of store.get(ROOT, { end, reuse: true })) {
+  for await (const piece of store.get(ROOT, { end }, { reuse: true })) {
     if (!same(piece, BYTES.subarray(at, at + piece.length))) expect.fail(`bytes from ${at} on are wrong`)
     at += piece.length
   }
@@ -312,7 +312,7 @@ describe('store: damage', () => {
         const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
         await extent.put(flipped(extent.value, 5))
         expect(same(await store.bytes(ROOT, range), flipped(BYTES, 10 * EXTENT + 5))).to.equal(true)
-        expect(await errorOf(store.bytes(ROOT, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
+        expect(await errorOf(store.bytes(ROOT, undefined, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
       }
     })
 
@@ -322,7 +322,7 @@ describe('store: damage', () => {
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
       for (const change of [() => extent.del(), () => extent.put(extent.value.slice(0, 100))]) {
         await change()
-        const { got, error } = await untilFault(store.get(ROOT, { verify: false }))
+        const { got, error } = await untilFault(store.get(ROOT, undefined, { verify: false }))
         expect(error).to.include({ code: 'STORE_CORRUPT' })
         expect(error.start).to.be.within(10 * EXTENT, 10 * EXTENT + GROUP)
         expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)

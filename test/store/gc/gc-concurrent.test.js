@@ -192,7 +192,7 @@ describe('store: gc() beside other calls', () => {
     await store.put(large.bytes)
     for (const [read, expected] of [
       [() => store.get(large.root), large.bytes],
-      [() => store.get(large.root, { verify: false }), large.bytes],
+      [() => store.get(large.root, undefined, { verify: false }), large.bytes],
       [() => store.slice(large.root), sliceOf(large.bytes)]
     ]) {
       const pieces = read()

@@ -56,7 +56,7 @@ describe('store.slice() at any group log', () => {
       const slice = await collect(store.slice(root, ranges, { groupLog }))
       const expected = encodeSliceSync(BYTES, createOutboardSync(BYTES, { groupLog }), ranges)
       expect(same(slice, expected), `group log ${groupLog}`).to.equal(true)
-      const leaves = await listed(verifyStream(slice, { root, ranges, groupLog }))
+      const leaves = await listed(verifyStream(slice, { cid: root, ranges, groupLog }))
       expect(leaves[0].offset).to.be.within(4096, 5000)
     }
     expect(await errorOf(collect(store.slice(root, ranges, { groupLog: 11 })))).to.include({ code: 'STORE_MISSING' })

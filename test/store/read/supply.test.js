@@ -59,7 +59,7 @@ describe('store: supply', () => {
     'get()': store => collect(store.get(ROOT)),
     'get() with borrowed pieces': async store => {
       const all = []
-      for await (const piece of store.get(ROOT, { reuse: true })) all.push(piece.slice())
+      for await (const piece of store.get(ROOT, undefined, { reuse: true })) all.push(piece.slice())
       return collect(all)
     },
     'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.all.canonical(BYTES.length))),
@@ -218,7 +218,7 @@ describe('store: supply', () => {
     })
     const reason = new Error('enough')
     const [one, two] = [new AbortController(), new AbortController()]
-    const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, { signal })))
+    const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, undefined, { signal })))
     while (signals.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
     await new Promise(resolve => setTimeout(resolve, 100))
     one.abort(reason)
@@ -254,7 +254,7 @@ describe('store: supply', () => {
         return batch.apply(this, args)
       }
     })
-    const aborted = errorOf(store.bytes(ROOT, { signal: leave.signal }))
+    const aborted = errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))
     await keeping
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     expect(await aborted).to.have.property('message', 'enough')
@@ -273,7 +273,7 @@ describe('store: supply', () => {
       while (!signal.aborted) await turn()
       return given.source
     })
-    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    expect(await errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))).to.have.property('message', 'enough')
     await cancelled
   })
 
@@ -292,7 +292,7 @@ describe('store: supply', () => {
 
   it('is not asked by reads that verify nothing, while nothing is known to be missing', async () => {
     const { store, asked } = await damagedStore(fromElsewhere)
-    expect(same(await store.bytes(ROOT, { verify: false }), BYTES)).to.equal(false)
+    expect(same(await store.bytes(ROOT, undefined, { verify: false }), BYTES)).to.equal(false)
     expect(asked).to.deep.equal([])
   })
 
@@ -442,7 +442,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
       leave.abort(new Error('enough'))
       return new Promise(() => {})
     })
-    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    expect(await errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))).to.have.property('message', 'enough')
   })
 
   it('close() ends the wait', async () => {

@@ -48,7 +48,7 @@ const JOBS = {
     await store.receive(hash(COMING), stream([sliceOf(COMING, HALF)]), HALF, { signal })
     await store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal })
   },
-  'a get': (store, signal) => collect(store.get(hash(KEPT), { signal })),
+  'a get': (store, signal) => collect(store.get(hash(KEPT), undefined, { signal })),
   'a slice': (store, signal) => collect(store.slice(hash(KEPT), undefined, { signal })),
   'a collection of garbage': (store, signal) => store.gc({ signal }),
   'an fsck': (store, signal) => store.fsck({ repair: true, signal }),
@@ -61,7 +61,7 @@ async function expectInOrder (store) {
   const there = await store.stat(hash(COMING)).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })
-  for (const [start, end] of there?.present.toBytes(COMING.length) ?? []) {
+  for (const { start, end } of there?.present.toBytes(COMING.length) ?? []) {
     expect(same(await store.bytes(hash(COMING), { start, end }), COMING.subarray(start, end))).to.equal(true)
   }
 }

@@ -120,7 +120,7 @@ export async function expectRight (store, bytes) {
   let len = 0
   for (const { present } of stats) {
     expect(present.isEmpty).to.equal(false)
-    for (const [start, end] of present.toBytes(bytes.length)) {
+    for (const { start, end } of present.toBytes(bytes.length)) {
       expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
       len += end - start
     }

@@ -70,10 +70,10 @@ describe('serve()', () => {
     const redirected = await fetch(`${url}/blobs/${HEX}?format=bao-slice&start=5&end=500000&group-log=2`)
     expect(redirected.redirected).to.equal(true)
     const ranges = { start: 5, end: 500_000 }
-    const leaves = await listed(verifyStream(redirected.body, { root: ROOT, ranges, groupLog: 2 }))
+    const leaves = await listed(verifyStream(redirected.body, { cid: ROOT, ranges, groupLog: 2 }))
     const { offset, bytes } = leaves.at(-1)
     expect(offset + bytes.length).to.equal(500_000)
-    const verified = await fetchVerified(`${url}/${HEX}`, { root: ROOT, start: 10, end: 999_999 })
+    const verified = await fetchVerified(`${url}/${HEX}`, { cid: ROOT, range: { start: 10, end: 999_999 } })
     expect(same(new Uint8Array(await verified.arrayBuffer()), BYTES.subarray(10, 999_999))).to.equal(true)
   })
 

@@ -77,7 +77,8 @@ describe('store.compose() that joins blobs', () => {
     for (const part of parts([MIB, 2 * MIB])) cids.push((await store.put(part)).cid)
     const events = []
     await joined(store, cids, { onProgress: event => events.push(event) })
-    expect(events.at(-1)).to.deep.equal({ type: 'baobox:compose', detail: { done: 3 * MIB, total: 3 * MIB } })
+    const detail = { done: 3 * MIB, total: 3 * MIB, unit: 'bytes' }
+    expect(events.at(-1)).to.deep.equal({ type: 'baobox:compose', detail })
     const done = events.map(({ detail }) => detail.done)
     expect(done).to.deep.equal([...new Set(done)].sort((a, b) => a - b))
   })

@@ -156,7 +156,7 @@ describe('store: receive()', () => {
     ]
     for (const [range, boundaries] of cases) {
       for (const ask of [
-        () => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }),
+        () => store.bytes(ROOT, range), () => store.bytes(ROOT, range, { verify: false }),
         () => collect(store.slice(ROOT, range))
       ]) {
         const error = await errorOf(ask)
@@ -179,7 +179,7 @@ describe('store: receive()', () => {
       for (const end of [Infinity, start + 5, start + 1_000_000]) {
         expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start)), `${start} to ${end}`)
           .to.equal(true)
-        const unverified = await store.bytes(ROOT, { start, end, verify: false })
+        const unverified = await store.bytes(ROOT, { start, end }, { verify: false })
         expect(same(unverified, BYTES.subarray(start)), `${start} to ${end}, not verified`).to.equal(true)
       }
     }
