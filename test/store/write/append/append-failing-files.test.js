@@ -6,6 +6,7 @@ import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { same } from '../../../support/bytes.js'
 import { MIB } from '../../../support/constants.js'
+import { strideAtEffort } from '../../../support/effort.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { DONE, FAULTS, failAt, reason } from '../../../support/store/failing.js'
@@ -68,7 +69,7 @@ describe('store: append() that fails', () => {
     for (const [how, fault] of Object.entries(FAULTS)) {
       it(`${what}: any call ${how}`, async () => {
         let moment = 0
-        for (let isOver = false; !isOver; moment++) {
+        for (let isOver = false; !isOver; moment += strideAtEffort()) {
           expect(moment).to.be.lessThan(40)
           const place = await onDisk()
           places.push(place)
