@@ -81,7 +81,9 @@ export class Fsck {
   #recorded = new IdSet()
   /** Ids that two records name. At most one of these records is right. */
   #recordedTwice = /** @type {Set<number>} */ (new Set())
-  /** Orphans whose blobs are not known, to be deleted unless a tag claims them: by id, true for those with a file. */
+  /** Ids with data that no record names, not even a damaged one. */
+  #orphans = /** @type {Set<number>} */ (new Set())
+  /** Ids of which nothing could be proven, to be deleted unless a tag claims them: true for those with a file. */
   #unclaimed = /** @type {Map<number, boolean>} */ (new Map())
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
@@ -111,6 +113,7 @@ export class Fsck {
     await (this.#roots === undefined ? this.#checkAll() : this.#checkSome(this.#roots))
     const report = this.#report
     report.blobs = this.#blobs.blobs
+    report.orphans = this.#orphans.size
     report.damaged = this.#blobs.damaged
     report.records = [...this.#damagedRecords.values()]
     const isDataWhole = this.#isDataWhole && !this.#blobs.isUnreadable
@@ -280,8 +283,8 @@ export class Fsck {
     for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
     if (this.#unclaimed.size === 0) return
     const { adopted, kept } = await this.#store.orphans.adoptClaimed(this.#unclaimed, this.#signal)
-    for (const root of adopted.values()) {
-      this.#report.orphans--
+    for (const [id, root] of adopted) {
+      this.#orphans.delete(id)
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
     for (const id of this.#unclaimed.keys()) if (!adopted.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
@@ -298,26 +301,22 @@ export class Fsck {
       found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
-      return this.#leaveOrphan()
+      this.#orphans.add(id)
+      this.#areOwnersKnown = false
+      return
     }
     if (found?.isNamed) {
       this.#isIndexWhole = false
       return
     }
-    if (found !== undefined && this.#repairs) {
-      const isRestored = await this.#restore(found)
-      if (isRestored) return
-      if (isRestored === undefined) return this.#leaveOrphan()
-    }
-    if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
-    this.#report.orphans++
-    if (this.#repairs && this.#isIndexWhole && !this.#report.isStateDamaged) this.#unclaimed.set(id, hasFile)
-  }
-
-  /** Counts an orphan whose owner can only be found when the system can read the file: its record stays, too. */
-  #leaveOrphan () {
-    this.#report.orphans++
-    this.#areOwnersKnown = false
+    const isRestored = found !== undefined && this.#repairs ? await this.#restore(found) : false
+    if (isRestored) return
+    // The report tells of a damaged record, and not also of its data, unless that stays when the record is dropped.
+    const isNamed = found !== undefined && this.#damagedRecords.has(nameOf(found.root))
+    const { isStateDamaged } = this.#report
+    if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)
+    if (isRestored === undefined) this.#areOwnersKnown = false
+    else if (this.#repairs && this.#isIndexWhole && !isStateDamaged) this.#unclaimed.set(id, hasFile)
   }
 
   /** @param {number} id */

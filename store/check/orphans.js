@@ -129,12 +129,14 @@ export class Orphans {
    * @param {Map<number, boolean>} orphans @param {AbortSignal} [signal]
    */
   async #blobsOf (orphans, signal) {
+    const { databases } = this.#store
     const found = /** @type {Found[]} */ ([])
     const kept = /** @type {Set<number>} */ (new Set())
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
+      if (await databases.isGoing(id)) continue // A call has deleted the blob, although a tag names it.
       try {
-        for await (const blob of possibleBlobs(this.#store.databases, id, hasFile)) found.push(blob)
+        for await (const blob of possibleBlobs(databases, id, hasFile)) found.push(blob)
       } catch (error) {
         if (!isOfSystem(error)) throw error
         kept.add(id)

@@ -23,6 +23,8 @@ export class Ids {
   #next = 0
   /** Ids below this one are reserved: the state that says so is on the disk, or is being written. */
   #reserved = 0
+  /** The state on the disk reserves the ids below this one, or more. */
+  #acknowledged = 0
   #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
 
@@ -119,10 +121,9 @@ export class Ids {
   /** Is the stored state undamaged, and is it certain that the index has lost no record? */
   async isStateSound () {
     if (!this.#isWhole) return false
-    await this.#reserving.catch(() => {})
-    const given = Math.min(this.#next, this.#reserved)
+    const acknowledged = this.#acknowledged // Writes that are acknowledged later may reach the disk after the read.
     const { state } = await this.stored()
-    return state !== undefined && state.nextId >= given
+    return state !== undefined && state.nextId >= acknowledged
   }
 
   /** @throws {BaoError} STORE_CORRUPT when records may be lost: then nothing may be deleted for want of a record */
@@ -141,5 +142,6 @@ export class Ids {
     if (!this.#isWhole) return
     const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#reserved }
     await this.#index.put(stateKey, encodeState(state), this.#syncOptions)
+    this.#acknowledged = state.nextId
   }
 }

@@ -29,6 +29,41 @@ stderr; progress is shown on terminals only.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
   below \`compinit\`; for fish \`baobox completion fish | source\`.
 
+## At a glance
+
+\`\`\`sh
+baobox hash FILE; baobox hash --check SUMS     # BLAKE3, with every option of b3sum
+baobox cid FILE; baobox tree FILE              # its CID; its hash tree, as text or SVG
+baobox add FILE --tag NAME                     # put a file into a store; prints its CID
+baobox get CID part --start 0 --end 1MiB       # read a range, verified; tags may stand for CIDs
+baobox cat CID | wc -c                         # the same to stdout
+baobox concat CID CID --tag NAME               # one blob of several that are there
+baobox add -r DIR; baobox get -r CID OUT       # a folder under one CID, as in sendme; and back, to OUT/DIR
+baobox ls CID; baobox cat CID/NAME             # the names in it; one of its files
+baobox diff CID DIR                            # what has changed since
+baobox ls; baobox stat CID; baobox has CID     # list blobs; what is known of one
+baobox tag NAME CID; baobox gc; baobox rm CID  # name what gc must keep; delete all others; delete one without a tag
+baobox compact; baobox fsck; baobox rescue     # free disk space; check a store; rebuild a broken one
+baobox fetch CID FILE --from URL --from URL    # download from several mirrors, verified; it can be resumed
+baobox fetch -r CID -o DIR --from URL/{cid}    # a folder, with all of its files
+baobox serve --port 4700                       # let others read the store over HTTP, verified
+baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
+baobox fetch TICKET                            # download what a peer of iroh has, such as sendme
+baobox encode FILE FILE.bao                    # with the arguments of bao: bytes and hash tree in one
+baobox outboard FILE FILE.obao                 # the hash tree alone
+baobox decode HASH FILE.bao FILE               # verify an encoding, and write its bytes
+baobox slice 1MiB 64KiB FILE.bao part.slice    # cut what proves a range; also from a blob in a store
+baobox decode-slice HASH 1MiB 64KiB part.slice # verify a slice from anyone, and write its bytes
+baobox slice 0 64KiB CID four --group-log 4    # with the groups of a store ...
+baobox receive CID four --end 64KiB            # ... into another store; the rest can come later
+baobox missing CID                             # print the ranges that the store lacks
+baobox export CID -o a.car; baobox import a.car  # CAR archives
+baobox bench; baobox demo                      # how fast this machine is; all of it on one file, explained
+baobox help COMMAND; baobox completion bash    # more on each command; completion for bash, zsh and fish
+\`\`\`
+
+## All commands
+
 \`\`\`text
 ${programHelp(TABLE).trimEnd()}
 \`\`\`

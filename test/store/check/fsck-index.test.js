@@ -58,6 +58,23 @@ describe('store: fsck() of a damaged index', () => {
     expect(await store.bytes(cid)).to.have.length(100)
   })
 
+  it('a damaged record of which nothing can be proven is told of once, and a repair leaves nothing of it', async () => {
+    for (const isStateDamaged of [false, true]) {
+      const { store, data, index } = await newStore()
+      const { cid } = await store.put(BYTES.subarray(0, 2 * GROUP))
+      for (const { value, offset, put } of await entriesOf(data)) if (offset !== undefined) await put(value.fill(0))
+      await damageRecord(index, cid.multihash.digest)
+      if (isStateDamaged) await stateEntry(index).remove()
+      const expected = { isStateDamaged, damaged: [], records: [{ cid, isRestored: false }], strays: 0 }
+      expect(await store.fsck()).to.deep.include({ ...expected, orphans: 0 })
+      const orphans = isStateDamaged ? 1 : 0
+      expect(await store.fsck({ repair: true })).to.deep.include({ ...expected, orphans })
+      expect(await store.fsck({ repair: true })).to.deep.include({ isSound: !isStateDamaged, records: [], orphans })
+      await expectSound(store)
+      expect(await entriesOf(data)).to.deep.equal([])
+    }
+  })
+
   for (const size of [1, 1024, GROUP, GROUP + 1, 3 * GROUP, 64 * GROUP, 65 * GROUP, BYTES.length]) {
     it(`repair finds the data of a damaged record by its root, of ${size} bytes`, async () => {
       const bytes = BYTES.subarray(0, size)

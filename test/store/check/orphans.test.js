@@ -175,6 +175,39 @@ describe('store: orphans', () => {
       })
     }
 
+    for (const [what, sweep] of Object.entries({
+      'gc()': store => store.gc(),
+      'compact()': store => store.compact(),
+      'fsck({ repair: true })': store => store.fsck({ repair: true })
+    })) {
+      for (const [when, endsWith] of Object.entries({
+        'while their data is deleted': () => {},
+        'when their data could not be deleted': () => { throw new Error('the disk fails') }
+      })) {
+        it(`${what} brings no blobs back that are deleted in spite of their tags, ${when}`, async () => {
+          const roots = TAGGED.map(bytes => hash(bytes))
+          const store = await place.open()
+          const databases = databasesOf(store)
+          const { deleteDoomed } = databases
+          databases.deleteDoomed = async doomed => {
+            databases.deleteDoomed = deleteDoomed
+            await sweep(store)
+            endsWith()
+            return deleteDoomed.call(databases, doomed)
+          }
+          expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
+          for (const root of roots) expect(await store.has(root)).to.equal(false)
+          expect(await store.fsck()).to.include({ isSound: true })
+          await store.close()
+          const again = await place.open()
+          for (const root of roots) expect(await again.has(root)).to.equal(false)
+          expect(await again.fsck()).to.include({ isSound: true })
+          await again.close()
+          await expectNoOrphans(place)
+        })
+      }
+    }
+
     it('open() after a crash does so, too', async () => {
       await loseRecords()
       await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))

@@ -9,8 +9,8 @@ import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import {
-  deletionEntry, entriesOf, extentEntry, idsIn, isRecordKey, malformedKeys, noteDeletion, recordEntry, stateEntry,
-  usedEntry
+  databasesOf, deletionEntry, entriesOf, extentEntry, idsIn, isRecordKey, malformedKeys, noteDeletion, recordEntry,
+  stateEntry, usedEntry
 } from '../../../support/store/inspect.js'
 import { sliceOf } from '../../../support/store/stores.js'
 
@@ -195,6 +195,30 @@ describe('store: the state', () => {
     expect((await errorOf(store.put(first))).message).to.equal('the disk is full')
     await store.put(first)
     expect(same(await store.bytes(hash(first)), first)).to.equal(true)
+    await store.close()
+  })
+
+  it('is not taken for an old one while a write of it reserves more ids', async () => {
+    const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+    const store = await BlobStore.open(pair)
+    const { ids } = databasesOf(store)
+    const old = await stateEntry(pair.index).read()
+    const { batch } = pair.index
+    let write
+    const held = new Promise(resolve => { write = resolve })
+    pair.index.batch = async (...args) => {
+      await held
+      return batch.apply(pair.index, args)
+    }
+    const asked = ids.isStateSound()
+    const giving = ids.newId()
+    expect(await asked, 'asked before the id was given').to.equal(true)
+    expect(await ids.isStateSound(), 'asked while the state is written').to.equal(true)
+    write()
+    ids.settle(await giving)
+    expect(await ids.isStateSound(), 'asked after the write').to.equal(true)
+    await stateEntry(pair.index).write(old)
+    expect(await ids.isStateSound(), 'asked when the disk has an old state').to.equal(false)
     await store.close()
   })
 
