@@ -4,23 +4,34 @@ export { BlobStore } from './blob-store.js'
 
 // The types of public signatures.
 
+/** @typedef {import('./interface.js').Store} Store */
+/** @typedef {import('./interface.js').FsckOptions} FsckOptions */
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
+/** @typedef {import('./catalog/calls/stat.js').BlobDetails} BlobDetails */
 /** @typedef {import('./catalog/calls/stat.js').BlobStat} BlobStat */
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./read/reader.js').GetOptions} GetOptions */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
-/** @typedef {import('./write/grow/splice.js').GrowOptions} GrowOptions */
-/** @typedef {import('./write/grow/splice.js').GrowOwnOptions} GrowOwnOptions */
-/** @typedef {import('./write/grow/splice.js').SpliceChange} SpliceChange */
+/** @typedef {import('./write/compose/compose.js').BlobPart} BlobPart */
+/** @typedef {import('./write/compose/compose.js').ComposeOptions} ComposeOptions */
+/** @typedef {import('./write/compose/compose.js').ComposeOwnOptions} ComposeOwnOptions */
+/** @typedef {import('./write/compose/compose.js').NewPart} NewPart */
+/** @typedef {import('./write/compose/compose.js').StoredPart} StoredPart */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
+/** @typedef {import('./read/export-file.js').ExportFileOptions} ExportFileOptions */
+/** @typedef {import('./read/slice-reader.js').OutboardOptions} OutboardOptions */
+/** @typedef {import('./read/slice-reader.js').OutboardSpan} OutboardSpan */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
 /** @typedef {import('./store-context.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */
+/** @typedef {import('./read/get-many.js').GetManyOptions} GetManyOptions */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
+/** @typedef {import('./write/import/import-file.js').ImportFileOptions} ImportFileOptions */
+/** @typedef {import('./write/put-many.js').AliasedSource} AliasedSource */
 /** @typedef {import('./write/put-many.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
@@ -28,9 +39,12 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/events/watch.js').StoreEventType} StoreEventType */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./check/check-blobs.js').DamagedBlob} DamagedBlob */
-/** @typedef {import('./check/healer.js').Heal} Heal */
+/** @typedef {import('./read/supplies.js').Supply} Supply */
+/** @typedef {import('./read/supplies.js').SupplyOptions} SupplyOptions */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
+/** @typedef {import('./write/receive/receive.js').ReceiveOptions} ReceiveOptions */
+/** @typedef {import('./catalog/names/aliases.js').Aliases} Aliases */
 /** @typedef {import('./catalog/names/tags.js').NewTag} NewTag */
 /** @typedef {import('./catalog/names/tags.js').TagInfo} TagInfo */
 /** @typedef {import('./catalog/names/tag-target.js').TagOptions} TagOptions */

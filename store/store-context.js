@@ -10,7 +10,6 @@ import { TagIndex } from './catalog/names/tag-index.js'
 import { Presence } from './catalog/presence.js'
 import { Quota } from './catalog/quota.js'
 import { DamageNotes } from './check/damage-notes.js'
-import { Healer } from './check/healer.js'
 import { Orphans } from './check/orphans.js'
 import { Collector } from './gc/collector.js'
 import { Evictor } from './gc/evictor.js'
@@ -18,9 +17,10 @@ import { Protection } from './gc/protection.js'
 import { BlobAccess } from './read/blob-access.js'
 import { BlobReader } from './read/reader.js'
 import { SliceReader } from './read/slice-reader.js'
+import { Supplies } from './read/supplies.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { Locks } from './storage/concurrency/locks.js'
+import { Locks } from '../lib/async/locks.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 import { openDatabases } from './storage/opening/open.js'
@@ -29,7 +29,7 @@ import { Appender } from './write/append/append.js'
 import { BlobWriter } from './write/put.js'
 import { BlobReceiver } from './write/receive/receive.js'
 
-/** @import { Heal } from './check/healer.js' */
+/** @import { Supply } from './read/supplies.js' */
 /** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 
@@ -42,9 +42,9 @@ import { BlobReceiver } from './write/receive/receive.js'
  *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
- * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
- *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
- *   not read the same blob from this store
+ * @property {Supply} [supply]  brings what a read finds damaged or missing, also of a blob of which the store has
+ *   nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as `receive`
+ *   takes it. The read waits for it, and then goes on. It must not read the same blob from this store
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
@@ -56,7 +56,7 @@ import { BlobReceiver } from './write/receive/receive.js'
  */
 
 const STORE_OPTIONS = [
-  'durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+  'durability', 'verify', 'syncReads', 'quota', 'supply', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
 ]
 
 /**
@@ -74,22 +74,25 @@ export class StoreContext {
 
   /**
    * @param {Databases} databases
-   * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'heal'>} [options]
+   * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply'>} [options]
+   * @param {string} [location]  as the caller has named it
    */
-  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
+  constructor (databases, { verify = true, syncReads = true, quota, supply } = {}, location) {
     this.databases = databases // storage/databases.js
+    this.location = location
     /** Calls that are under way: storage/concurrency/activity.js. */
     this.activity = new Activity(() => databases.assertWritable())
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
+    this.syncReads = syncReads
     this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
     this.quota = new Quota(quota) // catalog/quota.js
-    this.presence = new Presence(databases.data) // catalog/presence.js
+    this.presence = new Presence(databases) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.damage = new DamageNotes(this) // check/damage-notes.js
-    this.healer = new Healer(this, heal) // check/healer.js
+    this.supplies = new Supplies(this, supply) // read/supplies.js
     this.access = new BlobAccess(this) // read/blob-access.js
     this.reader = new BlobReader(this, this.access) // read/reader.js
     this.slices = new SliceReader(this, this.access) // read/slice-reader.js
@@ -115,7 +118,7 @@ export class StoreContext {
     const databases = readOnly
       ? await openReadOnly(where, { tempDir, signal })
       : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
-    const context = new StoreContext(databases, options)
+    const context = new StoreContext(databases, options, typeof where === 'string' ? where : undefined)
     try {
       await context.catalog.log.start()
       if (databases.left !== undefined) await context.orphans.sweepLeft(databases.left, signal)
@@ -149,18 +152,18 @@ export class StoreContext {
 /** @param {StoreOptions} options @throws {TypeError | RangeError} */
 function assertOptions (options) {
   assertKnownOptions(options, STORE_OPTIONS)
-  const { durability = 'sync', quota, heal, readOnly = false, tempDir, wait = 0 } = options
+  const { durability = 'sync', quota, supply, readOnly = false, tempDir, wait = 0 } = options
   if (durability !== 'sync' && durability !== 'process') {
     throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
   }
   if (quota !== undefined) assertInteger('quota', quota)
   if (wait !== Infinity) assertInteger('wait', wait)
-  if (heal !== undefined && typeof heal !== 'function') {
-    throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
+  if (supply !== undefined && typeof supply !== 'function') {
+    throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
   }
   if (tempDir !== undefined && typeof tempDir !== 'string') {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
   }
   if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
-  if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
+  if (readOnly && supply !== undefined) throw new TypeError('"supply" is of no use to a store that is "readOnly"')
 }

@@ -5,7 +5,7 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { areEqual, assertBytes, concat } from '../../lib/core/bytes.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
-import { assertMany } from '../../store/storage/concurrency/in-order.js'
+import { assertMany } from '../../lib/async/in-order.js'
 import { MetaParser, encodeName, invalid, metaHead } from './meta.js'
 
 /** @import { CID } from 'multiformats/cid' */

@@ -28,6 +28,25 @@ export async function untilAborted (promise, signal) {
 }
 
 /**
+ * Waits for several promises. When one of them rejects, it still waits for the others: no work is under way any more
+ * when callers learn of the failure.
+ *
+ * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
+ */
+export async function allOf (underWay) {
+  await Promise.allSettled(underWay)
+  return Promise.all(underWay)
+}
+
+/**
+ * Returns a signal that is aborted as soon as one of two signals is.
+ *
+ * @param {AbortSignal} [given]  the signal of the caller
+ * @param {AbortSignal} [own]  the signal of the callee
+ */
+export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own
+
+/**
  * The items of an iterable until the signal aborts. Then the iteration ends at once: it tells the iterable to end, and
  * does not wait for it.
  *

@@ -306,5 +306,6 @@ const isNodeStream = source =>
 const isPath = source => typeof source === 'string' || source instanceof URL
 
 /** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
-const isRandomAccess = source => typeof source === 'object' && source !== null && !(Symbol.asyncIterator in source) &&
-  'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'
+export const isRandomAccess = source => typeof source === 'object' && source !== null &&
+  !(Symbol.asyncIterator in source) && 'read' in source && typeof source.read === 'function' && 'size' in source &&
+  typeof source.size === 'number'

@@ -210,3 +210,6 @@ function combine (a, b, rule) {
   }
   return new ChunkRanges(boundaries)
 }
+
+/** Counts the bytes in ranges of a blob. @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes */
+export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)

@@ -4,7 +4,7 @@
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { Aliases } from './names/aliases.js'
+import { AliasIndex } from './names/alias-index.js'
 import { EventLog } from './events/event-log.js'
 import { Uses } from './uses.js'
 import { Records } from './records.js'
@@ -12,7 +12,7 @@ import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
 import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
@@ -35,9 +35,6 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
  *   the multihashes that led to it
  * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` returned
  * @property {string} [path]  path of an imported file that the store does not own
- * @property {number} [joined]  set by `commit`: the base that the blob shares after the change, and did not before
- * @property {number} [left]  set by `commit`: the base that the blob does not share any more
- * @property {boolean} [isBaseGone]  set by `commit`: has that base lost its last sharer, so that its data is deleted?
  */
 
 /**
@@ -84,7 +81,7 @@ export class Catalog extends Records {
   constructor (store) {
     super(store.databases)
     this.#store = store
-    this.aliases = new Aliases(store.databases.index)
+    this.aliases = new AliasIndex(store.databases.index)
     this.uses = new Uses(store.databases.index, roots => this.filterRecorded(roots))
     this.log = new EventLog(store.databases)
     this.bases = new Bases(store.databases)
@@ -107,8 +104,8 @@ export class Catalog extends Records {
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     // If `removal` has made the changes, the bases are known and this awaits nothing.
-    const bases = basesOf(changes)
-    while (!this.bases.knows(bases)) await this.bases.load(bases)
+    const records = changes.flatMap(({ before, after }) => [before, after])
+    while (!this.bases.knows(records)) await this.bases.load(records)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
@@ -136,12 +133,9 @@ export class Catalog extends Records {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
-    for (const { left, isBaseGone } of changes) {
-      if (left === undefined || isBaseGone) continue
-      await this.bases.cutOff(left).catch(() => this.#store.activity.noteLeftovers())
-    }
+    await this.bases.cutOffAfter(changes, () => this.#store.activity.noteLeftovers())
   }
 
   /**
@@ -170,7 +164,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root @param {BlobRecord} record
    */
   async addSharer (root, record) {
-    while (!this.bases.knows([record.base])) await this.bases.load([record.base])
+    while (!this.bases.knows([record])) await this.bases.load([record])
     // The base knows the sharer before the write, so that no deletion of the others takes its bytes meanwhile.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })
@@ -183,7 +177,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root  of the sharer @param {number} base @param {number} size
    */
   async dropSharer (root, base, size) {
-    await this.bases.load([base])
+    await this.bases.load([{ base }])
     const { operation, gained } = this.bases.drop(base, size)
     this.#tellRecord({ root, gained })
     await this.#batch(true, [operation])
@@ -232,15 +226,17 @@ export class Catalog extends Records {
    * Forgets the blob's own name, and the blob if it has no other name. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps the blob in any case
+   * @returns {Promise<boolean>} did the blob have a name of its own?
    */
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.find(root)
-    if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
+    if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return false
     if (record?.complete && (isTagged || await this.#hasAliases(root))) {
       await this.#setNameless(root, record, { isNameless: true })
     } else {
       await this.remove(root, record)
     }
+    return !record?.isNameless
   }
 
   /**
@@ -298,7 +294,7 @@ export class Catalog extends Records {
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
     const aliases = hasAliases ? (await this.aliases.of(root)).map(({ multihash }) => multihash) : []
     const len = before === undefined ? 0 : await this.#store.presence.len(before)
-    await this.bases.load([before?.base])
+    await this.bases.load([before])
     return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }
 
@@ -325,9 +321,24 @@ export class Catalog extends Records {
         }
       }
     }
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) operations.push(this.#store.databases.doom(doomed))
     return operations
+  }
+
+  /**
+   * Returns the data that changes give up: no record names it any more.
+   *
+   * @param {Change[]} changes @returns {DoomedData[]}
+   */
+  #givenUpBy (changes) {
+    const { databases } = this.#store
+    const own = changes.flatMap(({ root, before, after }) => {
+      if (before === undefined || before.id === after?.id) return []
+      if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
+      return [contentOf(databases, root, before).doomed]
+    })
+    return [...own, ...this.bases.givenUpBy(changes)]
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
@@ -337,16 +348,3 @@ export class Catalog extends Records {
     return index.batch(operations, { sync: sync && isSync })
   }
 }
-
-/** Returns the data that changes give up: no record names it any more. @param {Change[]} changes */
-const givenUpBy = changes => changes.flatMap(({ before, after, left, isBaseGone }) => [
-  ...before === undefined || before.id === after?.id || before.id === after?.base ? [] : [dataOf(before)],
-  ...left !== undefined && isBaseGone ? [{ id: left }] : []
-])
-
-/** Returns the bases of the old and the new records. @param {Change[]} changes */
-const basesOf = changes => changes.flatMap(({ before, after }) => [before?.base, after?.base])
-
-/** Describes the data under the id of a blob, going by its record. @param {BlobRecord} record @returns {DoomedData} */
-const dataOf = ({ id, size, complete, home }) =>
-  ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })

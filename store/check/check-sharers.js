@@ -4,8 +4,9 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
 import { TrustedTree } from '../read/verified/tree-cache.js'
-import { sourceOf } from '../read/snapshot.js'
-import { nameOf } from '../catalog/roots.js'
+import { sharerOf } from '../storage/content/bases.js'
+import { contentOf } from '../storage/content/content-of.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { readEdge } from '../read/verified/edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
@@ -82,19 +83,21 @@ export class SharerCheck {
     this.#left.add(base)
   }
 
-  /** Checks that the record of a sharer has an entry. @param {Uint8Array} root @param {BlobRecord} seen */
+  /** Checks that a record has an entry, if it is that of a sharer. @param {Uint8Array} root @param {BlobRecord} seen */
   async checkRecord (root, seen) {
     const { catalog, databases: { index }, locks } = this.#store
-    const isNoted = async (/** @type {BlobRecord} */ { id, base, size }) => {
-      const key = sharerKey(/** @type {number} */ (base), size)
+    const lacksEntry = async (/** @type {BlobRecord | undefined} */ record) => {
+      const expected = sharerOf(record)
+      if (expected === undefined) return false
+      const key = sharerKey(expected.base, expected.size)
       const value = await index.get(key, VIEWS)
       const sharer = value && decodeSharer(key, value)
-      return sharer !== undefined && sharer.id === id && equals(sharer.root, root)
+      return sharer === undefined || sharer.id !== expected.id || !equals(sharer.root, root)
     }
-    if (await isNoted(seen)) return
+    if (!await lacksEntry(seen)) return
     await locks.run(nameOf(root), async () => {
       const { record } = await catalog.find(root)
-      if (record?.home !== 'shared' || await isNoted(record)) return
+      if (record === undefined || !await lacksEntry(record)) return
       this.strays++
       if (this.#repairs) await catalog.addSharer(root, record)
     })
@@ -104,13 +107,55 @@ export class SharerCheck {
   async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.cutOff(base) }
 }
 
+/** Checks the bytes of sharers: those that several blobs share are read only once, as long as they are right. */
+export class SharedBytesCheck {
+  #databases
+  #sharers = /** @type {Shared[]} */ ([])
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /**
+   * Keeps a blob for `run` if it is a sharer.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   */
+  takes (root, record) {
+    const isSharer = sharerOf(record) !== undefined
+    if (isSharer) this.#sharers.push({ root, record })
+    return isSharer
+  }
+
+  /**
+   * Checks the sharers that were kept, from the longest of each base to the shortest.
+   *
+   * @param {(blob: Shared, isRight: boolean) => Promise<boolean>} check  checks one, which is known to be right or not,
+   *   and returns whether it was found right
+   */
+  async run (check) {
+    const baseOf = (/** @type {Shared} */ { record }) => /** @type {number} */ (record.base)
+    this.#sharers.sort((a, b) => baseOf(a) - baseOf(b) || b.record.size - a.record.size)
+    /** @type {Shared | undefined}  the longest sharer of the base, if it was found right */
+    let longest
+    for (const blob of this.#sharers) {
+      const isOfBase = longest !== undefined && baseOf(longest) === baseOf(blob)
+      const isRight = isOfBase && blob.record.complete &&
+        await isPartOf(this.#databases, blob, /** @type {Shared} */ (longest))
+      const isSound = await check(blob, isRight)
+      if (!isOfBase) longest = isSound && blob.record.complete ? blob : undefined
+    }
+  }
+}
+
 /**
  * Is a blob right? It is when the part that it shares with a longer, right blob is right there, and its own rest is.
  *
  * @param {Databases} databases @param {Shared} blob
  * @param {Shared} longer  on the same base, and known to be right
  */
-export async function isPartOf (databases, { root, record }, longer) {
+async function isPartOf (databases, { root, record }, longer) {
   const { data } = databases
   const { id, size } = record
   for await (const key of data.keys({ ...allOfId(id), ...VIEWS })) {
@@ -120,7 +165,7 @@ export async function isPartOf (databases, { root, record }, longer) {
   }
   const tree = new TrustedTree(root, record)
   const other = new TrustedTree(longer.root, longer.record)
-  const source = sourceOf(databases, root, record, [0, size], VIEWS)
+  const source = contentOf(databases, root, record).reader()
   try {
     const { subtrees, start } = await readEdge(tree, data, size)
     let at = 0

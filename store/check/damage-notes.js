@@ -1,8 +1,8 @@
 // Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
 // again. A pair of the tree that can be computed again is no damage; it is written again.
 
-import { nameOf } from '../catalog/roots.js'
-import { fileIdOf } from '../storage/format/records.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { partAround } from './blob/inspect-blob.js'
 import { leaveData, settleBlob } from './blob/settle-blob.js'
 
@@ -32,14 +32,12 @@ export class DamageNotes {
    */
   note (root, seen, span) {
     const { activity, catalog, databases, locks, presence } = this.#store
-    const isReachable = seen.home === 'extents' || databases.files !== undefined
-    if (!isReachable) return Promise.resolve(undefined)
+    if (!contentOf(databases, root, seen).isReachable) return Promise.resolve(undefined)
     const noting = activity.run(() => locks.run(nameOf(root), async () => {
       const { record } = await catalog.find(root)
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // Another read may have noted the damage.
-      databases.files?.forget(fileIdOf(record)) // The file may have been replaced.
-      const part = partAround(record, span, await presence.of(record))
+      const part = partAround(contentOf(databases, root, record), span, await presence.of(record))
       const right = await settleBlob(this.#store, root, record, { part })
       return right && (await catalog.find(root)).record
     }))

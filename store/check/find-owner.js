@@ -6,8 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
-import { BlobScan } from './blob/inspect-blob.js'
-import { FileReader } from '../storage/content/stored-file.js'
+import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'
@@ -19,7 +18,6 @@ import { orIfUnreadable } from '../storage/errors.js'
 
 /** Level of the root of a blob of 2^53 - 1 bytes. */
 const MAX_LEVEL = 42
-const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @typedef {object} Found  a blob that data may belong to
@@ -92,7 +90,7 @@ const PIECE_LEN = 1 << 20
 /** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
 async function hashFile (databases, record, end, signal) {
   const hasher = new Hasher()
-  const file = new FileReader(databases, NO_ROOT, record)
+  const file = contentOf(databases, NO_ROOT, record).reader()
   try {
     for (let at = 0; at < end; at += PIECE_LEN) {
       signal?.throwIfAborted()
@@ -110,7 +108,7 @@ async function hashFile (databases, record, end, signal) {
  * @param {Databases} databases @param {BlobRecord} record
  */
 async function look (databases, record) {
-  const scan = new BlobScan(databases, NO_ROOT, record)
+  const scan = contentOf(databases, NO_ROOT, record).scan()
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()

@@ -3,12 +3,12 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
-import { assertMany } from '../storage/concurrency/in-order.js'
+import { assertMany } from '../../lib/async/in-order.js'
 import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
-import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
+import { decodeRecord, idsOf, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { findRecord } from './find-owner.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
@@ -236,8 +236,8 @@ export class Fsck {
           this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
           continue
         }
-        if (!this.#recorded.add(record.id)) this.#recordedTwice.add(record.id)
-        if (record.base !== undefined) this.#recorded.add(record.base)
+        if (this.#recorded.has(record.id)) this.#recordedTwice.add(record.id)
+        for (const id of idsOf(record)) this.#recorded.add(id)
         await this.#blobs.expect(record)
       }
     }
@@ -249,11 +249,11 @@ export class Fsck {
     const check = new SharerCheck(this.#store, options)
     await check.run()
     for await (const { root, record } of this.#records()) {
-      if (record?.home === 'shared') await check.checkRecord(root, record)
+      if (record !== undefined) await check.checkRecord(root, record)
     }
     if (this.#isIndexWhole && !check.isUnreadable && !this.#report.isStateDamaged) await check.cutOff()
     for (const { root, record } of check.lost) {
-      for (const id of [record.id, fileIdOf(record)]) this.#recorded.add(id)
+      for (const id of idsOf(record)) this.#recorded.add(id)
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: this.#repairs })
     }
     this.#report.strays += check.strays

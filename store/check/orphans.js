@@ -3,7 +3,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { nameOf } from '../catalog/roots.js'
+import { nameOf } from '../../lib/hash/roots.js'
 import { damagedSequence, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
@@ -36,7 +36,8 @@ export class Orphans {
     const limit = ids.next
     try {
       if (await this.#sweep(recorded, id => id >= swept && id < limit, signal)) ids.setSwept(limit)
-      await this.#cutOffBases(recorded, signal)
+      const isCertain = () => this.#isIndexWhole(signal)
+      if (recorded.areAll) await this.#store.catalog.bases.cutOffAll(recorded.bases, { isCertain, signal })
     } catch (error) {
       // Damage hides records, or what tags claim. Then orphans stay, and the next opening looks again.
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
@@ -172,23 +173,6 @@ export class Orphans {
     for await (const piece of this.#store.reader.present(sequence, record, signal)) {
       for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) yield piece.subarray(at, at + HASH_LEN)
     }
-  }
-
-  /**
-   * Cuts off the bytes after the longest sharer, which a crash has left in files that blobs share.
-   *
-   * @param {Recorded} recorded @param {AbortSignal} [signal]
-   */
-  async #cutOffBases ({ bases, areAll }, signal) {
-    const { files } = this.#store.databases
-    if (!areAll || files === undefined) return
-    const tooLong = []
-    for (const [base, longest] of bases) {
-      signal?.throwIfAborted()
-      if ((await files.len(base) ?? 0) > longest) tooLong.push({ base, longest })
-    }
-    if (tooLong.length === 0 || !await this.#isIndexWhole(signal)) return
-    for (const { base, longest } of tooLong) await files.cutOff(base, longest)
   }
 
   /**

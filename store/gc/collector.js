@@ -10,7 +10,7 @@ import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
 import { damagedSequence } from '../storage/errors.js'
-import { nameOf, rootOf } from '../catalog/roots.js'
+import { nameOf, rootOf } from '../../lib/hash/roots.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /** @import { CID } from 'multiformats/cid' */

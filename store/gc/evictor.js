@@ -4,7 +4,7 @@
 import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { fullError } from '../storage/errors.js'
-import { isKept } from '../catalog/presence.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -58,9 +58,9 @@ export class Evictor {
     return this.#store.locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#store.catalog.find(root)
-      const isOwn = record !== undefined && record.home !== 'reference'
-      const present = isOwn ? await this.#store.presence.of(record) : ChunkRanges.none
-      const len = record && isKept(record) ? 0 : lenBeyond(present)
+      const content = record && contentOf(this.#store.databases, root, record)
+      const present = record && content?.isOurs ? await this.#store.presence.of(record) : ChunkRanges.none
+      const len = content?.isKept ? 0 : lenBeyond(present)
       if (len > this.#store.quota.limit) throw fullError(len, this.#store.quota.limit)
       if (len > 0) await this.#makeSpace(len)
       return this.#store.quota.reserve(len)

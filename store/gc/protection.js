@@ -2,7 +2,7 @@
 // temporary tags name.
 
 import { describe } from '../../lib/core/bytes.js'
-import { nameOf, rootOf } from '../catalog/roots.js'
+import { nameOf, rootOf } from '../../lib/hash/roots.js'
 import { target } from '../catalog/names/tag-target.js'
 
 /** @import { BlobName } from '../blob-store.js' */

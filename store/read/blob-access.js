@@ -2,12 +2,12 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './verified/tree-cache.js'
 
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -23,16 +23,22 @@ export class BlobAccess {
   }
 
   /**
-   * Looks up a blob that is about to be read, and notes its use.
+   * Looks up a blob that is about to be read, and notes its use. A blob without a record is fetched, if the store has
+   * a `supply`: the beginning of what is wanted, and the proof of the size.
    *
-   * @param {BlobName} cid @param {AbortSignal} [signal]
+   * @param {BlobName} cid
+   * @param {{ ranges?: ChunkRanges, start?: number, end?: number }} wanted  `start`, `end`: bytes, if there are no
+   *   `ranges`. Default: the whole blob
+   * @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_NOT_FOUND { cid }
    */
-  async use (cid, signal) {
+  async use (cid, { ranges, start = 0, end }, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
     return this.#store.life.run(async () => {
-      const record = await this.#store.catalog.get(root)
-      if (record === undefined) throw notFound(root)
+      const { catalog, supplies } = this.#store
+      const record = await catalog.get(root) ??
+        await supplies.find(root, ranges ?? ChunkRanges.fromBytes(start, end), signal)
       this.#store.catalog.uses.touch(root)
       return { root, record }
     })

@@ -3,10 +3,11 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hashesTo } from './verified/subtrees.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { assertMany, inOrder, untilSignal } from '../storage/concurrency/in-order.js'
+import { assertMany, inOrder, untilSignal } from '../../lib/async/in-order.js'
 import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -14,10 +15,10 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { Many } from '../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
 
 /** Longest blob that is read together with others, in bytes. Every database keeps such a blob in one extent. */
-const LOOKUP_LEN = CELL_LEN / 4
+export const LOOKUP_LEN = CELL_LEN / 4
 /** Most blobs that are looked up at once. */
 export const LOOKUP_COUNT = 64
 
@@ -27,27 +28,32 @@ export const LOOKUP_COUNT = 64
  */
 
 /**
+ * @typedef {ProgressOptions & { verify?: boolean }} GetManyOptions  `verify`: as for `get`. `onProgress` gets
+ *   `baobox:get`, with the bytes of all blobs that were given
+ */
+
+/**
  * See `BlobStore.getMany`. It looks up the next blobs while the caller has those of the lookup before.
  *
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {GetManyOptions} options
  * @returns {AsyncGenerator<GetResult>}
  */
 export function getMany (store, cids, options) {
   assertMany('cids', cids, 'CIDs')
-  assertKnownOptions(options, ['signal', 'onProgress'])
+  assertKnownOptions(options, ['verify', 'signal', 'onProgress'])
   return told(store, cids, options)
 }
 
 /**
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {GetManyOptions} options
  * @returns {AsyncGenerator<GetResult>}
  */
-async function * told (store, cids, { signal, onProgress }) {
+async function * told (store, cids, { verify = store.verifies, signal, onProgress }) {
   let done = 0
   /** @param {Uint8Array[]} roots */
   const look = roots => store.life.run(() => lookSmall(store, roots))
   for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
-    for await (const result of results(store, found, signal)) {
+    for await (const result of results(store, found, { verify, signal })) {
       yield result
       done += result.bytes?.length ?? 0
       onProgress?.({ type: 'baobox:get', detail: { done } })
@@ -86,10 +92,12 @@ async function * lookupsOf (cids, signal) {
  * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>} in the order of the roots
  */
-export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
+export async function lookSmall ({ databases, catalog }, roots) {
+  const { data, allocate } = databases
   const looked = await catalog.findMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
-  const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
+  const small = found.filter(({ root, record }) =>
+    record !== undefined && contentOf(databases, root, record).isOneExtent(LOOKUP_LEN))
   if (small.length === 0) return found
   const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
   const values = await orIfUnreadable(data.getMany(keys, VIEWS)) ?? []
@@ -97,26 +105,23 @@ export async function lookSmall ({ databases: { data, allocate }, catalog }, roo
   return found
 }
 
-/** @param {BlobRecord} record */
-const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN
-
 /**
- * Gives the bytes that verify. The others go to the reader one by one, which reads them or says what is wrong.
+ * Gives the bytes that are right. The others go to the reader one by one, which reads them or says what is wrong.
  *
- * @param {StoreContext} store @param {Found[]} found @param {AbortSignal} [signal]
+ * @param {StoreContext} store @param {Found[]} found @param {{ verify: boolean, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<GetResult>}
  */
-async function * results ({ databases, catalog, reader }, found, signal) {
-  for (const { root, bytes } of found) {
+async function * results ({ databases, catalog, reader }, found, { verify, signal }) {
+  for (const { root, record, bytes } of found) {
     signal?.throwIfAborted()
     const cid = toCid(root)
-    if (bytes !== undefined && hashesTo(bytes, 0, bytes.length, root)) {
+    if (bytes !== undefined && (verify ? hashesTo(bytes, 0, bytes.length, root) : bytes.length === record?.size)) {
       catalog.uses.touch(root)
       yield { cid, bytes: databases.owned(bytes) }
       continue
     }
     try {
-      yield { cid, bytes: await reader.bytes(root, { signal }) }
+      yield { cid, bytes: await reader.bytes(root, { verify, signal }) }
     } catch (error) {
       if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
       yield { cid, error }

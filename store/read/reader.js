@@ -5,6 +5,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
@@ -13,6 +14,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
@@ -33,8 +35,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 
 /**
  * @typedef {object} Wanted  one range of a blob that is to be read
- * @property {Uint8Array} root
- * @property {BlobRecord} record
+ * @property {Content} content
  * @property {number} start  bytes
  * @property {number} end  bytes; inside the blob, if that is complete
  * @property {boolean} verify
@@ -79,7 +80,7 @@ export class BlobReader {
   async * #piecesOf (all) {
     for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
-      const release = this.#store.protection.use(wanted.root)
+      const release = this.#store.protection.use(wanted.content.root)
       try {
         const bytes = await small
         if (bytes === undefined) yield * this.#pieces(wanted)
@@ -113,7 +114,7 @@ export class BlobReader {
 
   /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
   async #bytesLater (wanted, small) {
-    const release = this.#store.protection.use(wanted.root)
+    const release = this.#store.protection.use(wanted.content.root)
     try {
       const bytes = await small
       if (bytes !== undefined) return bytes
@@ -127,28 +128,28 @@ export class BlobReader {
   }
 
   /**
-   * Reads piece by piece, and goes on after damage was healed. The caller protects the blob.
+   * Reads piece by piece, and goes on when missing or damaged groups have come. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   #pieces (wanted) {
-    const { root, record, start, end, verify, signal } = wanted
+    const { content: { databases, root, record }, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
-      this.#piecesFrom({ ...wanted, record: now, start: start + given }))
+    return this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+      this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
   /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
+  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // What stands before a missing group is given before `heal` is asked for the next groups.
+    // What lies before a missing group is given before `supply` is asked for the next groups.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#store.healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#store.supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -180,8 +181,9 @@ export class BlobReader {
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, { ranges, start = 0, end = Infinity, options }) {
-    const { root, record: found } = await this.#access.use(cid, options.signal)
+  async #findAll (cid, asked) {
+    const { ranges, start = 0, end = Infinity, options } = asked
+    const { root, record: found } = await this.#access.use(cid, asked, options.signal)
     if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
@@ -198,18 +200,19 @@ export class BlobReader {
    */
   #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
+    const content = contentOf(this.#store.databases, root, record)
+    return { content, start, end: last, verify: verify || !content.isOurs, reuse, signal, onProgress }
   }
 
   /**
-   * Waits until ranges of a blob are present, if they can be healed.
+   * Waits until ranges of a blob are present, if they can be fetched.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const healing = this.#store.healer.read(root, { notes: verify, signal })
-    return this.#store.life.run(() => healing.present(record, wanted))
+    const read = this.#store.supplies.read(root, { notes: verify, signal })
+    return this.#store.life.run(() => read.present(record, wanted))
   }
 }
 
@@ -240,7 +243,8 @@ function askedOf (range = NO_OPTIONS, options = NO_OPTIONS) {
  * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  what they are pieces of; at least one
  */
 async function * withProgress (pieces, all) {
-  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  const total = all.reduce((len, { start, end, content }) =>
+    len + Math.max(0, Math.min(end, content.record.size) - start), 0)
   let done = 0
   for await (const piece of pieces) {
     yield piece

@@ -8,6 +8,7 @@ import { outboardLen } from '../../lib/tree/geometry.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { spanOf } from './blob-access.js'
 import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
@@ -23,16 +24,23 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
  *   is wanted must be present, and is read into memory as a whole. Default: 4
  * @property {boolean} [header]  begin with the length? Default: true
  * @property {boolean} [reuse]  as for `get`
+ * @property {boolean} [readAhead]  read more than the next piece needs? `false` holds little memory, for callers that
+ *   may wait long between pieces. Default: true
  * @property {AbortSignal} [signal]
  */
 
 /**
- * @typedef {object} OutboardPart
- * @property {number} groupLog  0 to 16
- * @property {number} [start]  bytes of the outboard. Default: 0
- * @property {number} [end]  bytes of the outboard. Default: its end
+ * @typedef {object} OutboardOptions
+ * @property {number} [groupLog]  0 to 16. Default: 4
  * @property {AbortSignal} [signal]
  */
+
+/**
+ * @typedef {{ start: number, end?: number } | { start?: number, end: number }} OutboardSpan  bytes of an outboard;
+ *   `end` is not included. Default: from its beginning, to its end
+ */
+
+/** @typedef {{ groupLog: number, start: number, end?: number, signal?: AbortSignal }} Part */
 
 export class SliceReader {
   #store
@@ -48,25 +56,25 @@ export class SliceReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `BlobStore.slice`
-   * @param {{ readsAhead?: boolean }} [how]  false for callers that may wait long between pieces: see `calmSource`
+   * @param {{ readsAhead?: boolean }} [how]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
-    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
-    const { groupLog = GROUP_LOG } = options
+    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'readAhead', 'signal'])
+    const { groupLog = GROUP_LOG, readAhead = readsAhead } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readsAhead })
+    return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readAhead })
   }
 
   /**
    * @param {Uint8Array} cid @param {ChunkRanges} wanted
-   * @param {SliceOptions & { groupLog: number, readsAhead: boolean }} options
+   * @param {SliceOptions & { groupLog: number, readAhead: boolean }} options
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * #slice (cid, wanted, { groupLog, header = true, reuse, signal, readsAhead }) {
-    const { root, record } = await this.#access.use(cid, signal)
+  async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
+    const { root, record } = await this.#access.use(cid, { ranges: wanted }, signal)
     const release = this.#store.protection.use(root)
-    const validate = this.#store.verifies || record.home === 'reference'
+    const validate = this.#store.verifies || !contentOf(this.#store.databases, root, record).isOurs
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
@@ -74,44 +82,55 @@ export class SliceReader {
       await this.#access.require(root, now, needed)
       return withoutFirst(given, this.#access.reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
-        const source = readsAhead ? view.source : view.calmSource
+        const source = readAhead ? view.source : view.calmSource
         return encodeSlice(source, outboard, wanted, { header, validate, reuse, signal })
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#store.supplies.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
   }
 
   /**
-   * @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard`
+   * @param {BlobName} cid @param {OutboardOptions} [options]  see `BlobStore.outboard`
    * @returns {Promise<Outboard>}
    */
   async outboard (cid, options = {}) {
-    assertKnownOptions(options, ['signal'])
-    const { signal } = options
-    const { root, record } = await this.#access.use(cid, signal)
+    assertKnownOptions(options, ['groupLog', 'signal'])
+    const { groupLog = GROUP_LOG, signal } = options
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    const { root, record } = await this.#access.use(cid, {}, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
-    for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
-    return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
+    for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
+    return Outboard.from({ root, size: record.size, groupLog, order: 'pre', bytes: concat(pieces) })
   }
 
   /**
    * Gives a part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified first.
    *
-   * @param {BlobName} cid @param {OutboardPart} part
+   * @param {BlobName} cid @param {OutboardOptions & OutboardSpan} part
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
    */
-  async * outboardPieces (cid, part) {
-    const { root, record } = await this.#access.use(cid, part.signal)
+  outboardPieces (cid, part) {
+    assertKnownOptions(part, ['groupLog', 'start', 'end', 'signal'])
+    const { groupLog = GROUP_LOG, start = 0, end = Infinity, signal } = part
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end, start)
+    return this.#outboardPart(parseRoot(cid, 'cid'), { groupLog, start, end, signal })
+  }
+
+  /** @param {Uint8Array} cid @param {Part} part */
+  async * #outboardPart (cid, part) {
+    const { root, record } = await this.#access.use(cid, {}, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
-  async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {Part} part */
+  async * #outboardPieces (root, record, { groupLog, start, end = Infinity, signal }) {
     const release = this.#store.protection.use(root)
     /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
     const read = async (now, given) => {
@@ -121,7 +140,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#store.supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

@@ -2,11 +2,11 @@
 // in the data database or in a file.
 
 import { findFaultInUse, folderLen, sealStore } from '#disk'
-import { allOf } from './concurrency/activity.js'
+import { allOf } from '../../lib/source/async-util.js'
 import { getSmall } from './content/read-pace.js'
 import { damagedDatabase, orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
-import { Locks } from './concurrency/locks.js'
+import { Locks } from '../../lib/async/locks.js'
 import { CELL_LEN } from './content/extents.js'
 import { Ids } from './ids.js'
 import { dataIds } from './level/data-ids.js'
@@ -20,7 +20,6 @@ import { encodeDoomed } from './format/records.js'
 /** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Left } from './opening/recovery.js' */
-/** @import { Home } from './format/records.js' */
 
 /** How many ids are deleted before their notes are removed. */
 const NOTED_COUNT = 4096
@@ -59,6 +58,8 @@ export class Databases {
   #kind
   #release
   #slabs = slabAllocator()
+  /** @type {WeakRef<BatchMemory> | undefined} */
+  #batchMemory
   /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
@@ -116,8 +117,18 @@ export class Databases {
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
-  /** Gives memory to batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
-  batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
+  /**
+   * Gives memory to batches. Calls that follow one another soon share it, so that many calls with few blobs each do not
+   * make new memory each.
+   *
+   * @returns {Pick<BatchMemory, 'take'>}
+   */
+  batchMemory () {
+    if (this.#kind !== 'LevelDB') return freshBatchMemory
+    const memory = this.#batchMemory?.deref() ?? new BatchMemory()
+    this.#batchMemory = new WeakRef(memory)
+    return memory
+  }
 
   /**
    * Longest extent in bytes: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for
@@ -132,11 +143,11 @@ export class Databases {
    * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
    * databases may not, or may give a part of a larger buffer.
    *
-   * @param {Uint8Array} bytes  from a database or a file of the store @param {Home} [home]  which of them
+   * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
    */
-  owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || this.#kind !== 'given'
+  owned (bytes) {
+    const isOurs = this.#kind !== 'given'
     const isExact = bytes.length === bytes.buffer.byteLength
     return new Uint8Array(isOurs && isExact ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }

@@ -5,19 +5,20 @@ import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { FILE_FROM, IncomingBlob } from './blob-builder.js'
+import { IncomingBlob } from './blob-builder.js'
+import { assertAlias } from './put.js'
+import { FILE_FROM, contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { extentKey } from '../storage/format/keys.js'
-import { assertMany, inOrder, isAtHand, untilSignal } from '../storage/concurrency/in-order.js'
-import { isKept } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
+import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { TempTag } from '../gc/protection.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Many } from '../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
@@ -32,6 +33,7 @@ export const BATCH_LEN = 1 << 22
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
+/** @typedef {{ source: Source, alias: CID }} AliasedSource  `alias`: as for `put` */
 /**
  * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment in which it
  *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
@@ -40,7 +42,7 @@ const BATCHES_AHEAD = 3
 /**
  * See `BlobStore.putMany`.
  *
- * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
+ * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export function putMany (store, blobs, options) {
@@ -51,7 +53,7 @@ export function putMany (store, blobs, options) {
 }
 
 /**
- * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
+ * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
 async function * told (store, blobs, options) {
@@ -64,12 +66,15 @@ async function * told (store, blobs, options) {
 }
 
 /**
- * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
+ * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
 async function * results (store, blobs, { tag, signal }) {
-  /** @param {Source} source */
-  const putOne = source => store.life.run(() => store.writer.put(source, { tag, signal }))
+  /** @param {Source | AliasedSource} blob */
+  const putOne = blob => {
+    const { source, alias } = isAliased(blob) ? blob : { source: blob, alias: undefined }
+    return store.life.run(() => store.writer.put(source, { alias, tag, signal }))
+  }
   if (store.quota.isLimited) {
     // There may be too little space for any blob. Then no later blob may be kept, so put them one by one.
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
@@ -82,28 +87,37 @@ async function * results (store, blobs, { tag, signal }) {
    */
   const keep = async (batch, before) => {
     if ('small' in batch) {
-      const kept = await store.life.run(() => keepMany(store, batch.small, { tag }))
+      const kept = await store.life.run(() => keepMany(store, batch.small, { aliases: batch.aliases, tag }))
       batch.release() // not after a failure, because a write may still read this memory
       return kept
     }
     await Promise.all(before)
-    return [await putOne(batch.source)]
+    return [await putOne(batch.blob)]
   }
   // A long blob is not copied, so keep it before asking for the next. An async source gets each result promptly.
-  const aheadOf = (/** @type {PutBatch} */ batch) => 'source' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
+  const aheadOf = (/** @type {PutBatch} */ batch) => 'blob' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
   const batches = batchesOf(store.databases, blobs, signal)
   for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
 }
 
 /**
- * @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release`: lets later batches
- *   reuse the memory
+ * @typedef {object} SmallBatch
+ * @property {Uint8Array[]} small
+ * @property {(Uint8Array | undefined)[]} aliases  multihashes
+ * @property {() => void} release  lets later batches reuse the memory
  */
+/** @typedef {SmallBatch | { blob: Source | AliasedSource }} PutBatch */
+
+/**
+ * @param {Source | AliasedSource} blob
+ * @returns {blob is AliasedSource}
+ */
+const isAliased = blob => typeof blob === 'object' && 'source' in blob
 
 /**
  * Gives copies of small blobs in batches, and other blobs as they are. After a failure it first gives what came before.
  *
- * @param {Databases} databases @param {Many<Source>} blobs @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {Many<Source | AliasedSource>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
  */
 async function * batchesOf (databases, blobs, signal) {
@@ -112,7 +126,7 @@ async function * batchesOf (databases, blobs, signal) {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
         // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
-        const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
+        const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
       }
@@ -127,11 +141,15 @@ async function * batchesOf (databases, blobs, signal) {
   for (const batch of gatherer.taken()) yield batch
 }
 
+/** @param {unknown} item  of an iterable, which may hold promises */
+const isPromise = item => typeof item === 'object' && item !== null && 'then' in item
+
 /** Copies small blobs until there is a batch of them. */
 class BatchGatherer {
   #batches
   #memory
   #small = /** @type {Uint8Array[]} */ ([])
+  #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])
   #len = 0
 
   /** @param {Databases} databases  the databases that will get the batches */
@@ -140,22 +158,26 @@ class BatchGatherer {
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source} source  the next blob @returns {PutBatch[]} batches to keep now: mostly none */
-  add (source) {
-    if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
-    assertBytes('blob', source)
-    const copy = this.#memory.allocate(source.length)
-    copy.set(source)
+  /** @param {Source | AliasedSource} blob  the next @returns {PutBatch[]} batches to keep now: mostly none */
+  add (blob) {
+    const bytes = blob instanceof Uint8Array || !isAliased(blob) ? blob : blob.source
+    if (!(bytes instanceof Uint8Array) || bytes.length > FILE_FROM) return [...this.taken(), { blob }]
+    assertBytes('blob', bytes)
+    const alias = bytes === blob ? undefined : assertAlias(/** @type {AliasedSource} */ (blob).alias)
+    const copy = this.#memory.allocate(bytes.length)
+    copy.set(bytes)
     this.#small.push(copy)
-    this.#len += source.length
+    this.#aliases.push(alias)
+    this.#len += bytes.length
     return this.#small.length === BATCH_COUNT || this.#len >= BATCH_LEN ? this.taken() : NONE
   }
 
   /** Returns the rest. @returns {PutBatch[]} */
   taken () {
     if (this.#small.length === 0) return NONE
-    const batch = { small: this.#small, release: this.#memory.release }
+    const batch = { small: this.#small, aliases: this.#aliases, release: this.#memory.release }
     this.#small = []
+    this.#aliases = []
     this.#len = 0
     this.#memory = this.#batches.take()
     return [batch]
@@ -166,7 +188,7 @@ class BatchGatherer {
 const NONE = []
 
 /**
- * @typedef {object} NewBlob
+ * @typedef {object} BatchBlob
  * @property {Uint8Array} root
  * @property {string} name  of the root
  * @property {number} id  of this blob alone
@@ -194,7 +216,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
     let release = () => {}
     let isWriting = false
     try {
-      const blobs = /** @type {NewBlob[]} */ ([])
+      const blobs = /** @type {BatchBlob[]} */ ([])
       for (const [i, bytes] of batch.entries()) {
         const isSmall = bytes.length <= GROUP_LEN
         blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
@@ -219,12 +241,12 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
 /**
  * Keeps the blobs of a batch. The caller holds the locks of all of them.
  *
- * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreContext} store @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
-  const { catalog } = store
-  const contents = eachOnce(blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
+  const { catalog, databases } = store
+  const contents = eachOnce(databases, blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
@@ -253,12 +275,12 @@ async function keepBlobs (store, blobs, aliases) {
 /**
  * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
- * @param {NewBlob[]} blobs
+ * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by the names of the roots
  */
-function eachOnce (blobs, looks, aliases) {
+function eachOnce (databases, blobs, looks, aliases) {
   const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
@@ -267,7 +289,7 @@ function eachOnce (blobs, looks, aliases) {
       // A blob that was present in part, or damaged, may be wanted under its own name, too.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
-      const isWritten = before === undefined || !isKept(before)
+      const isWritten = before === undefined || !contentOf(databases, root, before).isKept
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
       content = { root, puts, before, isWritten, aliases: [], record }
@@ -294,7 +316,7 @@ async function write ({ databases, catalog, presence }, contents) {
   await catalog.commit(changes)
 }
 
-/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {NewBlob} */
+/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */
 function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
@@ -305,7 +327,7 @@ function smallBlob ({ allocate }, id, bytes) {
  * Makes a blob with a tree.
  *
  * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
- * @returns {Promise<NewBlob>}
+ * @returns {Promise<BatchBlob>}
  */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)

@@ -1,18 +1,19 @@
 // Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
-import { eitherOf } from '../storage/concurrency/activity.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
-import { pathOfReference } from '../storage/content/stored-file.js'
-import { toCid } from '../../lib/hash/cid.js'
+import { contentOf } from '../storage/content/content-of.js'
+import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept, rangesLen } from '../catalog/presence.js'
-import { nameOf } from '../catalog/roots.js'
+import { rangesLen } from '../../lib/tree/ranges.js'
+import { nameOf } from '../../lib/hash/roots.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { AppendedBlob } from './append/appended-blob.js' */
 /** @import { FileBlob } from './import/file-blob.js' */
 /** @import { TagCommit } from '../catalog/names/tag-index.js' */
@@ -36,6 +37,10 @@ import { nameOf } from '../catalog/roots.js'
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob?
+ *   Default: false
+ * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
+ *   believes that it is right. A blob that the store lacks is then kept under this name only
  * @property {boolean} [verify]  when the store has the blob already: read it, and replace it if it is damaged? Without
  *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
@@ -44,7 +49,7 @@ import { nameOf } from '../catalog/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'verify', 'signal', 'onProgress'
 ]
 
 /**
@@ -68,7 +73,7 @@ export const PUT_OPTIONS = [
  * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` gave another one */
 
 /**
  * Writes all bytes of a blob. Ends soon when the signal is aborted.
@@ -126,9 +131,12 @@ export class BlobWriter {
    *   store is closed; `cancel`: called when `fill` is not called, whether the put fails or not
    * @returns {Promise<PutResult>}
    */
-  fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
+  fill (fill, options, known) {
+    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...rest } = options
+    const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
+    const { path, begin, closing, cancel } = known
     return this.#store.activity.run(async () => {
+      const alias = aliasCid === undefined ? known.alias : assertAlias(aliasCid)
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
       else if (tag !== undefined) assertName('tag', tag)
@@ -137,12 +145,12 @@ export class BlobWriter {
       const expected = new Expectation(expectation)
       const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
       let isCalled = false
-      const call = (/** @type {NewBlob} */ blob) => {
+      const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
         return fill(blob, eitherOf(signal, closing?.signal))
       }
       try {
-        const root = isAlwaysRead ? undefined : expected.root
+        const root = alwaysRead ? undefined : expected.root
         const result = root && await this.#putUnread(root, expected, how)
         return result ?? await this.#putRead(call, expected, how)
       } finally {
@@ -174,7 +182,7 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: NewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult>}
    */
   async #putRead (fill, expected, how) {
@@ -222,14 +230,14 @@ export class BlobWriter {
   /**
    * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
+   * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
    * @param {How & { reservation: Reservation }} how
    * @returns {Promise<PutResult>}
    */
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(before, how)) {
+    if (isWhole && await this.#staysAsItIs(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -273,7 +281,7 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
   }
 
   /**
@@ -289,12 +297,9 @@ export class BlobWriter {
    * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
    * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
    *
-   * @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #staysAsItIs (record, { path }) {
-    return isKept(record) ||
-      (path !== undefined && path === await pathOfReference(this.#store.databases, record.id))
-  }
+  #staysAsItIs (root, record, { path }) { return contentOf(this.#store.databases, root, record).suits(path) }
 
   /**
    * Gives a blob that the store already has its new names. The caller holds the blob's lock.
@@ -309,14 +314,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Deletes everything of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
+  /** Deletes everything of a blob whose put has failed. @param {number} id @param {AnyNewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes the data of a blob that has no record. @param {number} id @param {NewBlob} blob */
+  /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return
@@ -326,6 +331,18 @@ export class BlobWriter {
       this.#store.activity.noteLeftovers()
     }
   }
+}
+
+/**
+ * Returns the multihash of an alias.
+ *
+ * @param {CID} alias
+ * @throws {TypeError} when it is of BLAKE3
+ */
+export function assertAlias (alias) {
+  const multihash = multihashOf(alias)
+  if (multihash !== undefined) return multihash
+  throw new TypeError(`"alias" expected a CID of another hash function than BLAKE3, got ${alias}`)
 }
 
 /**

@@ -114,21 +114,22 @@ export const PUTTING = {
     equal(events.length > 1, true, 'there are several events')
   },
 
-  async 'splice() and concat() make the blobs that put() makes' ({ open }) {
+  async 'compose() makes the blobs that put() makes' ({ open }) {
     const store = await open()
     const [bytes, other] = [noise(5 * MIB + 300_001), noise(MIB, 1)]
     const { cid } = await store.put(bytes)
     const [start, end] = [2 * MIB + GROUP_LEN + 5, 3 * MIB + 5]
     for (const source of [other.subarray(0, end - start), other, undefined]) {
       const expected = concat([bytes.subarray(0, start), ...source === undefined ? [] : [source], bytes.subarray(end)])
-      const made = await store.splice(cid, { start, end, source })
-      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what splice returns')
-      sameBytes(await store.bytes(made.cid), expected, 'the spliced blob')
-      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the spliced blob')
+      const middle = source === undefined ? [] : [{ source }]
+      const made = await store.compose([{ cid, end: start }, ...middle, { cid, start: end }])
+      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what compose returns')
+      sameBytes(await store.bytes(made.cid), expected, 'the changed blob')
+      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the changed blob')
     }
     const joined = concat([bytes, bytes])
-    const made = await store.concat([cid, cid])
-    equal(String(made.cid), String(toCid(hash(joined))), 'what concat returns')
+    const made = await store.compose([{ cid }, { cid }])
+    equal(String(made.cid), String(toCid(hash(joined))), 'what compose of two blobs returns')
     sameBytes(await store.bytes(made.cid), joined, 'the joined blob')
     equal((await store.fsck()).isSound, true, 'the store is sound')
   },

@@ -57,14 +57,14 @@ describe('store: wrong arguments of a call that gives a promise', () => {
   const CALLS = {
     put: () => [BYTES, {}],
     append: ({ cid }) => [cid, BYTES, {}],
-    splice: ({ cid }) => [cid, { start: 0, end: 1 }, {}],
-    concat: ({ cid }) => [[cid], {}],
+    compose: ({ cid }) => [[{ cid, start: 0, end: 1 }], {}],
     bytes: ({ cid }) => [cid, {}, {}],
     importFile: () => ['nowhere', {}],
     exportFile: ({ cid }) => [cid, 'nowhere', {}],
     resolve: ({ cid }) => [cid],
     has: ({ cid }) => [cid],
     stat: ({ cid }) => [cid],
+    statMany: ({ cid }) => [[cid]],
     info: () => [{}],
     delete: ({ cid }) => [cid, {}],
     deleteMany: ({ cid }) => [[cid], {}],
@@ -76,7 +76,8 @@ describe('store: wrong arguments of a call that gives a promise', () => {
     outboard: ({ cid }) => [cid, {}]
   }
   const OTHERS = [
-    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'observe', 'watch', 'close'
+    'constructor', 'putMany', 'getMany', 'get', 'stream', 'list', 'tempTag', 'slice', 'observe', 'watch', 'close',
+    'closing', 'location', 'isReadOnly', 'quota', 'verifies', 'syncReads'
   ]
 
   it('are those of all calls', () => {

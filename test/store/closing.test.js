@@ -20,8 +20,7 @@ describe('store: close()', () => {
     await store.close()
     const calls = {
       put: () => store.put(bytes),
-      splice: () => store.splice(root, { start: 0 }),
-      concat: () => store.concat([root]),
+      compose: () => store.compose([{ cid: root }]),
       get: () => collect(store.get(root)),
       bytes: () => store.bytes(root),
       stream: () => collect(store.stream(root)),
@@ -97,7 +96,7 @@ describe('store: close()', () => {
       (store, source) => store.put(source(large)),
       (store, source) => store.receive(hash(large), source(sliceOf(large))),
       (store, source) => listed(store.putMany(source(large))),
-      (store, source) => store.splice(root, { start: 5, source: source(large) })
+      (store, source) => store.compose([{ cid: root, end: 5 }, { source: source(large) }])
     ]) {
       const { store } = await newStore()
       await store.put(bytes)
@@ -117,8 +116,8 @@ describe('store: close()', () => {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
       put: store => store.put(stream(ragged(large, 4))),
       putMany: store => listed(store.putMany(stream([large.subarray(0, 1000), large]))),
-      splice: store => store.splice(root, { start: 1000, end: 1001, source: stream(ragged(large, 4)) }),
-      concat: store => store.concat([root, root])
+      'compose with a source': store => store.compose([{ cid: root, end: 1000 }, { source: stream(ragged(large, 4)) }]),
+      compose: store => store.compose([{ cid: root }, { cid: root }])
     }
     for (const [what, job] of Object.entries(jobs)) {
       for (let turns = 0; turns < 20; turns += strideAtEffort()) {

@@ -13,6 +13,7 @@ import { databasesOf, flipStoredByte, flipTree, idsIn, recordsIn } from '../supp
 import {
   BLOBS, CROWD, FEW, JOINS, Model, beginsWith, changeBetween, clock, groupsOf, lenOf, numberOf, span
 } from '../support/store/model.js'
+import { joined, splice } from '../support/store/grown.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
 const FAST = { durability: 'process' }
@@ -151,7 +152,7 @@ const CALLS = {
     const change = { start, end, source: stream(ragged(bytes, 3)) }
     const kept = ChunkRanges.fromBytes(0, start).union(ChunkRanges.fromBytes(end, BLOBS[blob].bytes.length))
     await makes(real, { parts: [{ blob, needed: kept }], whole: other, tag },
-      () => real.store.splice(BLOBS[blob].root, change, { verify, tag }))
+      () => splice(real.store, BLOBS[blob].root, change, { verify, tag }))
   },
 
   /** No blob in a file: what happens to the bytes that two blobs share is not in the model. */
@@ -168,7 +169,7 @@ const CALLS = {
     const there = JOINS.filter(({ parts }) => parts.every(i => real.model.isThere(i)))
     const { parts, whole } = chosen(which, JOINS, there)
     await makes(real, { parts: parts.map(blob => ({ blob, needed: ChunkRanges.all })), whole, tag },
-      () => real.store.concat(parts.map(i => BLOBS[i].root), { verify, tag }))
+      () => joined(real.store, parts.map(i => BLOBS[i].root), { verify, tag }))
   },
 
   async missing ({ store, model }, { blob, pair }) {
@@ -461,12 +462,12 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
           },
           splice: (blob, _span, _some, other) => {
             const { start, end, bytes } = changeBetween(blob, other, 0)
-            return expectMade(store.splice(blob.root, { start, end, source: stream([bytes]) }), other.bytes)
+            return expectMade(splice(store, blob.root, { start, end, source: stream([bytes]) }), other.bytes)
           },
           append: (blob, _span, _some, { bytes }) =>
             expectMade(store.append(blob.root, stream([bytes])), concat([blob.bytes, bytes])),
           concat: (blob, _span, _some, other) =>
-            expectMade(store.concat([blob.root, other.root]), concat([blob.bytes, other.bytes])),
+            expectMade(joined(store, [blob.root, other.root]), concat([blob.bytes, other.bytes])),
           deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => run.delete({ root }))),
           missing: ({ root }) => store.missing(root),
           /** What a call is made of that goes on is not deleted. */

@@ -77,9 +77,10 @@ export class Owner {
     return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
   }
 
-  /** @param {Uint8Array[]} roots @param {Ways & { tag?: string }} options */
-  concat (roots, { tag, signal, onProgress }) {
-    return this.#call('concat', { cids: roots.map(root => toCid(root)), tag }, { signal, listeners: { onProgress } })
+  /** Takes whole blobs alone. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
+  compose (parts, { tag, signal, onProgress }) {
+    const cids = parts.map(({ cid }) => toCid(cid))
+    return this.#call('concat', { cids, tag }, { signal, listeners: { onProgress } })
   }
 
   /** @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {Span} range @param {Ways} how */

@@ -8,7 +8,7 @@ import { assertBytes, assertInteger, assertOptions, describe } from '../../../li
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { codecOf, parseCid, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { hash } from '../../../lib/hash/hasher.js'
-import { assertMany } from '../../../store/storage/concurrency/in-order.js'
+import { assertMany } from '../../../lib/async/in-order.js'
 import { Collection } from '../collection.js'
 import { encodeName } from '../meta.js'
 import { typeOfName } from './media-types.js'

@@ -1,14 +1,14 @@
 // Deletes blobs.
 
 import { parseRoot } from '../../../lib/hash/cid.js'
-import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
+import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
 import { tagged } from '../../storage/errors.js'
-import { nameOf } from '../roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { StoreContext } from '../../store-context.js' */
 /** @import { Change } from '../catalog.js' */
-/** @import { Many } from '../../storage/concurrency/in-order.js' */
+/** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
 /**

@@ -7,8 +7,9 @@ import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { damagedRecord, notFound } from '../../storage/errors.js'
-import { nameOf, rootOf } from '../roots.js'
+import { nameOf, rootOf } from '../../../lib/hash/roots.js'
 import { statOf } from './stat.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
@@ -74,11 +75,13 @@ async function * listed (store, range, { order, limit }) {
 }
 
 /** @param {StoreContext} store @param {Range} range @returns {AsyncGenerator<BlobStat>} */
-async function * byHash ({ catalog }, range) {
+async function * byHash ({ catalog, databases }, range) {
   const uses = catalog.uses.inOrder(range)
   try {
     for await (const batch of catalog.recordBatches(range)) {
-      for (const { root, record } of batch) yield statOf(root, record, await uses.of(root, record))
+      for (const { root, record } of batch) {
+        yield statOf(contentOf(databases, root, record), await uses.of(root, record))
+      }
     }
   } finally {
     await uses.close()
@@ -145,9 +148,9 @@ async function placeOf ({ catalog }, root) {
  * @param {StoreContext} store @param {Place[]} places
  * @returns {AsyncGenerator<BlobStat>}
  */
-async function * statsOf ({ catalog }, places) {
+async function * statsOf ({ catalog, databases }, places) {
   const roots = places.map(({ name }) => rootOf(name))
   for (const [i, { record }] of (await catalog.findMany(roots)).entries()) {
-    if (record !== undefined) yield statOf(roots[i], record, places[i].used)
+    if (record !== undefined) yield statOf(contentOf(databases, roots[i], record), places[i].used)
   }
 }

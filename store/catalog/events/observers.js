@@ -2,7 +2,7 @@
 // observer is told the latest state, and misses the states before it.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { nameOf } from '../roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { untilAborted } from '../../../lib/source/async-util.js'

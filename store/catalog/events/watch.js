@@ -10,7 +10,7 @@ import { toString } from 'uint8arrays/to-string'
 import { EVENTS, decodeEntry, placeOfEntry } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
 import { isCorruption, orIfUnreadable, watchGap } from '../../storage/errors.js'
-import { cidOfAlias } from '../names/aliases.js'
+import { cidOfAlias } from '../names/alias-index.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../../store-context.js' */

@@ -1,132 +1,186 @@
-// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
-// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries go into the
-// batch that holds the blob's record, or into a later one, so an alias never leads to a blob without a record. When the
-// blockstore reads the blob of an alias, it hashes the bytes with the alias's function.
-//
-// When the blockstore deletes a name that a tag names, the alias stays and is marked as forgotten. The tag still leads
-// to the blob by the alias, and the blockstore ignores it.
+// Names of blobs by other hash functions than BLAKE3, for guests that know blobs by such names.
 
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { RAW } from '../../../lib/hash/cid.js'
-import { equals } from 'uint8arrays/equals'
-import { SortedCursor } from '../../storage/level/sorted-cursor.js'
-import { SMALL_ENTRIES } from '../../storage/level/entries.js'
-import { decodeAlias, encodeAlias } from '../../storage/format/records.js'
-import { DAMAGED, damagedName, damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
-import {
-  VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
-  multihashOfAliasOf
-} from '../../storage/format/keys.js'
+import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { nameOf } from '../../../lib/hash/roots.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { assertMany } from '../../../lib/async/in-order.js'
+import { missing, notFound } from '../../storage/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { cidOfAlias } from './alias-index.js'
 
-/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
-/** @import { Operation } from '../../storage/level/safe-database.js' */
-/** @import { Alias } from '../../storage/format/records.js' */
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Catalog } from '../catalog.js' */
+/** @import { Presence } from '../presence.js' */
+/** @import { TagIndex } from './tag-index.js' */
 
-/** Returns the CID of raw bytes for an alias. @param {Uint8Array} multihash */
-export const cidOfAlias = multihash => CID.createV1(RAW, Digest.decode(multihash))
+/**
+ * @typedef {object} AliasParts
+ * @property {Catalog} catalog
+ * @property {Presence} presence
+ * @property {TagIndex} tags
+ * @property {Databases} databases
+ * @property {Locks} locks
+ * @property {Lifetime} life
+ */
 
+/**
+ * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID
+ * of the blob itself. What is put with `alias` has no name of its own until it is put or received without.
+ */
 export class Aliases {
-  #index
+  #parts
 
-  /** @param {SafeDatabase} index */
-  constructor (index) {
-    this.#index = index
+  /** @param {AliasParts} parts */
+  constructor (parts) {
+    this.#parts = parts
   }
 
   /**
-   * Finds the blob that the blockstore has under a name.
+   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store it finds nothing
+   * under a name that was deleted, nor under the own name of a blob that is kept only under its aliases.
    *
-   * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged
+   * @param {BlobName} name
+   * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is none, or the alias is damaged
    */
-  async rootOf (multihash) {
-    return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
-  }
-
-  /** Finds several blobs. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
-  async rootsOf (multihashes) {
-    if (multihashes.length === 0) return []
-    const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
-    if (stored === undefined) return Promise.all(multihashes.map(multihash => this.rootOf(multihash)))
-    return multihashes.map((multihash, i) => rootIn(multihash, stored[i]))
-  }
-
-  /**
-   * Finds the blob that an alias leads to, even if the alias is forgotten.
-   *
-   * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
-   */
-  async resolve (multihash) {
-    const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS), DAMAGED)
-    if (stored === undefined) return undefined
-    const alias = decodeAlias(multihash, stored)
-    if (alias === undefined) throw damagedName(cidOfAlias(multihash))
-    return alias.root
+  async resolve (name) {
+    const { alias, root } = nameFrom(name)
+    const { catalog, life } = this.#parts
+    return life.run(async () => {
+      const isFound = root === undefined || isNamed(await catalog.find(root))
+      const found = root ?? await catalog.aliases.rootOf(/** @type {Uint8Array} */ (alias))
+      return isFound && found ? toCid(found) : undefined
+    })
   }
 
   /**
-   * Reads the aliases of a blob.
+   * Finds the blobs under several names, as `resolve` does, in two looks at the index.
    *
-   * @param {Uint8Array} root
-   * @param {() => void} [onDamage]  called when some aliases cannot be read
-   * @returns {Promise<{ multihash: Uint8Array, isForgotten: boolean }[]>}
+   * @param {Iterable<BlobName>} names
+   * @returns {Promise<(CID | undefined)[]>} in the order of the names
    */
-  async of (root, onDamage) {
-    const found = []
-    for await (const key of eachReadable(this.#index.keys({ ...allAliasesOf(root), ...VIEWS }), onDamage)) {
-      const multihash = multihashOfAliasOf(key)
-      const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS))
-      const alias = stored && decodeAlias(multihash, stored)
-      if (alias !== undefined && equals(alias.root, root)) found.push({ multihash, isForgotten: alias.isForgotten })
+  async resolveMany (names) {
+    assertMany('names', names, 'CIDs')
+    const parsed = [...names].map(nameFrom)
+    const { catalog, life } = this.#parts
+    return life.run(async () => {
+      const aliases = parsed.flatMap(({ alias }) => alias ?? [])
+      const own = parsed.flatMap(({ root }) => root ?? [])
+      const leadsTo = await catalog.aliases.rootsOf(aliases)
+      const looks = own.length === 0 ? [] : await catalog.findMany(own)
+      let [aliasAt, ownAt] = [0, 0]
+      return parsed.map(({ root }) => {
+        const found = root === undefined ? leadsTo[aliasAt++] : isNamed(looks[ownAt++]) ? root : undefined
+        return found && toCid(found)
+      })
+    })
+  }
+
+  /**
+   * Tells the aliases of a blob.
+   *
+   * @param {BlobName} cid
+   * @param {{ deleted?: boolean }} [options]  `deleted`: also those that were deleted while a tag named them? The tag
+   *   goes on protecting the blob. Default: false
+   * @returns {Promise<CID[]>} CIDs of raw bytes
+   */
+  async of (cid, options = {}) {
+    assertKnownOptions(options, ['deleted'])
+    const root = parseRoot(cid, 'cid')
+    const { catalog, life } = this.#parts
+    return life.run(async () => (await catalog.aliases.of(root))
+      .filter(({ isForgotten }) => !isForgotten || options.deleted)
+      .flatMap(({ multihash }) => cidIfValid(multihash) ?? []))
+  }
+
+  /**
+   * Gives a blob one more name. The store believes that the bytes have this hash: whoever reads by an alias checks it.
+   *
+   * @param {BlobName} cid  of a whole blob
+   * @param {BlobName} name  an alias, or the CID of the blob itself
+   * @returns {Promise<void>}
+   * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
+   */
+  async add (cid, name) {
+    const root = parseRoot(cid, 'cid')
+    const { alias, root: own } = nameFrom(name)
+    if (own !== undefined && nameOf(own) !== nameOf(root)) {
+      throw new TypeError('"name" expected an alias, or the CID of the blob itself, got the CID of another blob')
     }
-    return found
+    const { catalog, presence, databases, locks, life } = this.#parts
+    return life.run(() => {
+      databases.assertWritable()
+      return locks.run(nameOf(root), async () => {
+        const record = await catalog.get(root)
+        if (record === undefined) throw notFound(root)
+        if (!record.complete) throw missing(root, record.size, await presence.missing(record, ChunkRanges.all))
+        await catalog.putAgain(root, record, alias)
+      })
+    })
   }
 
   /**
-   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all aliases but forgotten ones, in the order
-   *   of their multihashes
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
-   *   were given
+   * Deletes a name of a blob, and the blob with its last name, unless a tag names the blob.
+   *
+   * @param {BlobName} name
+   * @returns {Promise<boolean>} did the name lead to a blob?
    */
-  async * all () {
-    for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
-      const multihash = multihashOfAlias(key)
-      const root = rootIn(multihash, value)
-      if (root !== undefined) yield { multihash, root }
+  async delete (name) {
+    const { alias, root: own } = nameFrom(name)
+    const { catalog, databases, tags, locks, life } = this.#parts
+    return life.run(async () => {
+      databases.assertWritable()
+      const root = own ?? await catalog.aliases.rootOf(/** @type {Uint8Array} */ (alias))
+      if (root === undefined) return false
+      return locks.run(nameOf(root), async () => {
+        const { isTagged } = await tags.tagOf(root)
+        if (alias === undefined) return catalog.removeOwnName(root, { isTagged })
+        const isTaggedItself = await tags.namesAlias(alias)
+        await catalog.removeAlias(root, alias, { isTagged, isTaggedItself })
+        return true
+      })
+    })
+  }
+
+  /**
+   * Lists all aliases, in the order of the blobs to which they lead.
+   *
+   * @param {{ deleted?: boolean }} [options]  as for `of`
+   * @returns {AsyncGenerator<{ cid: CID, alias: CID }>} `cid`: of the blob; `alias`: a CID of raw bytes
+   * @throws {BaoError} STORE_CORRUPT when some cannot be read, after the others were given
+   */
+  list (options = {}) {
+    assertKnownOptions(options, ['deleted'])
+    return this.#parts.life.each(() => this.#list(options))
+  }
+
+  /** @param {{ deleted?: boolean }} options */
+  async * #list ({ deleted = false }) {
+    for await (const { multihash, root, isForgotten } of this.#parts.catalog.aliases.byBlob()) {
+      const alias = cidIfValid(multihash)
+      if (alias !== undefined && (!isForgotten || deleted)) yield { cid: toCid(root), alias }
     }
-  }
-
-  /** Returns a cursor that tells which blobs have aliases, for readers that walk all blobs. */
-  inOrder () { return new SortedCursor(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
-
-  /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
-  puts (multihash, root) {
-    return [
-      putOf(multihash, { root, isForgotten: false }),
-      { type: 'put', key: aliasOfKey(root, multihash), value: new Uint8Array(0) }
-    ]
-  }
-
-  /** Returns operations that mark an alias as forgotten. @param {Uint8Array} multihash @param {Uint8Array} root */
-  forget (multihash, root) { return [putOf(multihash, { root, isForgotten: true })] }
-
-  /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
-  dels (multihash, root) {
-    return [{ type: 'del', key: aliasKey(multihash) }, { type: 'del', key: aliasOfKey(root, multihash) }]
   }
 }
 
-/** @param {Uint8Array} multihash @param {Alias} alias @returns {Operation} */
-const putOf = (multihash, alias) => ({ type: 'put', key: aliasKey(multihash), value: encodeAlias(multihash, alias) })
-
-/** Reads a stored alias, unless it is forgotten. @param {Uint8Array} multihash @param {Uint8Array} [stored] */
-function rootIn (multihash, stored) {
-  const alias = stored && decodeAlias(multihash, stored)
-  return alias === undefined || alias.isForgotten ? undefined : alias.root
+/**
+ * @param {BlobName} name
+ * @returns {{ alias: Uint8Array, root?: undefined } | { alias?: undefined, root: Uint8Array }}
+ */
+function nameFrom (name) {
+  const alias = multihashOf(name)
+  return alias === undefined ? { root: parseRoot(name, 'name') } : { alias }
 }
 
-/** @returns {never} */
-const fail = () => { throw damagedRecord() }
+/** @param {Uint8Array} multihash  of a key, which may be damaged */
+function cidIfValid (multihash) {
+  try {
+    return cidOfAlias(multihash)
+  } catch {}
+}
+
+/** Is there a blob with a name of its own? @param {{ isThere: boolean, record?: { isNameless?: boolean } }} look */
+const isNamed = ({ isThere, record }) => isThere && !record?.isNameless

@@ -5,7 +5,7 @@
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
-import { nameOf } from '../roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'
 import {
   checkOfTag, decodeTag, decodeTagged, encodeTag, isLive, placeOfAlias, protects

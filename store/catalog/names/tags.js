@@ -1,11 +1,12 @@
 // Tags: names under which blobs are protected from garbage collection.
 
+import { equals } from 'uint8arrays/equals'
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
-import { assertMany } from '../../storage/concurrency/in-order.js'
-import { decodeMeta } from '../../storage/format/tags.js'
-import { cidOfAlias } from './aliases.js'
+import { assertMany } from '../../../lib/async/in-order.js'
+import { decodeMeta, encodeMeta } from '../../storage/format/tags.js'
+import { cidOfAlias } from './alias-index.js'
 import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -50,6 +51,19 @@ export class Tags {
   }
 
   /**
+   * Protects a blob as `set` does, unless there is a tag of that name.
+   *
+   * @param {string} name  any text but an empty one
+   * @param {BlobName} cid  as for `set`
+   * @param {TagOptions} [options]
+   * @returns {Promise<boolean>} false when the name is taken, also by a damaged tag: nothing has changed then
+   */
+  async add (name, cid, options) {
+    const tag = tagFrom(name, cid, options)
+    return this.#life.run(() => this.#index.add(tag(this.#index.now())))
+  }
+
+  /**
    * Sets many tags in one write: all of them, or none when it fails. All of them are held in memory at once.
    *
    * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of several with one name the last
@@ -81,10 +95,19 @@ export class Tags {
     })
   }
 
-  /** @param {string} name @returns {Promise<boolean>} was there one? */
-  async delete (name) {
+  /**
+   * @param {string} name
+   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this returns true of
+   *   it, in one step. A damaged tag stays then. Default: deletes any tag of that name
+   * @returns {Promise<boolean>} true if a tag was deleted
+   */
+  async delete (name, options) {
     assertName('name', name)
-    return this.#life.run(() => this.#index.delete(name))
+    assertKnownOptions(options, ['onlyIf'])
+    const { onlyIf } = options ?? {}
+    /** @type {((tag: Tag | undefined) => boolean) | undefined} */
+    const isMeant = onlyIf && (tag => tag !== undefined && onlyIf(infoOf(tag)))
+    return this.#life.run(() => this.#index.delete(name, isMeant))
   }
 
   /**
@@ -118,6 +141,20 @@ export class Tags {
     for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
   }
 }
+
+/**
+ * Do two tags say the same, whatever stores they are of?
+ *
+ * @param {TagInfo} tag @param {TagInfo} [other]
+ */
+export const areSameTags = (tag, other) => other !== undefined &&
+  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format &&
+  tag.expires?.getTime() === other.expires?.getTime() && areSameMeta(tag.meta, other.meta)
+
+/** @param {unknown} meta @param {unknown} other */
+const areSameMeta = (meta, other) => meta === undefined || other === undefined
+  ? meta === other
+  : equals(encodeMeta(meta), encodeMeta(other))
 
 /** @param {Tag} tag @returns {TagInfo} */
 const infoOf = ({ name, root, format, alias, meta, expires }) => ({

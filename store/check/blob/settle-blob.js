@@ -3,8 +3,8 @@
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
-import { fileIdOf } from '../../storage/format/records.js'
-import { heldChunks, wholeOf } from './inspect-blob.js'
+import { contentOf } from '../../storage/content/content-of.js'
+import { wholeOf } from './inspect-blob.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
@@ -26,25 +26,22 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
   const { catalog, databases, presence } = store
   const [before, len] = [await presence.of(record), await presence.len(record)]
   presence.forget(record) // The calls below may change its pages.
-  if (await isFileTaken(store, record)) return leaveData(store, root, record)
-  // A store without files cannot reach the bytes of a file: what it receives from now on goes to extents.
-  const isReachable = record.home === 'extents' || databases.files !== undefined
-  const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-  let right = await proveBlob(databases, root, reachable, part, signal)
+  const content = contentOf(databases, root, record).reachable
+  if (await content.isObstructed()) return leaveData(store, root, record)
+  let right = await proveBlob(content, part, signal)
   if (right === undefined) return undefined
   if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
     // Nothing proves the size. So write marks only for chunks of which bytes may be stored.
-    const held = await heldChunks(databases, root, reachable, signal)
+    const held = await content.held(signal)
     if (held === undefined) return undefined
     right = right.intersect(held)
   }
   if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
     // All of it is wrong. It may belong to another blob: in a damaged index, two records may have one id.
-    const isElsewhere = record.home === 'reference' || record.home === 'shared'
-    if (right.isEmpty && !isElsewhere) return leaveData(store, root, record, { isDoubtful: true })
+    if (right.isEmpty && !content.isChangedByOthers) return leaveData(store, root, record, { isDoubtful: true })
     if (await hasOtherOwner(store, record)) return undefined
   }
-  const after = await dropWrong(databases, root, reachable, right, part, signal)
+  const after = await dropWrong(content, right, part, signal)
   // Delete a record that has neither bytes nor a proven size.
   if (right.isEmpty && !record.sizeProven) {
     await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
@@ -74,11 +71,12 @@ export async function settleFound (store, root, record, signal) {
   const { catalog, databases, presence } = store
   const before = await presence.of(record)
   presence.forget(record)
-  if (await isFileTaken(store, record)) return ChunkRanges.none
+  const content = contentOf(databases, root, record)
+  if (await content.isObstructed()) return ChunkRanges.none
   const part = wholeOf(record)
-  const right = await proveBlob(databases, root, record, part, signal)
+  const right = await proveBlob(content, part, signal)
   if (right === undefined || right.isEmpty) return right
-  const after = await dropWrong(databases, root, record, right, part, signal)
+  const after = await dropWrong(content, right, part, signal)
   after.isDamaged = !after.complete && !before.difference(right).isEmpty
   await catalog.commit([{ root, after, gained: await presence.len(after) }])
   return right
@@ -93,7 +91,7 @@ export async function settleFound (store, root, record, signal) {
  * @returns {Promise<ChunkRanges>} the chunks that are present now: none
  */
 export async function leaveData (store, root, record, { isDoubtful = false } = {}) {
-  const { catalog, databases: { ids }, presence } = store
+  const { catalog, databases, presence } = store
   const { isNameless, created, size, sizeProven } = record
   const len = await presence.len(record)
   const before = isDoubtful ? undefined : record
@@ -103,22 +101,14 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
     await catalog.commit([{ ...await catalog.removal(root, before), gained: 0 - len }])
     return ChunkRanges.none
   }
-  const id = await ids.newId()
-  const home = record.home === 'extents' ? 'extents' : 'file'
+  const id = await databases.ids.newId()
+  const home = contentOf(databases, root, record).homeOfNew
   /** @type {BlobRecord} */
   const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
   await catalog.commit([{ root, before, after, gained: 0 - len }])
-  ids.settle(id)
+  databases.ids.settle(id)
   return ChunkRanges.none
 }
-
-/**
- * Is something other than a file of the store where the blob has its file, or would get one?
- *
- * @param {StoreContext} store @param {BlobRecord} record
- */
-const isFileTaken = async ({ databases: { files } }, record) =>
-  record.home !== 'extents' && (await files?.isTaken(fileIdOf(record)) ?? false)
 
 /**
  * Does another record have the same id?

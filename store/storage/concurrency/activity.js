@@ -54,17 +54,6 @@ export class Activity {
   noteLeftovers () { this.#hasLeftovers = true }
 }
 
-/**
- * Waits for several promises. When one of them rejects, it still waits for the others: no work is under way any more
- * when callers learn of the failure.
- *
- * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
- */
-export async function allOf (underWay) {
-  await Promise.allSettled(underWay)
-  return Promise.all(underWay)
-}
-
 /** Runs work in the background, one piece at a time. */
 export class Background {
   #onFailure
@@ -99,11 +88,3 @@ export class Background {
     this.#last = Promise.resolve()
   }
 }
-
-/**
- * Returns a signal that is aborted as soon as one of two signals is.
- *
- * @param {AbortSignal} [given]  the signal of the caller
- * @param {AbortSignal} [own]  the signal of the callee
- */
-export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own

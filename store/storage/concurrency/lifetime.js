@@ -6,6 +6,7 @@ import { closedError, isNotOpen, reopened, asStoreFull } from '../errors.js'
 export class Lifetime {
   #isEnded = false
   #ready
+  #closing = new AbortController()
 
   /** @param {() => Promise<unknown> | undefined} ready  what a call waits for before it begins, if anything */
   constructor (ready) {
@@ -14,7 +15,14 @@ export class Lifetime {
 
   get isEnded () { return this.#isEnded }
 
-  end () { this.#isEnded = true }
+  /** Aborted when the store is closed, with STORE_CLOSED as its reason. */
+  get closing () { return this.#closing.signal }
+
+  end () {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#closing.abort(closedError())
+  }
 
   /** @throws {BaoError} STORE_CLOSED */
   assertOpen () {

@@ -186,6 +186,12 @@ export const allAliasesOf = hash =>
 export const multihashOfAlias = key => new Uint8Array(key.subarray(1))
 /** @param {Uint8Array} key  of an alias, in the order of the blobs */
 export const multihashOfAliasOf = key => new Uint8Array(key.subarray(1 + HASH_LEN))
+/**
+ * @param {Uint8Array} key  of an alias, in the order of the blobs
+ * @returns {Uint8Array<ArrayBuffer> | undefined} the hash of the blob; undefined for a key that no store writes
+ */
+export const rootOfAliasOf = key =>
+  key.length > 1 + HASH_LEN ? new Uint8Array(key.subarray(1, 1 + HASH_LEN)) : undefined
 
 /** @param {string} name */
 export const tagKey = name => encode(KIND.tag, utf8(name))

@@ -3,8 +3,9 @@
 
 import { absolute, openRegular } from '#disk'
 import { CheckedFile, toPieces } from '../../../lib/source/source.js'
-import { NOT_REGULAR } from '../../storage/errors.js'
-import { FILE_FROM } from '../blob-builder.js'
+import { NOT_REGULAR } from '../../../lib/source/open-files.js'
+import { FILE_FROM } from '../../storage/content/content-of.js'
+import { PUT_OPTIONS } from '../put.js'
 import { FileBlob } from './file-blob.js'
 
 /** @import { Begin, Fill, PutOptions } from '../put.js' */
@@ -12,15 +13,29 @@ import { FileBlob } from './file-blob.js'
 /** @import { StoreContext } from '../../store-context.js' */
 
 /**
+ * @typedef {object} ImportFileOwnOptions
+ * @property {'copy' | 'reference'} [mode]  `copy` keeps the bytes as `put` does, or shares the blocks of a file above 1
+ *   MiB where the file system can do that. `reference` keeps only the tree, and reads the file whenever a caller wants
+ *   the bytes. They are always verified, so reading a changed file throws STORE_CORRUPT { cid, start, len }, and
+ *   reading a missing one STORE_MISSING { cid, ranges }. The store never deletes the file. Default: `copy`
+ * @property {(fd: number) => void} [check]  gets the descriptor of the open file, and throws when it is not the file
+ *   that is meant. The path must be no link then
+ */
+/** @typedef {PutOptions & ImportFileOwnOptions} ImportFileOptions */
+
+/** The names of all options in `ImportFileOptions`. */
+export const IMPORT_OPTIONS = [...PUT_OPTIONS, 'mode', 'check']
+
+/**
  * See `BlobStore.importFile`.
  *
  * @param {StoreContext} store
  * @param {string | URL} path
- * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
- * @param {CheckedFile['check']} [check]  throws when the file is not the one that is meant; the path must not be a link
- *   then
+ * @param {ImportFileOptions} fileOptions
+ * @param {CheckedFile['check']} [checkFile]
  */
-export async function importFile ({ databases, writer }, path, { mode = 'copy', onProgress, ...options }, check) {
+export async function importFile ({ databases, writer }, path, fileOptions, checkFile) {
+  const { mode = 'copy', check = checkFile, onProgress, ...options } = fileOptions
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }

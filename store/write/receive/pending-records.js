@@ -1,11 +1,11 @@
 // Knows the pending blobs: slices of them are being received, and they have no record yet. Their data is written under
 // ids that count as under way; the record follows the first groups.
 
-import { FILE_FROM } from '../blob-builder.js'
-import { nameOf } from '../../catalog/roots.js'
+import { contentOf, homeOf } from '../../storage/content/content-of.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Change } from '../../catalog/catalog.js' */
 /** @import { StoreContext } from '../../store-context.js' */
 
@@ -99,9 +99,9 @@ export class PendingRecords {
       return this.#store.activity.noteLeftovers()
     }
     // A file that was not made for this blob belongs to somebody else.
-    const { id, home } = blob.record
     const { activity, databases } = this.#store
-    if (blob.hasFile || home !== 'file') await databases.deleteData(id).catch(() => activity.noteLeftovers())
+    const { fileId, record: { id } } = contentOf(databases, root, blob.record)
+    if (blob.hasFile || fileId === undefined) await databases.deleteData(id).catch(() => activity.noteLeftovers())
     this.#settle(root, blob)
   }
 
@@ -113,8 +113,7 @@ export class PendingRecords {
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */
   async #newBlob (size) {
-    /** @type {Home} */
-    const home = this.#store.databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
+    const home = homeOf(this.#store.databases, size)
     const id = await this.#store.databases.ids.newId()
     const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
     return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }

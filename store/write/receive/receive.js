@@ -1,16 +1,16 @@
 // Receives slices, and stores what they prove. Three stages run in parallel: (1) verify the next piece, (2) write
 // earlier groups, (3) sync the file and record the groups that were written in (2).
 
-import { Background, eitherOf } from '../../storage/concurrency/activity.js'
+import { Background } from '../../storage/concurrency/activity.js'
+import { eitherOf } from '../../../lib/source/async-util.js'
 import { chunkCount } from '../../../lib/tree/geometry.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { toPieces } from '../../../lib/source/source.js'
-import { toRanges } from '../../../lib/tree/ranges.js'
+import { toRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
-import { nameOf } from '../../catalog/roots.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { rangesLen } from '../../catalog/presence.js'
+import { nameOf } from '../../../lib/hash/roots.js'
+import { contentOf } from '../../storage/content/content-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
@@ -25,6 +25,16 @@ import { rangesLen } from '../../catalog/presence.js'
 const RECORD_LEN = 1 << 24
 /** Most milliseconds that bytes wait to be recorded. Checked whenever a piece comes. */
 const RECORD_MS = 1000
+
+/**
+ * @typedef {object} ReceiveOwnOptions
+ * @property {number} [size]  the length of the blob, for slices without the length in front
+ * @property {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
+ */
+/** @typedef {ProgressOptions & ReceiveOwnOptions} ReceiveOptions  `onProgress` gets `baobox:receive` */
+
+/** The names of all options in `ReceiveOptions`. */
+export const RECEIVE_OPTIONS = ['size', 'onKept', 'signal', 'onProgress']
 
 /**
  * Says how to store proven data.
@@ -47,8 +57,7 @@ export class BlobReceiver {
 
   /**
    * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
-   * @param {ProgressOptions & { size?: number, onKept?: (len: number) => void }} [options]  see `BlobStore.receive`;
-   *   `onKept` gets the bytes that were missing before, whenever some are recorded
+   * @param {ReceiveOptions} [options]  see `Store.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress, onKept } = {}) {
     const failing = new AbortController()
@@ -141,8 +150,9 @@ export class BlobReceiver {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
-        const isFile = isInOwnFile(record)
-        if (isFile) await slice.spill(fileIdOf(record), provenBatches, options, this.#pending.under(root, record.id))
+        const { fileId } = contentOf(this.#store.databases, root, record)
+        const isFile = fileId !== undefined
+        if (isFile) await slice.spill(fileId, provenBatches, options, this.#pending.under(root, record.id))
         if (isFile && this.#store.databases.isSync) return true
         await this.#record(slice, received.takeDue(), record, options)
         return false
@@ -176,9 +186,10 @@ export class BlobReceiver {
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
-    const { catalog } = this.#store
+    const { catalog, databases } = this.#store
+    const content = contentOf(databases, root, before)
     const present = await this.#store.presence.of(before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before, present)
+    const { puts, fresh, reach, lens } = await received.operations(batches, content, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
@@ -192,7 +203,7 @@ export class BlobReceiver {
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     // The bytes of a sharer are counted for its base, as long as any sharer is there.
-    const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
+    const groups = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
@@ -226,7 +237,7 @@ export class BlobReceiver {
     const { catalog, evictor, presence, quota } = this.#store
     if (!quota.isLimited) return []
     const { record } = await catalog.find(root)
-    if (record === undefined || !isPartOfReference(record)) return []
+    if (record === undefined || !this.#isPartOfOthers(root, record)) return []
     const len = rangesLen(await presence.of(record), record.size)
     return [await evictor.reserve(root, () => len)]
   }
@@ -246,7 +257,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     let { record } = await this.#store.catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
-    if (record !== undefined && isPartOfReference(record) && hasGroups) {
+    if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
       record = await this.#store.damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
@@ -257,10 +268,12 @@ export class BlobReceiver {
     }
     return record ?? this.#pending.recordFor(slice, verifier.size)
   }
-}
 
-/** @param {BlobRecord} record */
-const isPartOfReference = ({ home, complete }) => home === 'reference' && !complete
+  /** Is only a part there, in a file of others? @param {Uint8Array} root @param {BlobRecord} record */
+  #isPartOfOthers (root, record) {
+    return !record.complete && !contentOf(this.#store.databases, root, record).isOurs
+  }
+}
 
 /**
  * Verifies the whole groups that have arrived.

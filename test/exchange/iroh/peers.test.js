@@ -246,7 +246,7 @@ function suite () {
 
   it('is served by options that are what they should be', async () => {
     const endpoint = await openEndpoint()
-    await expectSlip('maxRequest', () => serveIroh(store, endpoint, { maxRequest: 2 ** 20 + 1 }))
+    await expectSlip('maxRequestBytes', () => serveIroh(store, endpoint, { maxRequestBytes: 2 ** 20 + 1 }))
     for (const name of ['maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'idleTimeout']) {
       await expectSlip(name, () => serveIroh(store, endpoint, { [name]: 0 }))
     }

@@ -8,6 +8,7 @@ import { GROUP } from '../../support/constants.js'
 import { strideAtEffort } from '../../support/effort.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { splice } from '../../support/store/grown.js'
 import { inMemory, sliceOf } from '../../support/store/stores.js'
 
 const KEPT = noise(70 * GROUP + 5, 401)
@@ -38,9 +39,9 @@ const JOBS = {
     const pieces = stream([COMING.subarray(0, 300_000), COMING.subarray(300_000)])
     return store.put(pieces, { signal, tag: 'coming' })
   },
-  'a splice': async (store, signal) => {
+  'a composition': async (store, signal) => {
     const source = stream([noise(GROUP, 404), noise(500, 405)])
-    const { cid } = await store.splice(hash(KEPT), { start: 33 * GROUP, end: 34 * GROUP + 500, source }, { signal })
+    const { cid } = await splice(store, hash(KEPT), { start: 33 * GROUP, end: 34 * GROUP + 500, source }, { signal })
     expect(cid.multihash.digest).to.deep.equal(hash(SPLICED))
   },
   'a receive': (store, signal) => store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal }),

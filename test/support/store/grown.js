@@ -15,6 +15,16 @@ export async function expectBlob (store, { cid, size }, bytes) {
   if (!isSound) expect.fail(JSON.stringify(report))
 }
 
+/** Makes a blob of another one, by replacing the bytes from `start` to `end`. */
+export const splice = (store, cid, { start, end, source }, options) => store.compose([
+  { cid, end: start },
+  ...source === undefined ? [] : [{ source }],
+  ...end === undefined ? [] : [{ cid, start: end }]
+], options)
+
+/** Makes one blob of several. */
+export const joined = (store, cids, options) => store.compose(cids.map(cid => ({ cid })), options)
+
 /** What others verify the blob with is what the bytes give, at every group log. */
 export async function expectSlices (store, cid, bytes) {
   expect(same((await store.outboard(cid)).bytes, createOutboardSync(bytes).bytes), 'outboard').to.equal(true)

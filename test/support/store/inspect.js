@@ -4,9 +4,9 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/context-of.js'
-import { downloadInto } from '../../../exchange/download/download.js'
+import { downloadBy } from '../../../exchange/download/download.js'
 import { byTime } from '../../../store/catalog/calls/list.js'
-import { nameOf } from '../../../store/catalog/roots.js'
+import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allOfIndex, allTagged,
@@ -357,8 +357,8 @@ export function pagesOf (id, pairs, places) {
   return editor.take()
 }
 
-/** Downloads by another clock. */
-export const downloadBy = (clock, store, cid, options) => downloadInto(contextOf(store), cid, options, clock)
+/** `download` by another clock. */
+export { downloadBy }
 
 /** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
 export const countReads = store => countCalls(contextOf(store).databases.data, 'get')

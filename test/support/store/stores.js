@@ -65,11 +65,11 @@ const PLACES = { [LEVEL]: onDisk, 'memory-level': inMemory }
 /**
  * Runs the same tests in every kind of place, or in memory without ALL=1.
  *
- * @param {(newPlace: () => Promise<Place>) => void} tests
+ * @param {(newPlace: () => Promise<Place>, kind: string) => void} tests
  */
 export function forEachPlace (tests) {
   for (const [kind, make] of Object.entries(PLACES).slice(ALL ? 0 : 1)) {
-    describe(kind, () => tests(removedAfterwards(make)))
+    describe(kind, () => tests(removedAfterwards(make), kind))
   }
 }
 

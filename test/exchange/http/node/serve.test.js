@@ -319,7 +319,7 @@ describe('serve()', () => {
   })
 
   it('keeps uploads, and refuses those that are too long at their first byte', async () => {
-    const { url, store } = await served({ put: { token: 'secret', maxSize: 5000 } })
+    const { url, store } = await served({ put: { token: 'secret', maxBytes: 5000 } })
     const headers = { authorization: 'Bearer secret' }
     const bytes = noise(5000, 9)
     const path = `${url}/${hexOf(hash(bytes))}`

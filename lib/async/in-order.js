@@ -1,0 +1,89 @@
+// Works on several items of a source at once, and gives the results in the order of the items.
+
+import { abortable, createYielder } from '../source/async-util.js'
+import { describe } from '../core/bytes.js'
+
+/** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
+
+/** @param {string} name @param {unknown} many @param {string} what  what it should hold @throws {TypeError} */
+export function assertMany (name, many, what) {
+  const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
+  if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
+  throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
+}
+
+/**
+ * Can the items be had without waiting, as those of an array?
+ *
+ * @template T
+ * @param {Many<T>} items
+ * @returns {items is Iterable<T>}
+ */
+export const isAtHand = items => !(Symbol.asyncIterator in items)
+
+/**
+ * Gives the items until a signal is aborted.
+ *
+ * @template T
+ * @param {Many<T>} items
+ * @param {AbortSignal} [signal]
+ * @returns {Many<T>} for `for await`; without a signal the items themselves
+ */
+export const untilSignal = (items, signal) => signal === undefined ? items : untilAbort(items, signal)
+
+/**
+ * @template T
+ * @param {Many<T>} items @param {AbortSignal} signal
+ * @returns {AsyncGenerator<T>}
+ */
+async function * untilAbort (items, signal) {
+  for await (const item of abortable(items, signal)) {
+    signal.throwIfAborted()
+    yield item
+  }
+}
+
+/**
+ * Begins a task for each item, and gives the results in the order of the items. When a task fails, or the items end
+ * with a failure, the results of all earlier items come first. However the results end, no task is under way then.
+ *
+ * @template Item, Result
+ * @param {AsyncIterable<Item>} items
+ * @param {(item: Item) => number} aheadOf  how many tasks, including the item's own, may be under way when the next
+ *   item is asked for
+ * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: the tasks that are under way
+ * @returns {AsyncGenerator<Result>}
+ */
+export async function * inOrder (items, aheadOf, begin) {
+  const underWay = /** @type {Promise<Result>[]} */ ([])
+  const failures = /** @type {unknown[]} */ ([])
+  const yieldWhenDue = createYielder() // databases in memory never yield to the event loop
+  try {
+    for await (const item of beforeFailure(items, failures)) {
+      const result = begin(item, [...underWay])
+      result.catch(() => {}) // The failure is thrown when the result is due.
+      underWay.push(result)
+      while (underWay.length > aheadOf(item)) yield await /** @type {Promise<Result>} */ (underWay.shift())
+      await yieldWhenDue()
+    }
+    while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
+  } finally {
+    await Promise.allSettled(underWay)
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+/**
+ * Gives the items until they end or fail.
+ *
+ * @template T
+ * @param {AsyncIterable<T>} items
+ * @param {unknown[]} failures  receives the failure, if there is one
+ */
+async function * beforeFailure (items, failures) {
+  try {
+    yield * items
+  } catch (failure) {
+    failures.push(failure)
+  }
+}

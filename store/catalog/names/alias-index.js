@@ -1,0 +1,153 @@
+// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
+// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries go into the
+// batch that holds the blob's record, or into a later one, so an alias never leads to a blob without a record. When the
+// blockstore reads the blob of an alias, it hashes the bytes with the alias's function.
+//
+// When the blockstore deletes a name that a tag names, the alias stays and is marked as forgotten. The tag still leads
+// to the blob by the alias, and the blockstore ignores it.
+
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { RAW } from '../../../lib/hash/cid.js'
+import { equals } from 'uint8arrays/equals'
+import { SortedCursor } from '../../storage/level/sorted-cursor.js'
+import { SMALL_ENTRIES, readEntries } from '../../storage/level/entries.js'
+import { decodeAlias, encodeAlias } from '../../storage/format/records.js'
+import { DAMAGED, damagedName, damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
+import {
+  VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
+  multihashOfAliasOf, rootOfAliasOf
+} from '../../storage/format/keys.js'
+
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { Operation } from '../../storage/level/safe-database.js' */
+/** @import { Alias } from '../../storage/format/records.js' */
+
+/** Returns the CID of raw bytes for an alias. @param {Uint8Array} multihash */
+export const cidOfAlias = multihash => CID.createV1(RAW, Digest.decode(multihash))
+
+export class AliasIndex {
+  #index
+
+  /** @param {SafeDatabase} index */
+  constructor (index) {
+    this.#index = index
+  }
+
+  /**
+   * Finds the blob that the blockstore has under a name.
+   *
+   * @param {Uint8Array} multihash
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged
+   */
+  async rootOf (multihash) {
+    return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
+  }
+
+  /** Finds several blobs. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
+  async rootsOf (multihashes) {
+    if (multihashes.length === 0) return []
+    const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
+    if (stored === undefined) return Promise.all(multihashes.map(multihash => this.rootOf(multihash)))
+    return multihashes.map((multihash, i) => rootIn(multihash, stored[i]))
+  }
+
+  /**
+   * Finds the blob that an alias leads to, even if the alias is forgotten.
+   *
+   * @param {Uint8Array} multihash
+   * @returns {Promise<Uint8Array | undefined>} its hash
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
+   */
+  async resolve (multihash) {
+    const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS), DAMAGED)
+    if (stored === undefined) return undefined
+    const alias = decodeAlias(multihash, stored)
+    if (alias === undefined) throw damagedName(cidOfAlias(multihash))
+    return alias.root
+  }
+
+  /**
+   * Reads the aliases of a blob.
+   *
+   * @param {Uint8Array} root
+   * @param {() => void} [onDamage]  called when some aliases cannot be read
+   * @returns {Promise<{ multihash: Uint8Array, isForgotten: boolean }[]>}
+   */
+  async of (root, onDamage) {
+    const found = []
+    for await (const key of eachReadable(this.#index.keys({ ...allAliasesOf(root), ...VIEWS }), onDamage)) {
+      const multihash = multihashOfAliasOf(key)
+      const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS))
+      const alias = stored && decodeAlias(multihash, stored)
+      if (alias !== undefined && equals(alias.root, root)) found.push({ multihash, isForgotten: alias.isForgotten })
+    }
+    return found
+  }
+
+  /**
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all aliases but forgotten ones, in the order
+   *   of their multihashes
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
+   *   were given
+   */
+  async * all () {
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
+      const multihash = multihashOfAlias(key)
+      const root = rootIn(multihash, value)
+      if (root !== undefined) yield { multihash, root }
+    }
+  }
+
+  /**
+   * Gives the aliases of all blobs, in the order of the blobs.
+   *
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array, isForgotten: boolean }>}
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
+   *   were given
+   */
+  async * byBlob () {
+    for await (const batch of readEntries(this.#index, allAliasesByBlob, fail)) {
+      const places = batch.flatMap(([key]) => {
+        const root = rootOfAliasOf(key)
+        return root === undefined ? [] : { root, multihash: multihashOfAliasOf(key) }
+      })
+      const stored = await this.#index.getMany(places.map(({ multihash }) => aliasKey(multihash)), VIEWS)
+      for (const [i, { root, multihash }] of places.entries()) {
+        const alias = stored[i] && decodeAlias(multihash, stored[i])
+        if (alias !== undefined && equals(alias.root, root)) yield { multihash, root, isForgotten: alias.isForgotten }
+      }
+    }
+  }
+
+  /** Returns a cursor that tells which blobs have aliases, for readers that walk all blobs. */
+  inOrder () { return new SortedCursor(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
+
+  /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
+  puts (multihash, root) {
+    return [
+      putOf(multihash, { root, isForgotten: false }),
+      { type: 'put', key: aliasOfKey(root, multihash), value: new Uint8Array(0) }
+    ]
+  }
+
+  /** Returns operations that mark an alias as forgotten. @param {Uint8Array} multihash @param {Uint8Array} root */
+  forget (multihash, root) { return [putOf(multihash, { root, isForgotten: true })] }
+
+  /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
+  dels (multihash, root) {
+    return [{ type: 'del', key: aliasKey(multihash) }, { type: 'del', key: aliasOfKey(root, multihash) }]
+  }
+}
+
+/** @param {Uint8Array} multihash @param {Alias} alias @returns {Operation} */
+const putOf = (multihash, alias) => ({ type: 'put', key: aliasKey(multihash), value: encodeAlias(multihash, alias) })
+
+/** Reads a stored alias, unless it is forgotten. @param {Uint8Array} multihash @param {Uint8Array} [stored] */
+function rootIn (multihash, stored) {
+  const alias = stored && decodeAlias(multihash, stored)
+  return alias === undefined || alias.isForgotten ? undefined : alias.root
+}
+
+/** @returns {never} */
+const fail = () => { throw damagedRecord() }

@@ -1,0 +1,87 @@
+// Brings the bytes of subtrees that keep their offset into a new blob: copies them, or leaves them in a file that
+// shares its blocks with the old one.
+
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { subtreeCv } from '../../../lib/hash/subtree.js'
+
+/** @import { BlobFile } from '../../storage/disk/blob-file.js' */
+/** @import { BlobFolder } from '../../storage/disk/blob-folder.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { IncomingBlob, Subtree } from '../blob-builder.js' */
+
+/**
+ * @typedef {object} KeptOptions
+ * @property {number} end  end of all bytes that may be kept
+ * @property {boolean} verifies  should the bytes be compared with the root?
+ * @property {(start: number, end: number, verify: boolean) => AsyncGenerator<Uint8Array>} read  reads bytes of the
+ *   original; pieces are borrowed
+ */
+
+/** Copies the bytes. */
+export class CopiedBytes {
+  #blob
+  #options
+  #pieces = /** @type {AsyncGenerator<Uint8Array> | undefined} */ (undefined)
+  /** The rest of the last piece. */
+  #rest = new Uint8Array(0)
+
+  /** @param {IncomingBlob} blob @param {KeptOptions} options */
+  constructor (blob, options) {
+    this.#blob = blob
+    this.#options = options
+  }
+
+  /** @param {Span} span  after the span before @param {Subtree} _subtree */
+  async keep ({ start, end }, _subtree) {
+    const { read, verifies, end: last } = this.#options
+    this.#pieces ??= read(start, last, verifies)
+    for (let left = end - start; left > 0;) {
+      if (this.#rest.length === 0) this.#rest = (await this.#pieces.next()).value
+      const part = this.#rest.subarray(0, left)
+      await this.#blob.writeProven(part)
+      this.#rest = this.#rest.subarray(part.length)
+      left -= part.length
+    }
+  }
+
+  /** Skips a subtree: the next span begins after it. */
+  async pass () {
+    await this.close()
+    this.#pieces = undefined
+    this.#rest = new Uint8Array(0)
+  }
+
+  async close () { await this.#pieces?.return(undefined) }
+}
+
+/** Leaves the bytes in the file, or compares them there first. */
+export class SharedBytes {
+  #files
+  #blob
+  #options
+  #file = /** @type {BlobFile | undefined} */ (undefined)
+
+  /** @param {Databases} databases @param {IncomingBlob} blob @param {KeptOptions} options */
+  constructor ({ files }, blob, options) {
+    this.#files = /** @type {BlobFolder} */ (files)
+    this.#blob = blob
+    this.#options = options
+  }
+
+  /** @param {Span} span @param {Subtree} subtree */
+  async keep ({ start, end }, { cv, len }) {
+    const { read, verifies } = this.#options
+    if (!verifies) return this.#blob.skip(len)
+    this.#file ??= this.#files.reader(this.#blob.id)
+    const bytes = await this.#file.read(start, end)
+    if (bytes.length === len && areEqual(cv, 0, subtreeCv(bytes, start / CHUNK_LEN))) return this.#blob.skip(len)
+    // The original is damaged, too, unless it was healed meanwhile. Reading it heals it, or throws.
+    for await (const piece of read(start, end, true)) await this.#blob.writeProven(piece)
+  }
+
+  async pass () {}
+
+  async close () { this.#file?.release() }
+}

@@ -1,0 +1,145 @@
+// A stored blob from which another one is made. Bytes that are hashed again are verified first, so that damage never
+// becomes content. Bytes that keep their offset also keep their subtrees: damage in them stays damage.
+
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { createYielder, withYields } from '../../../lib/source/async-util.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { FILE_FROM, contentOf } from '../../storage/content/content-of.js'
+import { CopiedBytes, SharedBytes } from './kept-bytes.js'
+import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { IncomingBlob } from '../blob-builder.js' */
+
+/**
+ * @typedef {object} OriginalOptions
+ * @property {boolean} verifies  should the kept bytes be compared with the root?
+ * @property {AbortSignal} [signal]
+ */
+
+export class Original {
+  #store
+  #root
+  #record
+  #options
+  /** Does the new blob begin with the blocks of this blob's file? */
+  #isShared = false
+
+  /**
+   * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
+   * @param {OriginalOptions} options
+   */
+  constructor (store, root, record, options) {
+    this.#store = store
+    this.#root = root
+    this.#record = record
+    this.#options = options
+  }
+
+  /**
+   * Looks up a blob, and proves its size. The caller protects the blob.
+   *
+   * @param {StoreContext} store @param {Uint8Array} root @param {OriginalOptions} options
+   * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
+   */
+  static async find (store, root, options) {
+    const { record } = await store.access.use(root, { ranges: ChunkRanges.last }, options.signal)
+    const original = new Original(store, root, record, options)
+    await original.#require(ChunkRanges.last)
+    return original
+  }
+
+  /** Bytes of the blob. */
+  get size () { return this.#record.size }
+
+  /**
+   * Waits until a range is present, if it can be fetched.
+   *
+   * @param {number} start @param {number} end
+   * @throws {BaoError} STORE_MISSING { cid, ranges }
+   */
+  require (start, end) { return this.#require(ChunkRanges.fromBytes(start, end)) }
+
+  /**
+   * Makes an empty blob begin with the blocks of this blob's file, if that is worth it and the file system can share
+   * blocks. The file of a base may be longer than this blob; the rest is overwritten, or cut off at the end.
+   *
+   * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
+   */
+  async share (blob, len) {
+    const { fileId } = contentOf(this.#store.databases, this.#root, this.#record)
+    if (fileId !== undefined && len > FILE_FROM) await blob.shareFile(fileId)
+    this.#isShared = blob.isShared
+  }
+
+  /**
+   * Adds bytes at the end of a blob, and hashes them.
+   *
+   * @param {IncomingBlob} blob @param {number} start @param {number} end
+   * @param {() => void} tell  called whenever more bytes have come
+   */
+  async move (blob, start, end, tell) {
+    for await (const piece of this.#read(start, end, true)) {
+      await blob.write(piece)
+      tell()
+    }
+  }
+
+  /**
+   * Adds bytes that keep their offset at the end of a blob. It does not hash whole subtrees again for the new tree.
+   *
+   * @param {IncomingBlob} blob
+   * @param {number} start  the end of the blob, which consists of whole subtrees so far
+   * @param {number} end  the border of a group, or the end of the original
+   * @param {() => void} tell
+   */
+  async keep (blob, start, end, tell) {
+    if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // The group may become the root.
+    const subtrees = new StoredSubtrees(this.#store, this.#root, this.#record)
+    const options = { ...this.#options, end, read: this.#read.bind(this) }
+    const bytes = this.#isShared
+      ? new SharedBytes(this.#store.databases, blob, options)
+      : new CopiedBytes(blob, options)
+    const yieldWhenDue = createYielder(this.#options.signal)
+    try {
+      for (const span of keptSpans({ start, end }, this.size)) {
+        await yieldWhenDue()
+        const subtree = await subtrees.find(span)
+        if (subtree === undefined) {
+          await bytes.pass()
+          await this.#rehash(blob, span, tell)
+        } else {
+          await bytes.keep(span, subtree)
+          blob.addSubtree(subtree)
+          tell()
+        }
+      }
+    } finally {
+      await bytes.close()
+    }
+  }
+
+  /**
+   * Hashes bytes that keep their offset. A subtree may be added after them.
+   *
+   * @param {IncomingBlob} blob @param {Span} span  one that `keep` could take @param {() => void} tell
+   */
+  async #rehash (blob, { start, end }, tell) {
+    blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)
+    await this.move(blob, start, end, tell)
+  }
+
+  /** @param {number} start @param {number} end @param {boolean} verify */
+  #read (start, end, verify) {
+    const { signal } = this.#options
+    return withYields(this.#store.reader.get(this.#root, { start, end, verify, reuse: true, signal }), signal)
+  }
+
+  /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
+  async #require (wanted) {
+    const reading = this.#store.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
+    this.#record = await reading.present(this.#record, wanted)
+  }
+}
