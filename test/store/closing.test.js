@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
 import { MIB } from '../support/constants.js'
+import { strideAtEffort } from '../support/effort.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { idsIn } from '../support/store/inspect.js'
@@ -119,7 +120,7 @@ describe('store: close()', () => {
       compose: store => store.compose([{ cid: root }, { cid: root }])
     }
     for (const [what, job] of Object.entries(jobs)) {
-      for (let turns = 0; turns < 20; turns++) {
+      for (let turns = 0; turns < 20; turns += strideAtEffort()) {
         const { store, place, data } = await newStore()
         await store.put(bytes)
         const working = errorOf(job(store))
@@ -144,7 +145,7 @@ describe('store: close()', () => {
   })
 
   it('close() in the middle of a delete leaves no data once the store is opened again', async () => {
-    for (let steps = 0; steps < 30; steps++) {
+    for (let steps = 0; steps < 30; steps += strideAtEffort()) {
       const { store, place } = await newStore()
       await store.put(bytes)
       const deleting = errorOf(store.delete(root))

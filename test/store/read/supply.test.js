@@ -5,7 +5,7 @@ import { BlobStore } from '../../../store/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
-import { turn } from '../../support/fake-clock.js'
+import { turn, turns } from '../../support/fake-clock.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
@@ -186,7 +186,7 @@ describe('store: supply', () => {
 
   it('reads at the same time all fail when it fails, and ask once', async () => {
     const { store, asked } = await damagedStore(async () => {
-      await new Promise(resolve => setTimeout(resolve, 300))
+      await turns()
       throw new Error('not today')
     })
     const errors = await Promise.all(Array.from({ length: 4 }, () => errorOf(store.bytes(ROOT))))
@@ -220,7 +220,7 @@ describe('store: supply', () => {
     const [one, two] = [new AbortController(), new AbortController()]
     const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, undefined, { signal })))
     while (signals.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await turns()
     one.abort(reason)
     expect(await reads[0]).to.equal(reason)
     expect(signals[0].aborted).to.equal(false)

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
+import { strideAtEffort } from '../../support/effort.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { splice } from '../../support/store/grown.js'
@@ -71,7 +72,7 @@ describe('store: interrupted at any moment', () => {
     for (const [how, methods] of [['is called off', [...WRITES, ...READS]], ['finds the disk full', WRITES]]) {
       if (how === 'is called off' && what === 'a deletion') continue
       it(`${what} ${how}`, async () => {
-        for (let moment = 0, isOver = false; !isOver; moment++) {
+        for (let moment = 0, isOver = false; !isOver; moment += strideAtEffort()) {
           expect(moment).to.be.lessThan(500)
           const place = await inMemory()
           const store = await place.open()

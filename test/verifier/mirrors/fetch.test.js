@@ -182,7 +182,7 @@ describe('servers that say wrong things', () => {
     const busy = request => answers++ === 0 ? status(503, { 'retry-after': '1' })() : endpoint(content)(request)
     const since = performance.now()
     expect(same((await download({ '/movie': busy })).bytes, content)).to.equal(true)
-    expect(performance.now() - since).to.be.within(950, 10_000)
+    expect(performance.now() - since).to.be.at.least(950)
   })
 
   it('that say in thousands of ranges what they lack are left there, too', async () => {

@@ -5,6 +5,7 @@ import { BlobStore } from '../../../../store/index.js'
 import { hash } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
 import { MIB } from '../../../support/constants.js'
+import { pairsOf } from '../../../support/effort.js'
 import {
   damageRecord, entriesOf, flipStoredByte, isPage, recordEntry, recordOf, sharerEntry, writeSharer
 } from '../../../support/store/inspect.js'
@@ -222,33 +223,31 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
   })
 
   it('lost or wrong pairs of any blob, and of the base, are computed again', async () => {
-    for (const isLost of [true, false]) {
-      for (const which of ['base', ...SIZES]) {
-        const { place, store: before, base } = await grown()
-        const id = which === 'base' ? base : (await recordOf(before, rootOf(which))).id
-        await before.close()
-        let count = 0
-        await place.look(async ({ data }) => {
-          for (const { value, put, del } of (await entriesOf(data)).filter(entry => entry.id === id && isPage(entry))) {
-            count++
-            await (isLost ? del() : put(value.fill(7, 8)))
-          }
-        })
-        expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
-        const store = await place.open({ quota: QUOTA })
-        const { damaged } = await store.fsck()
-        if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)
-        for (const { data, tree } of damaged) expect([data.isEmpty, tree.isEmpty]).to.deep.equal([true, false])
-        const repaired = await store.fsck({ repair: true })
-        for (const { lost } of repaired.damaged) expect(lost.isEmpty).to.equal(true)
-        await expectSound(store)
-        await expectReads(store, SIZES)
-        await store.append(rootOf(LONGEST), ALL.subarray(LONGEST, 3 * MIB))
-        await expectRight(store, 3 * MIB)
-        await expectSound(store)
-        await place.remove()
-        places.pop()
-      }
+    for (const [which, isLost] of pairsOf(['base', ...SIZES], [true, false])) {
+      const { place, store: before, base } = await grown()
+      const id = which === 'base' ? base : (await recordOf(before, rootOf(which))).id
+      await before.close()
+      let count = 0
+      await place.look(async ({ data }) => {
+        for (const { value, put, del } of (await entriesOf(data)).filter(entry => entry.id === id && isPage(entry))) {
+          count++
+          await (isLost ? del() : put(value.fill(7, 8)))
+        }
+      })
+      expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
+      const store = await place.open({ quota: QUOTA })
+      const { damaged } = await store.fsck()
+      if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)
+      for (const { data, tree } of damaged) expect([data.isEmpty, tree.isEmpty]).to.deep.equal([true, false])
+      const repaired = await store.fsck({ repair: true })
+      for (const { lost } of repaired.damaged) expect(lost.isEmpty).to.equal(true)
+      await expectSound(store)
+      await expectReads(store, SIZES)
+      await store.append(rootOf(LONGEST), ALL.subarray(LONGEST, 3 * MIB))
+      await expectRight(store, 3 * MIB)
+      await expectSound(store)
+      await place.remove()
+      places.pop()
     }
   }).timeout(60_000)
 })

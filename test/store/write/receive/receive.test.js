@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../../lib/index.js'
 import { flipped, same, withHeader } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
+import { turns } from '../../../support/fake-clock.js'
 import { collect, errorOf, ragged, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { idsIn } from '../../../support/store/inspect.js'
@@ -276,7 +277,7 @@ describe('store: receive()', () => {
     const asked = again.missing(ROOT)
     await Promise.race([paused, asked])
     const receiving = again.receive(ROOT, sliceOf(BYTES, groups(0, 20)), groups(0, 20))
-    await Promise.race([receiving, new Promise(resolve => setTimeout(resolve, 100))])
+    await Promise.race([receiving, turns()])
     pause.end()
     await asked
     await receiving
