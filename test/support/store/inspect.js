@@ -46,7 +46,7 @@ export const countedBytes = (store, quota) => contextOf(store).quota.excess(quot
 export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
 
 /** Is anything remembered of a file that several blobs share? */
-export const knowsBase = (store, base) => contextOf(store).catalog.bases.knows([base])
+export const knowsBase = (store, base) => contextOf(store).catalog.bases.knows([{ base }])
 
 /** Writes the times of use that are only in memory. */
 export const flushUses = store => contextOf(store).catalog.uses.flush()
