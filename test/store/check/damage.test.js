@@ -103,14 +103,14 @@ describe('store: damage', () => {
     await restore()
   }
 
-  for (const [how, fill] of [
+  for (const [how, fill] of someOf([
     ['put', store => store.put(BYTES)],
     ['received', store => store.receive(ROOT, SLICE)],
     [
       'received in part',
       store => store.receive(ROOT, sliceHere({ start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })
     ]
-  ]) {
+  ])) {
     describe(`in a blob that was ${how}`, () => {
       let made, store, extents, pages
       beforeEach(async () => {
