@@ -1,24 +1,19 @@
-// Gives the context of a store to modules that are built upon stores. They import this file and not blob-store.js,
-// because blob-store.js imports some of them.
+// Gives the parts of a store to guests that do not use its interface yet.
 
 import { describe } from '../lib/core/bytes.js'
+import { partsOf } from './open.js'
 
 /** @import { BlobStore } from './blob-store.js' */
-/** @import { StoreContext } from './store-context.js' */
-
-const contexts = /** @type {WeakMap<BlobStore, StoreContext>} */ (new WeakMap())
-
-/** @param {BlobStore} store @param {StoreContext} context */
-export const setContext = (store, context) => { contexts.set(store, context) }
+/** @import { StoreParts } from './open.js' */
 
 /**
  * @param {BlobStore} store
  * @param {string} [name]  of the argument, for the message
- * @returns {StoreContext}
+ * @returns {StoreParts}
  * @throws {TypeError} when it is no store
  */
 export function contextOf (store, name = 'store') {
-  const context = contexts.get(store)
-  if (context === undefined) throw new TypeError(`"${name}" expected a BlobStore, got ${describe(store)}`)
-  return context
+  const parts = partsOf(store)
+  if (parts === undefined) throw new TypeError(`"${name}" expected a BlobStore, got ${describe(store)}`)
+  return parts
 }

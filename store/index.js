@@ -7,8 +7,8 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./interface.js').Store} Store */
 /** @typedef {import('./interface.js').FsckOptions} FsckOptions */
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
-/** @typedef {import('./catalog/calls/stat.js').BlobDetails} BlobDetails */
-/** @typedef {import('./catalog/calls/stat.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/lookups.js').BlobDetails} BlobDetails */
+/** @typedef {import('./catalog/calls/lookups.js').BlobStat} BlobStat */
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
@@ -22,7 +22,7 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./read/slice-reader.js').OutboardOptions} OutboardOptions */
 /** @typedef {import('./read/slice-reader.js').OutboardSpan} OutboardSpan */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
-/** @typedef {import('./store-context.js').StoreOptions} StoreOptions */
+/** @typedef {import('./open.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */

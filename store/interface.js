@@ -28,7 +28,7 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 /** @import { TagFormat } from './storage/format/tags.js' */
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
-/** @import { BlobDetails, BlobStat } from './catalog/calls/stat.js' */
+/** @import { BlobDetails, BlobStat } from './catalog/calls/lookups.js' */
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { Tags } from './catalog/names/tags.js' */
 /** @import { FsckReport } from './check/fsck.js' */

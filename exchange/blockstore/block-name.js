@@ -6,7 +6,6 @@ import * as Digest from 'multiformats/hashes/digest'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { blake3 } from '../../lib/hash/cid.js'
 import { describe } from '../../lib/core/bytes.js'
-import { lookSmall } from '../../store/read/get-many.js'
 
 /** @import { StoreContext } from '../../store/store-context.js' */
 
@@ -49,13 +48,13 @@ export async function lookUp (store, cids) {
   const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(/** @type {CID} */ (cid)))
   const wanted = names.flatMap(name => name === undefined || name.isContent ? [] : name)
   const aliases = wanted.filter(name => !name.isOwn)
-  const leadsTo = await store.catalog.aliases.rootsOf(aliases.map(({ multihash }) => multihash))
+  const leadsTo = await store.aliases.rootsOf(aliases.map(({ multihash }) => multihash))
   const rooted = wanted.flatMap(name => {
     const root = name.isOwn ? name.digest : leadsTo[aliases.indexOf(name)]
     return root === undefined ? [] : { name, root }
   })
   const held = /** @type {Map<Name | undefined, HeldBlock>} */ (new Map())
-  for (const [i, { record, bytes }] of (await lookSmall(store, rooted.map(({ root }) => root))).entries()) {
+  for (const [i, { record, bytes }] of (await store.manyReader.lookUp(rooted.map(({ root }) => root))).entries()) {
     const { name, root } = rooted[i]
     if (bytes !== undefined && !(name.isOwn && record?.isNameless)) held.set(name, { name, root, bytes })
   }

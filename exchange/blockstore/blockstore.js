@@ -16,7 +16,6 @@ import { blockNotFound, damagedAlias } from '../../store/storage/errors.js'
 import { BlockBatch, unhurried } from './block-batch.js'
 import { BlockChecker } from './block-checker.js'
 import { LOOKUP_COUNT } from '../../store/read/get-many.js'
-import { keepMany } from '../../store/write/put-many.js'
 import { Name, lookUp } from './block-name.js'
 import { FILE_FROM } from '../../store/write/blob-builder.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -118,8 +117,8 @@ class Blockstore {
    */
   async * #putMany (pairs, signal) {
     const batch = new BlockBatch()
-    const { life } = this.#context
-    const keep = () => batch.keep((blocks, aliases) => life.run(() => keepMany(this.#context, blocks, { aliases })))
+    const { life, manyWriter } = this.#context
+    const keep = () => batch.keep((blocks, aliases) => life.run(() => manyWriter.keep(blocks, { aliases })))
     try {
       for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()
@@ -221,11 +220,11 @@ class Blockstore {
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, databases, locks, life, tags } = this.#context
+    const { aliases, catalog, databases, locks, life, tags } = this.#context
     if (name.isContent) return
     await life.run(async () => {
       databases.assertWritable()
-      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      const root = name.isOwn ? name.digest : await aliases.rootOf(name.multihash)
       if (root === undefined) return
       await locks.run(nameOf(root), async () => {
         const { isTagged } = await tags.tagOf(root)
@@ -278,7 +277,7 @@ class Blockstore {
   async * #held ({ name, root, bytes }, options) {
     options.signal?.throwIfAborted()
     if (await this.#checker.isNamed(name, bytes)) {
-      this.#context.catalog.uses.touch(root)
+      this.#context.uses.touch(root)
       yield this.#context.databases.owned(bytes)
     } else yield * this.get(name.cid, options) // This also says what is damaged.
   }
@@ -290,9 +289,9 @@ class Blockstore {
    * @returns {Promise<Uint8Array | undefined>}
    */
   #rootOf (name) {
-    const { catalog, life } = this.#context
+    const { aliases, catalog, life } = this.#context
     return life.run(async () => {
-      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      const root = name.isOwn ? name.digest : await aliases.rootOf(name.multihash)
       const record = root && await catalog.get(root)
       return record?.complete && !(name.isOwn && record.isNameless) ? root : undefined
     })
@@ -300,9 +299,9 @@ class Blockstore {
 
   /** Gives the names of all blocks. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
   async * #names (signal) {
-    const { catalog } = this.#context
+    const { aliases, catalog } = this.#context
     signal?.throwIfAborted()
-    for await (const { multihash, root } of catalog.aliases.all()) {
+    for await (const { multihash, root } of aliases.all()) {
       const digest = digestIn(multihash)
       if (digest && (await catalog.find(root)).record?.complete) yield CID.createV1(RAW, digest)
       signal?.throwIfAborted()

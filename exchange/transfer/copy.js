@@ -7,10 +7,9 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
 import { nameOf } from '../../lib/hash/roots.js'
-import { getMany } from '../../store/read/get-many.js'
 import { inOrder } from '../../lib/async/in-order.js'
 import { missing, notFound } from '../../store/storage/errors.js'
-import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../store/write/put-many.js'
+import { BATCH_COUNT, BATCH_LEN } from '../../store/write/put-many.js'
 import { areSameTags } from '../../store/storage/format/tags.js'
 import { FILE_FROM } from '../../store/write/blob-builder.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -93,7 +92,7 @@ class Copy {
     // From now on, each sequence that is copied protects the members that are copied after it.
     const protect = (/** @type {Uint8Array} */ root) => { releases.push(this.#to.protection.tag(root, 'hashseq')) }
     const selection = { ...this.#options, ...recursive && { onSequence: protect } }
-    if (cids === undefined && names === undefined) this.#aliases = this.#from.catalog.aliases.inOrder()
+    if (cids === undefined && names === undefined) this.#aliases = this.#from.aliases.inOrder()
     try {
       const keep = (/** @type {SmallBlob[]} */ batch) => this.#keep(batch)
       for await (const lens of inOrder(this.#smallBatches(tags, selection), () => BATCHES_AHEAD, keep)) {
@@ -148,7 +147,7 @@ class Copy {
   async * #read (small) {
     const { signal } = this.#options
     let i = 0
-    for await (const { bytes, error } of getMany(this.#from, small.map(({ root }) => root), { signal })) {
+    for await (const { bytes, error } of this.#from.manyReader.getMany(small.map(({ root }) => root), { signal })) {
       const blob = small[i++]
       if (bytes === undefined) await this.#copyLong(blob, error)
       else yield { bytes, names: await this.#namesOf(blob) }
@@ -165,7 +164,7 @@ class Copy {
     const named = batch.flatMap(({ bytes, names }) => names.map(alias => ({ bytes, alias })))
     const kept = this.#to.quota.isLimited
       ? await this.#keepEach(named)
-      : await keepMany(this.#to, named.map(({ bytes }) => bytes), { aliases: named.map(({ alias }) => alias) })
+      : await this.#to.manyWriter.keep(named.map(({ bytes }) => bytes), { aliases: named.map(({ alias }) => alias) })
     return kept.filter(({ isNew }) => isNew).map(({ size }) => size)
   }
 
@@ -207,7 +206,7 @@ class Copy {
 
   /** Returns the names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
   async #namesOf ({ root, record: { isNameless }, hasAliases }) {
-    const aliases = hasAliases ? (await this.#from.catalog.aliases.of(root)).map(({ multihash }) => multihash) : []
+    const aliases = hasAliases ? (await this.#from.aliases.of(root)).map(({ multihash }) => multihash) : []
     return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
   }
 
@@ -219,10 +218,10 @@ class Copy {
   async #addNames (blob, there) {
     const { root, record } = blob
     if (record.size === 0 || (!blob.hasAliases && !there.isNameless)) return
-    const { catalog, locks } = this.#to
+    const { aliases: index, catalog, locks } = this.#to
     const names = await this.#namesOf(blob)
     const aliases = names.filter(name => name !== undefined)
-    const lead = await catalog.aliases.rootsOf(aliases)
+    const lead = await index.rootsOf(aliases)
     const lacking = aliases.filter((_, i) => lead[i] === undefined || !equals(lead[i], root))
     const lacksOwn = names[0] === undefined && there.isNameless
     if (lacking.length === 0 && !lacksOwn) return

@@ -160,8 +160,8 @@ async function assertComplete ({ presence }, root, record) {
  * @param {StoreContext} context @param {Uint8Array} root @param {BlobRecord} record
  * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}
  */
-async function * namesOf ({ catalog }, root, { size, isNameless }) {
-  const aliases = (await catalog.aliases.of(root)).filter(({ isForgotten }) => !isForgotten)
+async function * namesOf ({ aliases: index }, root, { size, isNameless }) {
+  const aliases = (await index.of(root)).filter(({ isForgotten }) => !isForgotten)
   if (!isNameless || aliases.length === 0) yield { cid: toCid(root), size, isOwn: true }
   for (const { multihash } of aliases) yield { cid: cidOfAlias(multihash), size, isOwn: false }
 }

@@ -157,11 +157,11 @@ async function * chosenRoots (store, { cids = [], recursive = false, onSequence,
  * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<ChosenRoot>}
  */
-async function * membersOf ({ catalog, reader }, root, signal) {
+async function * membersOf ({ access, catalog }, root, signal) {
   const { record } = await catalog.find(root)
   if (record === undefined) return
   let rest = new Uint8Array(0)
-  for await (const piece of reader.present(root, record, signal)) {
+  for await (const piece of access.present(root, record, signal)) {
     const bytes = concat([rest, piece])
     const end = bytes.length - bytes.length % HASH_LEN
     for (let at = 0; at < end; at += HASH_LEN) yield { root: bytes.slice(at, at + HASH_LEN), isSequence: false }

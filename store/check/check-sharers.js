@@ -16,12 +16,14 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
 
 export class SharerCheck {
-  #store
+  #parts
   #repairs
   #adopts
   #signal
@@ -34,12 +36,12 @@ export class SharerCheck {
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {StoreContext} store
+   * @param {{ catalog: Catalog, databases: Databases, locks: Locks, tags: TagIndex }} parts
    * @param {{ repair: boolean, adopts: boolean, signal?: AbortSignal }} options  `adopts`: may records have been lost
    *   without leaving a damaged one?
    */
-  constructor (store, { repair, adopts, signal }) {
-    this.#store = store
+  constructor (parts, { repair, adopts, signal }) {
+    this.#parts = parts
     this.#repairs = repair
     this.#adopts = adopts
     this.#signal = signal
@@ -47,20 +49,20 @@ export class SharerCheck {
 
   /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
-    const { databases: { index } } = this.#store
+    const { databases: { index } } = this.#parts
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       for (const [key, value] of entries) {
         const sharer = decodeSharer(key, value)
         if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
-        await this.#store.locks.run(nameOf(sharer.root), () => this.#checkEntry([key, value], sharer))
+        await this.#parts.locks.run(nameOf(sharer.root), () => this.#checkEntry([key, value], sharer))
       }
     }
   }
 
   /** @param {Entry} entry @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer  what it says */
   async #checkEntry ([key, value], { root, id, base, size }) {
-    const { catalog, databases, tags } = this.#store
+    const { catalog, databases, tags } = this.#parts
     const { isThere, record } = await catalog.find(root)
     if (record !== undefined && record.id === id && record.base === base && record.size === size) return
     const now = await databases.index.get(key, VIEWS)
@@ -84,7 +86,7 @@ export class SharerCheck {
 
   /** Checks that the record of a sharer has an entry. @param {Uint8Array} root @param {BlobRecord} seen */
   async checkRecord (root, seen) {
-    const { catalog, databases: { index }, locks } = this.#store
+    const { catalog, databases: { index }, locks } = this.#parts
     const isNoted = async (/** @type {BlobRecord} */ { id, base, size }) => {
       const key = sharerKey(/** @type {number} */ (base), size)
       const value = await index.get(key, VIEWS)
@@ -101,7 +103,7 @@ export class SharerCheck {
   }
 
   /** Cuts off the bytes that only dropped sharers had. All records must have been checked before. */
-  async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.cutOff(base) }
+  async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 
 /**

@@ -12,7 +12,11 @@ import { missing } from '../storage/errors.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { BlobReceiver } from '../write/receive/receive.js' */
+/** @import { DamageNotes } from './damage-notes.js' */
 
 /** Chunks that `heal` is asked for at a time, at most: it may keep 8 MiB in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
@@ -35,15 +39,32 @@ const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
  *   several reads may wait. A read that begins to wait calls `enter`, and calls the returned function when it stops
  */
 
+/**
+ * @typedef {object} HealerParts
+ * @property {Activity} activity
+ * @property {Catalog} catalog
+ * @property {DamageNotes} damage
+ * @property {Presence} presence
+ * @property {BlobReceiver} receiver
+ */
+
 export class Healer {
-  #store
+  #activity
+  #catalog
+  #damage
+  #presence
+  #receiver
   #heal
   /** The calls of `heal` that are under way, by the names of the blobs. */
   #asks = /** @type {Map<string, Set<Ask>>} */ (new Map())
 
-  /** @param {StoreContext} store @param {Heal} [heal] */
-  constructor (store, heal) {
-    this.#store = store
+  /** @param {HealerParts} parts @param {Heal} [heal] */
+  constructor ({ activity, catalog, damage, presence, receiver }, heal) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#damage = damage
+    this.#presence = presence
+    this.#receiver = receiver
     this.#heal = heal
   }
 
@@ -54,7 +75,10 @@ export class Healer {
    * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: does the read compare bytes with the hash, so
    *   that a fault is damage to be noted?
    */
-  read (root, options) { return new HealingRead(this.#store, root, options) }
+  read (root, options) {
+    const parts = { catalog: this.#catalog, damage: this.#damage, healer: this, presence: this.#presence }
+    return new HealingRead(parts, root, options)
+  }
 
   /**
    * Fetches groups, and stores them. Groups that another read is already waiting for are not fetched again.
@@ -89,7 +113,7 @@ export class Healer {
       }
     }
     const fetching = () => this.#fetch(root, ranges, ending.signal)
-    const done = this.#store.activity.run(fetching, reason => ending.abort(reason))
+    const done = this.#activity.run(fetching, reason => ending.abort(reason))
     const ask = { ranges, done, enter }
     this.#asks.set(name, asks.add(ask))
     const end = () => { if (asks.delete(ask) && asks.size === 0) this.#asks.delete(name) }
@@ -107,7 +131,7 @@ export class Healer {
       throw error
     })
     if (source === undefined) throw new Error(`"heal" has nothing of ${cid}`)
-    await this.#store.receiver.receive(cid, source, ranges, { signal })
+    await this.#receiver.receive(cid, source, ranges, { signal })
   }
 }
 
@@ -116,7 +140,7 @@ export class Healer {
  * place is checked again only once. So a read ends even if the disk damages the fetched groups, too.
  */
 class HealingRead {
-  #store
+  #parts
   #root
   #notes
   #signal
@@ -126,12 +150,12 @@ class HealingRead {
   #lookedAt = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {StoreContext} store
+   * @param {{ catalog: Catalog, damage: DamageNotes, healer: Healer, presence: Presence }} parts
    * @param {Uint8Array} root
    * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Healer.read`
    */
-  constructor (store, root, { notes, signal }) {
-    this.#store = store
+  constructor (parts, root, { notes, signal }) {
+    this.#parts = parts
     this.#root = root
     this.#notes = notes
     this.#signal = signal
@@ -172,7 +196,7 @@ class HealingRead {
    * @throws the error, when the read cannot go on. When `heal` could not fetch what is missing, `cause` is its error
    */
   async #after (error, seen, wanted) {
-    const { catalog, healer, presence } = this.#store
+    const { catalog, healer, presence } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes are where they were: the blob shares them now with a longer one that was made of it.
@@ -216,7 +240,7 @@ class HealingRead {
    */
   async present (record, wanted) {
     for (let now = record; ;) {
-      const lost = await this.#store.presence.missing(now, wanted)
+      const lost = await this.#parts.presence.missing(now, wanted)
       if (lost.isEmpty) return now
       now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
     }
@@ -233,7 +257,7 @@ class HealingRead {
     // After the end of a file there is nothing to read. So note all of that at once.
     const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
-    return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
+    return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
 }
 

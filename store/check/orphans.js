@@ -9,21 +9,47 @@ import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
 import { recordedIds } from '../storage/opening/recorded-ids.js'
-import { settleFound } from './blob/settle-blob.js'
 import { possibleBlobs } from './find-owner.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Found } from './find-owner.js' */
 /** @import { Left } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { BlobAccess } from '../read/blob-access.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Repairs } from './blob/repairs.js' */
 
 export class Orphans {
-  #store
+  #access
+  #catalog
+  #databases
+  #locks
+  #protection
+  #repairs
+  #tags
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Locks} parts.locks
+   * @param {Protection} parts.protection
+   * @param {Repairs} parts.repairs
+   * @param {TagIndex} parts.tags
+   */
+  constructor ({ access, catalog, databases, locks, protection, repairs, tags }) {
+    this.#access = access
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#locks = locks
+    this.#protection = protection
+    this.#repairs = repairs
+    this.#tags = tags
   }
 
   /**
@@ -32,7 +58,7 @@ export class Orphans {
    * @param {Left} left @param {AbortSignal} [signal]
    */
   async sweepLeft ({ recorded, swept }, signal) {
-    const { ids } = this.#store.databases
+    const { ids } = this.#databases
     const limit = ids.next
     try {
       if (await this.#sweep(recorded, id => id >= swept && id < limit, signal)) ids.setSwept(limit)
@@ -50,7 +76,7 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
    */
   async sweep (signal) {
-    const { index, ids } = this.#store.databases
+    const { index, ids } = this.#databases
     // Data that is written from now on may get its record later, so it does not count as an orphan.
     const limit = ids.next
     const underWay = new Set(ids.underWay)
@@ -66,7 +92,7 @@ export class Orphans {
    */
   async #sweep ({ ids, areAll }, isSettled, signal) {
     if (!areAll) return false
-    const { databases } = this.#store
+    const databases = this.#databases
     const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
     // Data that LevelDB cannot read is left to `fsck`.
     const orphans = new Map((await databases.files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
@@ -96,10 +122,10 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT when damage hides what tags claim
    */
   async adoptClaimed (orphans, signal) {
-    const { protection, tags } = this.#store
     const adopted = /** @type {Map<number, Uint8Array>} */ (new Map())
-    const sequences = [...protection.sequences, ...(await tags.survey()).sequences]
-    if (sequences.length === 0 && !protection.hasTags && await tags.count() === 0) return { adopted, kept: new Set() }
+    const sequences = [...this.#protection.sequences, ...(await this.#tags.survey()).sequences]
+    const mayClaim = sequences.length > 0 || this.#protection.hasTags || await this.#tags.count() > 0
+    if (!mayClaim) return { adopted, kept: new Set() }
     const { found, kept } = await this.#blobsOf(orphans, signal)
     const adopt = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
       for (const { root, record } of found) {
@@ -109,7 +135,7 @@ export class Orphans {
         if (outcome === 'incomplete') kept.add(record.id)
       }
     }
-    await adopt(async root => (await tags.tagOf(root)).isTagged)
+    await adopt(async root => (await this.#tags.tagOf(root)).isTagged)
     const members = /** @type {Set<string>} */ (new Set())
     const names = new Set(found.map(({ root }) => nameOf(root)))
     // A sequence may have been adopted now.
@@ -129,7 +155,7 @@ export class Orphans {
    * @param {Map<number, boolean>} orphans @param {AbortSignal} [signal]
    */
   async #blobsOf (orphans, signal) {
-    const { databases } = this.#store
+    const databases = this.#databases
     const found = /** @type {Found[]} */ ([])
     const kept = /** @type {Set<number>} */ (new Set())
     for (const [id, hasFile] of orphans) {
@@ -153,11 +179,10 @@ export class Orphans {
    *   data is right
    */
   #giveRecord (root, record, signal) {
-    const { catalog, locks } = this.#store
-    return locks.run(nameOf(root), async () => {
-      const now = await catalog.find(root)
+    return this.#locks.run(nameOf(root), async () => {
+      const now = await this.#catalog.find(root)
       if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
-      const right = await settleFound(this.#store, root, record, signal)
+      const right = await this.#repairs.restore(root, record, signal)
       if (right === undefined) return 'incomplete'
       return right.isEmpty ? 'superfluous' : 'adopted'
     })
@@ -165,11 +190,11 @@ export class Orphans {
 
   /** @param {Uint8Array} sequence @param {AbortSignal} [signal] @throws {BaoError} STORE_CORRUPT */
   async * #membersOf (sequence, signal) {
-    const record = await this.#store.catalog.get(sequence)
+    const record = await this.#catalog.get(sequence)
     if (record === undefined) return
     if (record.isDamaged) throw damagedSequence(sequence)
     // Pieces begin at multiples of the length of a hash, where chunk groups begin.
-    for await (const piece of this.#store.reader.present(sequence, record, signal)) {
+    for await (const piece of this.#access.present(sequence, record, signal)) {
       for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) yield piece.subarray(at, at + HASH_LEN)
     }
   }
@@ -180,7 +205,7 @@ export class Orphans {
    * @param {Recorded} recorded @param {AbortSignal} [signal]
    */
   async #cutOffBases ({ bases, areAll }, signal) {
-    const { files } = this.#store.databases
+    const { files } = this.#databases
     if (!areAll || files === undefined) return
     const tooLong = []
     for (const [base, longest] of bases) {
@@ -199,14 +224,14 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT
    */
   async #isIndexWhole (signal) {
-    const { databases } = this.#store
+    const databases = this.#databases
     await databases.assertSound({ names: ['index'], checksOrder: true, signal })
     return await isInOrder(databases.index, signal) && this.#isIndexKnown(signal)
   }
 
   /** Does every entry of the index look like one that this release writes? @param {AbortSignal} [signal] */
   async #isIndexKnown (signal) {
-    for await (const [key, value] of this.#store.databases.index.iterator({ ...allOfIndex, ...VIEWS })) {
+    for await (const [key, value] of this.#databases.index.iterator({ ...allOfIndex, ...VIEWS })) {
       signal?.throwIfAborted()
       if (!isKnownKind(key) || !isWellFormed(key, value)) return false
     }

@@ -5,12 +5,13 @@ import { replaceFile } from '#files'
 import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
-import { deleteBlob } from '../catalog/calls/delete.js'
-import { notFound, tagged } from '../storage/errors.js'
+import { notFound } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
-/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Deleter } from '../catalog/calls/deleter.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 
@@ -29,66 +30,95 @@ import { notFound, tagged } from '../storage/errors.js'
 export const EXPORT_OPTIONS = ['mode', 'verify', 'signal', 'onProgress']
 const MODES = ['copy', 'link', 'reflink', 'move']
 
-/**
- * See `BlobStore.exportFile`.
- *
- * @param {StoreContext} store
- * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
- * @returns {Promise<{ size: number }>}
- */
-export async function exportFile (store, cid, path, { mode = 'copy', verify = true, signal, onProgress }) {
-  if (!MODES.includes(mode)) {
-    throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
-  }
-  const root = parseRoot(cid, 'cid')
-  const { databases, protection, reader, tags } = store
-  if (mode === 'move') {
-    databases.assertWritable()
-    const { isTagged, name } = await tags.tagOf(root)
-    if (isTagged) throw tagged(root, name)
-  }
-  const release = protection.use(root)
-  try {
-    const shared = mode === 'copy' ? undefined : await share(store, root, path, { mode, verify, signal })
-    const size = shared ??
-      await replaceFile(path, pieces(reader, root, { verify, signal, onProgress }), { sync: databases.isSync })
-    if (mode === 'move') await deleteBlob(store, root, {})
-    return { size }
-  } finally {
-    release()
-  }
-}
+export class FileExporter {
+  #catalog
+  #databases
+  #deleter
+  #protection
+  #reader
 
-/**
- * @param {StoreContext} store @param {Uint8Array} root @param {string | URL} path
- * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, signal?: AbortSignal }} options
- * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
- */
-async function share ({ catalog, databases }, root, path, { mode, verify, signal }) {
-  const { files, isSync } = databases
-  const record = await catalog.get(root)
-  if (record === undefined) throw notFound(root)
-  const { complete, home, id, size } = record
-  if (!complete || home !== 'file' || files === undefined) return undefined
-  // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
-  const isStill = async () => {
-    const { record: now } = await catalog.find(root)
-    return now?.home === 'file' && now.id === id && await files.len(id) === size
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Deleter} parts.deleter
+   * @param {Protection} parts.protection
+   * @param {BlobReader} parts.reader
+   */
+  constructor ({ catalog, databases, deleter, protection, reader }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#deleter = deleter
+    this.#protection = protection
+    this.#reader = reader
   }
-  /** @param {string} made */
-  const isRight = async made =>
-    (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
-  const way = mode === 'reflink' ? mode : 'link'
-  return await shareFile(files.pathOf(id), path, { mode: way, sync: isSync, isRight }) ? size : undefined
-}
 
-/**
- * @param {BlobReader} reader @param {Uint8Array} root
- * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
- */
-async function * pieces (reader, root, { verify, signal, onProgress }) {
-  /** @param {ProgressEvent} event */
-  const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
-  yield * reader.get(root, { verify, reuse: true, signal, onProgress: tell })
-  signal?.throwIfAborted()
+  /**
+   * See `BlobStore.exportFile`.
+   *
+   * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
+   * @returns {Promise<{ size: number }>}
+   */
+  async exportFile (cid, path, { mode = 'copy', verify = true, signal, onProgress }) {
+    if (!MODES.includes(mode)) {
+      throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
+    }
+    const root = parseRoot(cid, 'cid')
+    if (mode === 'move') {
+      this.#databases.assertWritable()
+      await this.#deleter.assertUntagged(root)
+    }
+    const release = this.#protection.use(root)
+    try {
+      const shared = mode === 'copy' ? undefined : await this.#share(root, path, { mode, verify, signal })
+      const size = shared ?? await this.#copy(root, path, { verify, signal, onProgress })
+      if (mode === 'move') await this.#deleter.delete(root)
+      return { size }
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * @param {Uint8Array} root @param {string | URL} path
+   * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, signal?: AbortSignal }} options
+   * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
+   */
+  async #share (root, path, { mode, verify, signal }) {
+    const { files, isSync } = this.#databases
+    const record = await this.#catalog.get(root)
+    if (record === undefined) throw notFound(root)
+    const { complete, home, id, size } = record
+    if (!complete || home !== 'file' || files === undefined) return undefined
+    // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
+    const isStill = async () => {
+      const { record: now } = await this.#catalog.find(root)
+      return now?.home === 'file' && now.id === id && await files.len(id) === size
+    }
+    /** @param {string} made */
+    const isRight = async made =>
+      (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
+    const way = mode === 'reflink' ? mode : 'link'
+    return await shareFile(files.pathOf(id), path, { mode: way, sync: isSync, isRight }) ? size : undefined
+  }
+
+  /**
+   * @param {Uint8Array} root @param {string | URL} path
+   * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
+   * @returns {Promise<number>} bytes
+   */
+  #copy (root, path, options) {
+    return replaceFile(path, this.#pieces(root, options), { sync: this.#databases.isSync })
+  }
+
+  /**
+   * @param {Uint8Array} root
+   * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
+   */
+  async * #pieces (root, { verify, signal, onProgress }) {
+    /** @param {ProgressEvent} event */
+    const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
+    yield * this.#reader.get(root, { verify, reuse: true, signal, onProgress: tell })
+    signal?.throwIfAborted()
+  }
 }

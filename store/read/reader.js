@@ -10,7 +10,10 @@ import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
 import { unverified, verified } from './verified/verified-pieces.js'
 
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Healer } from '../check/healer.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -49,15 +52,29 @@ const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 const NO_OPTIONS = {}
 
 export class BlobReader {
-  #store
   #access
+  #healer
+  #life
+  #protection
   #smallReads
+  #verifies
 
-  /** @param {StoreContext} store @param {BlobAccess} access */
-  constructor (store, access) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {Databases} parts.databases
+   * @param {Healer} parts.healer
+   * @param {Lifetime} parts.life
+   * @param {Protection} parts.protection
+   * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
+   */
+  constructor ({ access, databases, healer, life, protection, verifies }) {
     this.#access = access
-    this.#smallReads = new SmallReads(store.databases, access.trees)
+    this.#healer = healer
+    this.#life = life
+    this.#protection = protection
+    this.#smallReads = new SmallReads(databases, access.trees)
+    this.#verifies = verifies
   }
 
   /**
@@ -79,7 +96,7 @@ export class BlobReader {
   async * #piecesOf (all) {
     for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
-      const release = this.#store.protection.use(wanted.root)
+      const release = this.#protection.use(wanted.root)
       try {
         const bytes = await small
         if (bytes === undefined) yield * this.#pieces(wanted)
@@ -113,7 +130,7 @@ export class BlobReader {
 
   /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
   async #bytesLater (wanted, small) {
-    const release = this.#store.protection.use(wanted.root)
+    const release = this.#protection.use(wanted.root)
     try {
       const bytes = await small
       if (bytes !== undefined) return bytes
@@ -135,7 +152,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { root, record, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, record: now, start: start + given }))
   }
 
@@ -148,30 +165,12 @@ export class BlobReader {
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#store.healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
     yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
     if (!lost.isEmpty) throw missing(root, record.size, lost)
-  }
-
-  /**
-   * Reads everything that is present of a blob, and always verifies it. This does not count as a use.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
-   */
-  async * present (root, record, signal) {
-    const release = this.#store.protection.use(root)
-    try {
-      for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
-        const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
-        yield * this.#access.reading(root, record, span, view => verified(view, { start, end }, { signal }))
-      }
-    } finally {
-      release()
-    }
   }
 
   /**
@@ -196,7 +195,7 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
+  #wanted (root, record, start, end, { verify = this.#verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
     return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
   }
@@ -207,9 +206,9 @@ export class BlobReader {
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
-  #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const healing = this.#store.healer.read(root, { notes: verify, signal })
-    return this.#store.life.run(() => healing.present(record, wanted))
+  #present (root, record, wanted, { verify = this.#verifies, signal }) {
+    const healing = this.#healer.read(root, { notes: verify, signal })
+    return this.#life.run(() => healing.present(record, wanted))
   }
 }
 

@@ -13,7 +13,8 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Healer } from '../check/healer.js' */
+/** @import { Protection } from '../gc/protection.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
 
@@ -42,13 +43,23 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 /** @typedef {{ groupLog: number, start: number, end?: number, signal?: AbortSignal }} Part */
 
 export class SliceReader {
-  #store
   #access
+  #healer
+  #protection
+  #verifies
 
-  /** @param {StoreContext} store @param {BlobAccess} access */
-  constructor (store, access) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {Healer} parts.healer
+   * @param {Protection} parts.protection
+   * @param {boolean} parts.verifies  does it compare bytes with the hash?
+   */
+  constructor ({ access, healer, protection, verifies }) {
     this.#access = access
+    this.#healer = healer
+    this.#protection = protection
+    this.#verifies = verifies
   }
 
   /**
@@ -72,8 +83,8 @@ export class SliceReader {
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
     const { root, record } = await this.#access.use(cid, signal)
-    const release = this.#store.protection.use(root)
-    const validate = this.#store.verifies || record.home === 'reference'
+    const release = this.#protection.use(root)
+    const validate = this.#verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
@@ -86,7 +97,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -130,7 +141,7 @@ export class SliceReader {
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {Part} part */
   async * #outboardPieces (root, record, { groupLog, start, end = Infinity, signal }) {
-    const release = this.#store.protection.use(root)
+    const release = this.#protection.use(root)
     /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
     const read = async (now, given) => {
       await this.#access.require(root, now, ChunkRanges.all)
@@ -139,7 +150,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

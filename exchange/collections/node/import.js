@@ -10,7 +10,6 @@ import { pathOfReference } from '../../../store/storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'
 import { paceBeside } from '../../../store/storage/content/read-pace.js'
 import { FILE_FROM } from '../../../store/write/blob-builder.js'
-import { importFile } from '../../../store/write/import/import-file.js'
 import { BATCH_COUNT, BATCH_LEN } from '../../../store/write/put-many.js'
 import { contextOf } from '../../../store/context-of.js'
 import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
@@ -24,6 +23,7 @@ import { assertTop, walkFolder } from './walk.js'
 /** @import { TempTag } from '../../../store/gc/protection.js' */
 /** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
+/** @import { ImportFileOptions } from '../../../store/write/import/import-file.js' */
 /** @import { PutResult } from '../../../store/write/put-many.js' */
 /** @import { PutCollectionOptions } from '../put.js' */
 /** @import { FoundFile } from './walk.js' */
@@ -188,11 +188,11 @@ class Importing {
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
   }
 
-  /** @param {FoundFile} file @param {Parameters<typeof importFile>[2]} options */
+  /** @param {FoundFile} file @param {ImportFileOptions} options */
   #importLong (file, options) {
     const context = contextOf(this.#store)
     const check = (/** @type {number} */ fd) => assertFound(fd, file)
-    return context.life.run(() => importFile(context, file.path, options, check))
+    return context.life.run(() => context.importer.importFile(file.path, { ...options, check }))
       .catch(error => { throw asChange(error, file) })
   }
 

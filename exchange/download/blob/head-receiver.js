@@ -8,7 +8,6 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { FILE_FROM } from '../../../store/write/blob-builder.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { keepMany } from '../../../store/write/put-many.js'
 import { verifyPieces } from '../../../verifier/slice/pieces.js'
 
 /** @import { StoreContext } from '../../../store/store-context.js' */
@@ -87,7 +86,7 @@ export class HeadReceiver {
   async #keepAll (blobs) {
     // Under a quota, a part of a batch may be too much.
     if (this.#store.quota.isLimited) for (const bytes of blobs) await this.#store.writer.put(bytes, {})
-    else await keepMany(this.#store, blobs)
+    else await this.#store.manyWriter.keep(blobs)
   }
 }
 

@@ -7,7 +7,7 @@ import { concat, u64ToBytes } from '../../../lib/core/bytes.js'
 import { GROUP_LEN } from '../../../store/storage/content/tree-pages.js'
 import { notFound } from '../../../store/storage/errors.js'
 import { sliceLen } from '../../../encoder/slice.js'
-import { LOOKUP_COUNT, getMany } from '../../../store/read/get-many.js'
+import { LOOKUP_COUNT } from '../../../store/read/get-many.js'
 import { badRequest } from '../errors.js'
 import { isKnown } from '../request/conditions.js'
 import { MEMBERS_TYPE } from '../request/members-query.js'
@@ -122,7 +122,7 @@ function smallOnes (members, start) {
  */
 async function smallSlices (context, members, signal) {
   const parts = []
-  for await (const { bytes, error } of getMany(context, members.map(({ root }) => root), { signal })) {
+  for await (const { bytes, error } of context.manyReader.getMany(members.map(({ root }) => root), { signal })) {
     if (error !== undefined) throw error
     parts.push(u64ToBytes(bytes.length), bytes)
   }

@@ -17,7 +17,11 @@ import { readEdge } from '../../read/verified/edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Uses } from '../../catalog/uses.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
+/** @import { GrowParts } from '../grow/splice.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
@@ -27,28 +31,36 @@ import { readEdge } from '../../read/verified/edge.js'
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { PutResult } from '../put-many.js' */
 
-export class Appender {
-  #store
+/**
+ * @typedef {object} AppendParts
+ * @property {Activity} activity
+ * @property {Catalog} catalog
+ * @property {Locks} locks
+ * @property {Uses} uses
+ */
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+export class Appender {
+  #parts
+
+  /** @param {AppendParts & GrowParts} parts */
+  constructor (parts) {
+    this.#parts = parts
   }
 
   /**
    * @param {BlobName} cid @param {Source} source @param {GrowOptions} options  see `BlobStore.append`
    * @returns {Promise<PutResult>}
    */
-  async append (cid, source, { verify = this.#store.verifies, onProgress, ...options }) {
+  async append (cid, source, { verify = this.#parts.verifies, onProgress, ...options }) {
     const root = parseRoot(cid, 'cid')
-    const release = this.#store.protection.tag(root, 'raw')
+    const release = this.#parts.protection.tag(root, 'raw')
     /** @type {Fill<IncomingBlob | AppendedBlob>} */
     const fill = async (blob, signal) => {
       const opened = await openSource(source, signal)
       const how = { signal, onProgress, type: 'baobox:append' }
       try {
         if (blob instanceof AppendedBlob) return await fillAppended(blob, opened, how)
-        const original = await Original.find(this.#store, root, { verifies: verify, signal })
+        const original = await Original.find(this.#parts, root, { verifies: verify, signal })
         await fillSpliced(blob, original, { start: original.size, source: opened }, how)
       } catch (error) {
         cancelSource(source) // because nothing may have read it yet
@@ -61,7 +73,7 @@ export class Appender {
     /** @type {Begin<AppendedBlob>} */
     const begin = (id, assertSizeAllowed) => this.#begin(root, id, assertSizeAllowed)
     try {
-      return await this.#store.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
+      return await this.#parts.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
     } finally {
       release()
     }
@@ -74,9 +86,9 @@ export class Appender {
    * @param {(size: number) => void} assertSizeAllowed
    */
   async #begin (root, id, assertSizeAllowed) {
-    const { record } = await this.#store.catalog.find(root)
+    const { record } = await this.#parts.catalog.find(root)
     if (!record?.complete || !isInOwnFile(record)) return undefined
-    this.#store.catalog.uses.touch(root)
+    this.#parts.uses.touch(root)
     return this.#share(root, record, { id, assertSizeAllowed })
   }
 
@@ -87,7 +99,7 @@ export class Appender {
    *   have all of its pairs; or something is damaged
    */
   async #share (root, record, options) {
-    const { bases } = this.#store.catalog
+    const { bases } = this.#parts.catalog
     const base = fileIdOf(record)
     if (!bases.tryLock(base)) return undefined
     let blob
@@ -99,13 +111,13 @@ export class Appender {
       if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
       throw error
     } finally {
-      if (blob === undefined) await bases.unlock(base).catch(() => this.#store.activity.noteLeftovers())
+      if (blob === undefined) await bases.unlock(base).catch(() => this.#parts.activity.noteLeftovers())
     }
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
   async #shareClaimed (root, record, base, options) {
-    const { catalog: { bases }, databases } = this.#store
+    const { catalog: { bases }, databases } = this.#parts
     const { data, files } = databases
     const { size } = record
     await bases.load([base])
@@ -127,7 +139,9 @@ export class Appender {
     const file = await files.appender(base, size)
     if (file === undefined) return undefined
     try {
-      return await new AppendedBlob(this.#store, options, { root, base, size, edge, bytes, file }).begin()
+      const { activity, catalog } = this.#parts
+      const parts = { activity, catalog, databases }
+      return await new AppendedBlob(parts, options, { root, base, size, edge, bytes, file }).begin()
     } catch (error) {
       await file.close()
       throw error
@@ -142,7 +156,7 @@ export class Appender {
    * @returns {Promise<boolean>} false when the blob was replaced or deleted meanwhile
    */
   async #turnIntoSharer (root, seen, edge) {
-    const { activity, catalog, databases, locks } = this.#store
+    const { activity, catalog, databases, locks } = this.#parts
     const { data, ids, syncBatch } = databases
     const id = await ids.newId()
     let [isRecorded, mayBeRecorded] = [false, false]

@@ -16,7 +16,9 @@ import { notFound } from '../../storage/errors.js'
 import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 
 /** Writes the pages of whole subtrees after this many bytes. */
@@ -43,7 +45,7 @@ export class AppendedBlob {
   isWritten = false
   /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
-  #store
+  #parts
   #id
   /** The root of the blob that is appended to. */
   #root
@@ -60,12 +62,15 @@ export class AppendedBlob {
   #pagesDue
   #writing = Promise.resolve()
 
-  /** @param {StoreContext} store @param {NewOptions} options @param {Beginning} begins */
-  constructor (store, { id, assertSizeAllowed }, begins) {
+  /**
+   * @param {{ activity: Activity, catalog: Catalog, databases: Databases }} parts @param {NewOptions} options
+   * @param {Beginning} begins
+   */
+  constructor (parts, { id, assertSizeAllowed }, begins) {
     this.#assertSizeAllowed = assertSizeAllowed
     this.base = begins.base
     this.sharedLen = begins.size
-    this.#store = store
+    this.#parts = parts
     this.#id = id
     this.#root = begins.root
     this.#file = /** @type {FileWriter | undefined} */ (begins.file)
@@ -80,7 +85,7 @@ export class AppendedBlob {
 
   /** Loads pages of the base. Callers call this first. */
   async begin () {
-    await this.#shared.load(this.#store.databases.data, pagesOver(this.#firstChunk))
+    await this.#shared.load(this.#parts.databases.data, pagesOver(this.#firstChunk))
     return this
   }
 
@@ -96,7 +101,7 @@ export class AppendedBlob {
     await this.#writing
     // Pages before the last window are complete.
     const puts = this.#shared.take((Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS)
-    this.#writing = this.#store.databases.data.batch(puts)
+    this.#writing = this.#parts.databases.data.batch(puts)
     this.#writing.catch(() => {}) // The next call awaits it and throws the error.
   }
 
@@ -110,7 +115,7 @@ export class AppendedBlob {
   async finish () {
     await this.#writing
     this.isWritten = true
-    const { data, isSync, syncBatch } = this.#store.databases
+    const { data, isSync, syncBatch } = this.#parts.databases
     await this.#file?.end()
     await allOf([
       data.batch([...this.#shared.take(), ...this.#own.take()], syncBatch),
@@ -121,7 +126,7 @@ export class AppendedBlob {
 
   /** @throws {BaoError} STORE_NOT_FOUND when all blobs that share the file were deleted, and the file with them */
   assertMayCommit () {
-    if (this.#store.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
+    if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
 
   /** Waits until all writes have ended, and ignores failures. */
@@ -132,7 +137,7 @@ export class AppendedBlob {
 
   /** Lets other calls write to the file. Appended bytes are cut off if no record names them. */
   async release () {
-    const { activity, catalog: { bases }, databases } = this.#store
+    const { activity, catalog: { bases }, databases } = this.#parts
     await this.settle()
     // This call may have written to a base that is gone.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined

@@ -6,27 +6,26 @@ import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { Original } from './original.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../store-context.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { PutResult } from '../put-many.js' */
-/** @import { GrowOptions } from './splice.js' */
+/** @import { GrowOptions, GrowParts } from './splice.js' */
 
 /**
  * See `BlobStore.concat`.
  *
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {GrowOptions} options
+ * @param {GrowParts} parts @param {Many<BlobName>} cids @param {GrowOptions} options
  * @returns {Promise<PutResult>}
  */
-export async function concat (store, cids, { verify = store.verifies, onProgress, ...options }) {
+export async function concat (parts, cids, { verify = parts.verifies, onProgress, ...options }) {
   assertMany('cids', cids, 'CIDs')
   const releases = /** @type {(() => void)[]} */ ([])
   try {
-    return await store.writer.fill(async (blob, signal) => {
+    return await parts.writer.fill(async (blob, signal) => {
       const originals = /** @type {Original[]} */ ([])
       for await (const cid of untilSignal(cids, signal)) {
         const root = parseRoot(cid, 'cids')
-        releases.push(store.protection.tag(root, 'raw'))
-        const original = await Original.find(store, root, { verifies: verify, signal })
+        releases.push(parts.protection.tag(root, 'raw'))
+        const original = await Original.find(parts, root, { verifies: verify, signal })
         await original.requireAround(original.size, original.size)
         if (original.size > 0) originals.push(original)
       }

@@ -12,10 +12,25 @@ import { Original } from './original.js'
 
 /** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Healer } from '../../check/healer.js' */
+/** @import { Protection } from '../../gc/protection.js' */
+/** @import { BlobAccess } from '../../read/blob-access.js' */
+/** @import { BlobReader } from '../../read/reader.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
-/** @import { PutOptions } from '../put.js' */
+/** @import { BlobWriter, PutOptions } from '../put.js' */
 /** @import { PutResult } from '../put-many.js' */
+
+/**
+ * @typedef {object} GrowParts
+ * @property {BlobAccess} access
+ * @property {Databases} databases
+ * @property {Healer} healer
+ * @property {Protection} protection
+ * @property {BlobReader} reader
+ * @property {boolean} verifies  are bytes compared with the hash, unless a call says otherwise?
+ * @property {BlobWriter} writer
+ */
 
 /**
  * A change of a blob: the bytes from `start` to `end` are replaced.
@@ -42,20 +57,20 @@ export const GROW_OPTIONS = PUT_OPTIONS.filter(name => name !== 'alwaysRead' && 
 /**
  * See `BlobStore.splice`.
  *
- * @param {StoreContext} store @param {BlobName} cid @param {SpliceChange} change @param {GrowOptions} options
+ * @param {GrowParts} parts @param {BlobName} cid @param {SpliceChange} change @param {GrowOptions} options
  * @returns {Promise<PutResult>}
  */
-export async function splice (store, cid, change, { verify = store.verifies, onProgress, ...options }) {
+export async function splice (parts, cid, change, { verify = parts.verifies, onProgress, ...options }) {
   const root = parseRoot(cid, 'cid')
   assertChange(change)
   const { source } = change
   const cancel = () => { if (source !== undefined) cancelSource(source) }
-  const release = store.protection.tag(root, 'raw')
+  const release = parts.protection.tag(root, 'raw')
   try {
-    return await store.writer.fill(async (blob, signal) => {
+    return await parts.writer.fill(async (blob, signal) => {
       const opened = source === undefined ? NOTHING : await openSource(source, signal)
       try {
-        const original = await Original.find(store, root, { verifies: verify, signal })
+        const original = await Original.find(parts, root, { verifies: verify, signal })
         await fillSpliced(blob, original, { ...change, source: opened }, { signal, onProgress })
       } catch (error) {
         cancel() // because nothing may have read the source yet
