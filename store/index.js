@@ -37,7 +37,8 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/events/watch.js').StoreEventType} StoreEventType */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./check/check-blobs.js').DamagedBlob} DamagedBlob */
-/** @typedef {import('./check/healer.js').Heal} Heal */
+/** @typedef {import('./read/supplies.js').Supply} Supply */
+/** @typedef {import('./read/supplies.js').SupplyOptions} SupplyOptions */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
 /** @typedef {import('./write/receive/receive.js').ReceiveOptions} ReceiveOptions */

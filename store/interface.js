@@ -8,12 +8,14 @@
 
 import { describe } from '../lib/core/bytes.js'
 
+export { isNoFile } from '../lib/source/open-files.js'
 export { areSameTags } from './catalog/names/tags.js'
 export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export { LOOKUP_COUNT, LOOKUP_LEN } from './read/get-many.js'
 export { GROUP_LEN } from './storage/content/tree-pages.js'
 export {
-  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, isNoFile, mismatch, missing, notFound, tagNotFound
+  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, readOnlyError,
+  tagNotFound
 } from './storage/errors.js'
 export { FILE_FROM } from './write/blob-builder.js'
 export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'

@@ -20,7 +20,6 @@ import { Uses } from './catalog/uses.js'
 import { Repairs } from './check/blob/repairs.js'
 import { DamageNotes } from './check/damage-notes.js'
 import { Fsck } from './check/fsck.js'
-import { Healer } from './check/healer.js'
 import { Orphans } from './check/orphans.js'
 import { Collector } from './gc/collector.js'
 import { Evictor } from './gc/evictor.js'
@@ -30,6 +29,7 @@ import { FileExporter } from './read/export-file.js'
 import { ManyReader } from './read/get-many.js'
 import { BlobReader } from './read/reader.js'
 import { SliceReader } from './read/slice-reader.js'
+import { Supplies } from './read/supplies.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
@@ -46,7 +46,7 @@ import { BlobReceiver } from './write/receive/receive.js'
 /** @import { ProgressOptions } from '../lib/core/types.js' */
 /** @import { BlobStore } from './blob-store.js' */
 /** @import { FsckReport } from './check/fsck.js' */
-/** @import { Heal } from './check/healer.js' */
+/** @import { Supply } from './read/supplies.js' */
 /** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 
@@ -59,9 +59,9 @@ import { BlobReceiver } from './write/receive/receive.js'
  *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
- * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
- *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
- *   not read the same blob from this store
+ * @property {Supply} [supply]  brings what a read finds damaged or missing, also of a blob of which the store has
+ *   nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as `receive`
+ *   takes it. The read waits for it, and then goes on. It must not read the same blob from this store
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
@@ -73,7 +73,7 @@ import { BlobReceiver } from './write/receive/receive.js'
  */
 
 const STORE_OPTIONS = [
-  'durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+  'durability', 'verify', 'syncReads', 'quota', 'supply', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
 ]
 
 /** @typedef {ReturnType<typeof wire>} StoreParts  the parts of an open store, for `BlobStore` and for tests */
@@ -132,10 +132,10 @@ export function rescueStore (location, options) {
  * Makes the parts of a store. A part gets only parts that were made before it.
  *
  * @param {Databases} databases
- * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'heal'>} [options]
+ * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply'>} [options]
  * @param {string} [location]  as the caller has named it
  */
-function wire (databases, { verify: verifies = true, syncReads = true, quota: limit, heal } = {}, location) {
+function wire (databases, { verify: verifies = true, syncReads = true, quota: limit, supply } = {}, location) {
   const { index } = databases
   if (!syncReads) for (const place of [index, databases.data, databases.files]) forbidSyncReads(place)
 
@@ -163,7 +163,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const deleter = new Deleter({ catalog, databases, locks, tags })
 
   // What is deleted, and what is damaged.
-  const access = new BlobAccess({ catalog, databases, life, presence, protection, uses })
+  const access = new BlobAccess({ catalog, databases, life, presence, protection })
   const repairs = new Repairs({ catalog, databases, presence })
   const orphans = new Orphans({ access, catalog, databases, locks, protection, repairs, tags })
   const collector = new Collector({
@@ -177,10 +177,10 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const receiver = new BlobReceiver({
     activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
   })
-  const healer = new Healer({ activity, catalog, damage, presence, receiver }, heal)
-  const reader = new BlobReader({ access, databases, healer, life, protection, verifies })
+  const supplies = new Supplies({ activity, catalog, damage, life, presence, protection, receiver, uses }, supply)
+  const reader = new BlobReader({ access, databases, life, protection, supplies, verifies })
   const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
-  const slices = new SliceReader({ access, healer, protection, verifies })
+  const slices = new SliceReader({ access, protection, supplies, verifies })
   const exporter = new FileExporter({ catalog, databases, deleter, protection, reader })
   const writer = new BlobWriter({
     activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags
@@ -189,7 +189,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     activity, catalog, databases, life, locks, presence, protection, quota, uses, writer
   })
   const importer = new FileImporter({ databases, writer })
-  const growing = { access, databases, healer, protection, reader, verifies, writer }
+  const growing = { access, databases, protection, reader, supplies, verifies, writer }
   const appender = new Appender({ ...growing, activity, catalog, locks, uses })
 
   /** @type {Promise<void> | undefined} */
@@ -227,7 +227,6 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     exporter,
     fsck,
     growing,
-    healer,
     importer,
     life,
     lister,
@@ -245,6 +244,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     reader,
     receiver,
     slices,
+    supplies,
     syncReads,
     tags,
     uses,
@@ -257,18 +257,18 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
 /** @param {StoreOptions} options @throws {TypeError | RangeError} */
 function assertOptions (options) {
   assertKnownOptions(options, STORE_OPTIONS)
-  const { durability = 'sync', quota, heal, readOnly = false, tempDir, wait = 0 } = options
+  const { durability = 'sync', quota, supply, readOnly = false, tempDir, wait = 0 } = options
   if (durability !== 'sync' && durability !== 'process') {
     throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
   }
   if (quota !== undefined) assertInteger('quota', quota)
   if (wait !== Infinity) assertInteger('wait', wait)
-  if (heal !== undefined && typeof heal !== 'function') {
-    throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
+  if (supply !== undefined && typeof supply !== 'function') {
+    throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
   }
   if (tempDir !== undefined && typeof tempDir !== 'string') {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
   }
   if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
-  if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
+  if (readOnly && supply !== undefined) throw new TypeError('"supply" is of no use to a store that is "readOnly"')
 }

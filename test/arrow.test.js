@@ -24,6 +24,11 @@ const ENTRY_POINTS = [
 ]
   .map(folder => `${folder}/index.js`)
 
+/** The folders that use a store as its callers do. */
+const GUESTS = [
+  'exchange/blockstore', 'exchange/collections', 'exchange/http', 'exchange/iroh', 'exchange/transfer'
+]
+
 /** The folders that `baobox/hash` loads. */
 const HASHING = ['lib/core', 'lib/engine', 'lib/engine/kernel', 'lib/hash', 'lib/tree']
 
@@ -65,6 +70,16 @@ describe('imports', () => {
       }
     })
   }
+
+  it('of the guests of a store name its entry point and its interface, and nothing else of it', () => {
+    const open = ['store/index.js', 'store/interface.js']
+    for (const file of GUESTS.flatMap(filesIn)) {
+      const targets = importsOf(file).flatMap(specifier => targetsOf(file, specifier))
+      for (const target of targets.filter(target => folderOf(target) === 'store')) {
+        expect(open, `${file} imports ${target}`).to.include(target)
+      }
+    }
+  })
 
   it('are found in every folder', () => {
     for (const folder of ['lib', 'encoder', 'verifier']) expect(filesIn(folder), folder).to.not.have.length(0)

@@ -25,7 +25,7 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('./mirrors/server/url-mirror.js').SliceRequest} SliceRequest */
 /** @typedef {import('./mirrors/server/url-mirror.js').WholeFile} WholeFile */
 /** @typedef {import('./mirrors/server/url-mirror.js').OnDuplicate} OnDuplicate */
-/** @typedef {import('./mirrors/failover.js').TryOptions} TryOptions */
+/** @typedef {import('./mirrors/mirror-book.js').TryOptions} TryOptions */
 /** @typedef {import('./sources/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./sources/http/options.js').HttpOptions} HttpOptions */
 /** @typedef {import('./slice/leaves.js').KeepOptions} KeepOptions */

@@ -6,7 +6,7 @@ import { concat } from '../../lib/core/bytes.js'
 import { unsupported } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toPieces } from '../../lib/source/source.js'
-import { blockTooLong, mismatch } from '../../store/storage/errors.js'
+import { blockTooLong, mismatch } from '../../store/interface.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { Name } from './block-name.js' */
@@ -15,15 +15,15 @@ import { blockTooLong, mismatch } from '../../store/storage/errors.js'
 
 export class BlockChecker {
   #hashers
-  #maxBlockLen
+  #maxBlockBytes
 
   /**
    * @param {MultihashHasher[]} hashers  in addition to BLAKE3, SHA2-256, SHA2-512 and identity
-   * @param {number} maxBlockLen  bytes of a block that is hashed by another function than BLAKE3, at most
+   * @param {number} maxBlockBytes  bytes of a block that is hashed by another function than BLAKE3, at most
    */
-  constructor (hashers, maxBlockLen) {
+  constructor (hashers, maxBlockBytes) {
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
-    this.#maxBlockLen = maxBlockLen
+    this.#maxBlockBytes = maxBlockBytes
   }
 
   /**
@@ -36,7 +36,7 @@ export class BlockChecker {
    */
   async gather (name, bytes, signal) {
     const pieces = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
-    const maxLen = name.isOwn ? Infinity : this.#maxBlockLen
+    const maxLen = name.isOwn ? Infinity : this.#maxBlockBytes
     let len = 0
     /** @param {Uint8Array} piece */
     const add = piece => {

@@ -6,25 +6,20 @@
 // has its BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { RAW, toCid } from '../../lib/hash/cid.js'
 import { abortable, untilAborted } from '../../lib/source/async-util.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertInteger, describe } from '../../lib/core/bytes.js'
-import { assertMany } from '../../lib/async/in-order.js'
-import { blockNotFound, damagedAlias } from '../../store/storage/errors.js'
-import { BlockBatch, unhurried } from './block-batch.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
+import {
+  BATCH_COUNT, BATCH_LEN, FILE_FROM, LOOKUP_COUNT, LOOKUP_LEN, assertStore, blockNotFound, damagedAlias
+} from '../../store/interface.js'
 import { BlockChecker } from './block-checker.js'
-import { LOOKUP_COUNT } from '../../store/read/get-many.js'
-import { Name, lookUp } from './block-name.js'
-import { FILE_FROM } from '../../store/write/blob-builder.js'
-import { nameOf } from '../../lib/hash/roots.js'
-import { contextOf } from '../../store/context-of.js'
+import { Name } from './block-name.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { AliasedSource } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { BlockBytes } from './block-checker.js' */
-/** @import { HeldBlock } from './block-name.js' */
 
 /**
  * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read only when the caller
@@ -32,6 +27,7 @@ import { contextOf } from '../../store/context-of.js'
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
+/** @typedef {{ cid: CID, source?: Uint8Array | AliasedSource }} CheckedBlock  no source: its CID contains the bytes */
 
 /** Longest block that must be hashed by another function, in bytes. Peers send each other shorter blocks. */
 export const MAX_BLOCK_LEN = 1 << 22
@@ -39,7 +35,7 @@ export const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockLen]  most bytes of a block that is put under a CID of another function than BLAKE3: it
+ * @property {number} [maxBlockBytes]  most bytes of a block that is put under a CID of another function than BLAKE3: it
  *   is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Stored blocks can be read however long
  *   they are
  */
@@ -47,24 +43,23 @@ export const MAX_BLOCK_LEN = 1 << 22
 /**
  * Returns the store as an `interface-blockstore`: give it to Helia as its `blockstore`. The caller closes the store.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlockstoreOptions} [options]
  */
 export const asBlockstore = (store, options = {}) => new Blockstore(store, options)
 
 class Blockstore {
   #store
-  #context
   #checker
 
-  /** @param {BlobStore} store @param {BlockstoreOptions} options */
+  /** @param {Store} store @param {BlockstoreOptions} options */
   constructor (store, options) {
-    assertKnownOptions(options, ['hashers', 'maxBlockLen'])
-    const { hashers = [], maxBlockLen = MAX_BLOCK_LEN } = options
-    if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
-    this.#checker = new BlockChecker(hashers, maxBlockLen)
+    assertStore(store)
+    assertKnownOptions(options, ['hashers', 'maxBlockBytes'])
+    const { hashers = [], maxBlockBytes = MAX_BLOCK_LEN } = options
+    if (maxBlockBytes !== Infinity) assertInteger('maxBlockBytes', maxBlockBytes)
+    this.#checker = new BlockChecker(hashers, maxBlockBytes)
     this.#store = store
-    this.#context = contextOf(store)
   }
 
   /**
@@ -74,7 +69,7 @@ class Blockstore {
   async has (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    return name.isContent || await this.#rootOf(name) !== undefined
+    return name.isContent || await this.#find(name) !== undefined
   }
 
   /**
@@ -83,16 +78,16 @@ class Blockstore {
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
    * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
    *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block under a CID of another function than BLAKE3 that
-   *   has more bytes than `maxBlockLen`
+   *   has more bytes than `maxBlockBytes`
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
     assertBlock(bytes)
     signal?.throwIfAborted()
-    if (name.isOwn) await this.#write(bytes, signal, { cid })
+    if (name.isOwn) await this.#store.put(bytes, { expect: cid, alwaysRead: true, signal })
     else {
       const block = await this.#checker.gather(name, bytes, signal)
-      if (!name.isContent) await this.#write(block, signal, { alias: name.multihash })
+      if (!name.isContent) await this.#store.put(block, { alias: name.stored, signal })
     }
     return cid
   }
@@ -116,33 +111,50 @@ class Blockstore {
    * @returns {AsyncGenerator<CID>}
    */
   async * #putMany (pairs, signal) {
-    const batch = new BlockBatch()
-    const { life, manyWriter } = this.#context
-    const keep = () => batch.keep((blocks, aliases) => life.run(() => manyWriter.keep(blocks, { aliases })))
+    let batch = /** @type {CheckedBlock[]} */ ([])
+    let len = 0
+    const keep = () => {
+      const blocks = batch
+      batch = []
+      len = 0
+      return this.#keep(blocks)
+    }
     try {
       for await (const pair of unhurried(pairs, signal)) {
-        if (batch.isFull || pair === undefined) yield * await keep()
+        if (pair === undefined || batch.length >= BATCH_COUNT || len >= BATCH_LEN) yield * keep()
         if (pair === undefined) continue
         const { cid, bytes } = pair
         const name = new Name(cid)
         assertBlock(bytes)
         signal?.throwIfAborted()
-        const isStreamed = name.isOwn && !this.#isForBatch(bytes)
-        const block = isStreamed ? undefined : await this.#checker.gather(name, bytes, signal)
-        if (name.isContent) batch.add(cid)
-        else if (block !== undefined && this.#isForBatch(block)) {
-          batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
-        } else {
-          yield * await keep()
-          await this.#write(block ?? bytes, signal, name.isOwn ? { cid } : { alias: name.multihash })
-          yield cid
+        if (name.isOwn && !isSmall(bytes)) {
+          yield * keep()
+          yield await this.put(cid, bytes, { signal })
+          continue
         }
+        const block = await this.#checker.gather(name, bytes, signal)
+        const source = name.isOwn ? block : { source: block, alias: name.stored }
+        batch.push({ cid, source: name.isContent ? undefined : source })
+        len += block.length
       }
     } catch (error) {
-      yield * await keep()
+      yield * keep()
       throw error
     }
-    yield * await keep()
+    yield * keep()
+  }
+
+  /** @param {CheckedBlock[]} blocks @returns {AsyncGenerator<CID>} their names, each when its block is kept */
+  async * #keep (blocks) {
+    const kept = this.#store.putMany(blocks.flatMap(({ source }) => source ?? []))
+    try {
+      for (const { cid, source } of blocks) {
+        if (source !== undefined) await kept.next()
+        yield cid
+      }
+    } finally {
+      await kept.return(undefined)
+    }
   }
 
   /**
@@ -157,13 +169,13 @@ class Blockstore {
   async * #get (name, signal) {
     const { cid } = name
     signal?.throwIfAborted()
-    const root = name.isContent ? undefined : await this.#rootOf(name)
+    const found = await this.#find(name)
     if (name.isContent) yield new Uint8Array(name.digest)
-    else if (root === undefined) throw blockNotFound(cid)
+    else if (found === undefined) throw blockNotFound(cid)
     else {
       try {
-        const isTrusted = name.isOwn || !this.#context.verifies
-        yield * isTrusted ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+        const isTrusted = name.isOwn || !this.#store.verifies
+        yield * isTrusted ? this.#store.get(found, { signal }) : this.#byAlias(name, found, signal)
       } catch (error) {
         // The block was deleted meanwhile, or the file of a reference is gone.
         throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
@@ -212,27 +224,20 @@ class Blockstore {
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
   async * getAll (options) {
-    const names = this.#context.life.each(() => this.#names(options?.signal))
-    for await (const cid of names) yield { cid, bytes: this.get(cid, options) }
+    const { aliases } = this.#store
+    for await (const { cid, alias } of untilSignal(aliases.list(), options?.signal)) {
+      if (await this.#store.has(cid)) yield { cid: alias, bytes: this.get(alias, options) }
+    }
+    for await (const { cid, complete, isAliasOnly } of untilSignal(this.#store.list(), options?.signal)) {
+      if (complete && !isAliasOnly) yield { cid, bytes: this.get(cid, options) }
+    }
   }
 
   /** Deletes this name of a block. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { aliases, catalog, databases, locks, life, tags } = this.#context
-    if (name.isContent) return
-    await life.run(async () => {
-      databases.assertWritable()
-      const root = name.isOwn ? name.digest : await aliases.rootOf(name.multihash)
-      if (root === undefined) return
-      await locks.run(nameOf(root), async () => {
-        const { isTagged } = await tags.tagOf(root)
-        if (name.isOwn) return catalog.removeOwnName(root, { isTagged })
-        const isTaggedItself = await tags.namesAlias(name.multihash)
-        await catalog.removeAlias(root, name.multihash, { isTagged, isTaggedItself })
-      })
-    })
+    if (name.isStorable) await this.#store.aliases.delete(name.stored)
   }
 
   /**
@@ -258,12 +263,35 @@ class Blockstore {
   /** @param {CID[]} cids @param {AbortOptions} options @returns {AsyncGenerator<Pair>} */
   async * #pairs (cids, options) {
     if (cids.length === 0) return
-    const found = await untilAborted(this.#context.life.run(() => lookUp(this.#context, cids)), options.signal)
+    const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(cid))
+    const found = await untilAborted(this.#readSmall(names.flatMap(name => name ?? [])), options.signal)
     for (const [i, cid] of cids.entries()) {
       options.signal?.throwIfAborted()
-      const block = found[i]
-      yield { cid, bytes: block === undefined ? this.#later(cid, options) : this.#held(block, options) }
+      const name = names[i]
+      const bytes = name && found.get(name)
+      yield { cid, bytes: name && bytes ? this.#checked(name, bytes, options) : this.#later(cid, options) }
     }
+  }
+
+  /**
+   * Reads the small ones of some blocks together, and does not verify them. It leaves out blocks that must be read by
+   * themselves: that read also says what is wrong with them.
+   *
+   * @param {Name[]} names  at most LOOKUP_COUNT
+   */
+  async #readSmall (names) {
+    const bytesOf = /** @type {Map<Name, Uint8Array<ArrayBuffer>>} */ (new Map())
+    const wanted = names.filter(({ isStorable }) => isStorable)
+    const cids = await this.#store.aliases.resolveMany(wanted.map(({ stored }) => stored))
+    const held = wanted.flatMap((name, i) => cids[i] === undefined ? [] : { name, cid: cids[i] })
+    const stats = await this.#store.statMany(held.map(({ cid }) => cid))
+    const small = held.filter((_, i) => stats[i]?.complete && stats[i].size <= LOOKUP_LEN)
+    let at = 0
+    for await (const { bytes } of this.#store.getMany(small.map(({ cid }) => cid), { verify: false })) {
+      const { name } = small[at++]
+      if (bytes !== undefined) bytesOf.set(name, bytes)
+    }
+    return bytesOf
   }
 
   /**
@@ -273,82 +301,47 @@ class Blockstore {
    */
   async * #later (cid, options) { yield * this.get(cid, options) }
 
-  /** @param {HeldBlock} block @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #held ({ name, root, bytes }, options) {
+  /**
+   * @param {Name} name @param {Uint8Array<ArrayBuffer>} bytes @param {AbortOptions} options
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * #checked (name, bytes, options) {
     options.signal?.throwIfAborted()
-    if (await this.#checker.isNamed(name, bytes)) {
-      this.#context.uses.touch(root)
-      yield this.#context.databases.owned(bytes)
-    } else yield * this.get(name.cid, options) // This also says what is damaged.
+    if (await this.#checker.isNamed(name, bytes)) yield bytes
+    else yield * this.get(name.cid, options) // This also says what is damaged.
   }
 
   /**
-   * Returns the root of a block, if the store has the whole block under this name.
+   * Finds the blob of a block, if the store has the whole block under this name.
    *
-   * @param {Name} name
-   * @returns {Promise<Uint8Array | undefined>}
+   * @param {Name} name @returns {Promise<CID | undefined>}
    */
-  #rootOf (name) {
-    const { aliases, catalog, life } = this.#context
-    return life.run(async () => {
-      const root = name.isOwn ? name.digest : await aliases.rootOf(name.multihash)
-      const record = root && await catalog.get(root)
-      return record?.complete && !(name.isOwn && record.isNameless) ? root : undefined
-    })
-  }
-
-  /** Gives the names of all blocks. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
-  async * #names (signal) {
-    const { aliases, catalog } = this.#context
-    signal?.throwIfAborted()
-    for await (const { multihash, root } of aliases.all()) {
-      const digest = digestIn(multihash)
-      if (digest && (await catalog.find(root)).record?.complete) yield CID.createV1(RAW, digest)
-      signal?.throwIfAborted()
-    }
-    for await (const { root, record } of catalog.records()) {
-      if (record.complete && !record.isNameless) yield toCid(root)
-      signal?.throwIfAborted()
-    }
+  async #find (name) {
+    const cid = name.isStorable ? await this.#store.aliases.resolve(name.stored) : undefined
+    return cid !== undefined && await this.#store.has(cid) ? cid : undefined
   }
 
   /**
    * Reads a block by an alias. It hashes the bytes with the function of the alias before it gives them, because the
    * alias may be damaged.
    *
-   * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
+   * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
    */
-  async * #byAlias (name, root, signal) {
-    const block = await this.#store.bytes(root, { verify: false, signal }).catch(error => {
+  async * #byAlias (name, cid, signal) {
+    const block = await this.#store.bytes(cid, { verify: false, signal }).catch(error => {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
     if (block !== undefined && await this.#checker.isNamed(name, block)) yield block
     else {
-      const verified = await this.#store.bytes(root, { verify: true, signal }) // This also says what is damaged.
+      const verified = await this.#store.bytes(cid, { verify: true, signal }) // This also says what is damaged.
       if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
       yield verified
     }
   }
-
-  /**
-   * Is a block small enough for a batch? Under a quota none is, because there may be space for only a part of a batch.
-   *
-   * @param {BlockBytes} bytes  the bytes of the block, or their source
-   */
-  #isForBatch (bytes) {
-    return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited
-  }
-
-  /**
-   * @param {BlockBytes} bytes @param {AbortSignal | undefined} signal
-   * @param {{ cid: CID } | { alias: Uint8Array }} name
-   */
-  #write (bytes, signal, name) {
-    const { writer, life } = this.#context
-    const [expect, alias] = 'cid' in name ? [name.cid] : [undefined, name.alias]
-    return life.run(() => writer.put(bytes, { signal, expect }, { alias, isAlwaysRead: true }))
-  }
 }
+
+/** Is a block in memory, and kept together with others? @param {BlockBytes} bytes */
+const isSmall = bytes => bytes instanceof Uint8Array && bytes.length <= FILE_FROM
 
 /** @param {unknown} bytes */
 function assertBlock (bytes) {
@@ -356,12 +349,31 @@ function assertBlock (bytes) {
   throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
 }
 
-/** @param {Uint8Array} multihash  a key, which may be damaged */
-function digestIn (multihash) {
-  try {
-    return Digest.decode(multihash)
-  } catch {}
-}
-
 /** @param {unknown} error @param {string} code */
 const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code
+
+/** Milliseconds that a batch waits for the next item. */
+const SOON = 5
+
+/**
+ * Gives the items of a source, and `undefined` whenever the next item does not come soon. So a source that waits for a
+ * result before it goes on gets the result promptly.
+ *
+ * @template T
+ * @param {Iterable<T> | AsyncIterable<T>} source
+ * @param {AbortSignal} [signal]  ends the items at once
+ * @returns {AsyncGenerator<T | undefined>}
+ */
+const unhurried = (source, signal) =>
+  abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
+
+/** @param {Promise<unknown>} promise */
+async function isSoon (promise) {
+  let timer
+  const late = new Promise(resolve => { timer = setTimeout(resolve, SOON, false) })
+  try {
+    return await Promise.race([promise.then(() => true, () => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,21 +1,21 @@
 // The entry point `baobox/collections`: names for many blobs under one CID, byte for byte as iroh has them.
 
 export { Collection } from './collection.js'
-export { collectionEntries, getCollection } from './get.js'
-export { putCollection } from './put.js'
+export { collectionEntries, getCollection } from './get-collection.js'
+export { putCollection } from './put-collection.js'
 export { Manifest } from './web/manifest.js'
-export { getManifest, putManifest } from './web/stored.js'
+export { getManifest, putManifest } from './web/stored-manifest.js'
 
 // The types of public signatures.
 
 /** @typedef {import('./collection.js').CollectionEntry} CollectionEntry */
 /** @typedef {import('./collection.js').NewEntry} NewEntry */
-/** @typedef {import('./put.js').PutCollectionOptions} PutCollectionOptions */
+/** @typedef {import('./put-collection.js').PutCollectionOptions} PutCollectionOptions */
 /** @typedef {import('./web/manifest.js').NewResource} NewResource */
 /** @typedef {import('./web/manifest.js').Resource} Resource */
-/** @typedef {import('./web/stored.js').PutManifestResult} PutManifestResult */
-/** @typedef {import('./put.js').PutCollectionResult} PutCollectionResult */
-/** @typedef {import('../../store/write/put.js').PutOptions} PutOptions */
-/** @typedef {import('../../store/blob-store.js').BlobName} BlobName */
-/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */
-/** @typedef {import('../../store/gc/protection.js').TempTag} TempTag */
+/** @typedef {import('./web/stored-manifest.js').PutManifestResult} PutManifestResult */
+/** @typedef {import('./put-collection.js').PutCollectionResult} PutCollectionResult */
+/** @typedef {import('../../store/index.js').PutOptions} PutOptions */
+/** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../../store/index.js').TempTag} TempTag */
+/** @typedef {import('../../store/interface.js').Store} Store */

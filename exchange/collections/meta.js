@@ -5,7 +5,7 @@
 import { varint } from 'multiformats'
 import { BaoError } from '../../lib/core/errors.js'
 import { areEqual, concat, describe } from '../../lib/core/bytes.js'
-import { assertWellFormed } from '../../store/catalog/names/tag-target.js'
+import { assertWellFormed } from '../../store/interface.js'
 
 /** Bytes of a name in UTF-8, at most. Paths are at most 4096 bytes long in Linux, and 32 767 characters in Windows. */
 export const MAX_NAME_LEN = 1 << 16

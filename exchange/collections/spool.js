@@ -5,8 +5,8 @@ import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { TempTag } from '../../store/gc/protection.js' */
+/** @import { TempTag } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
 
 /** Bytes that are kept in memory, at most. */
 const SPOOL_LEN = 1 << 20
@@ -18,7 +18,7 @@ export class Spool {
   #last = new ByteQueue()
   #blobs = /** @type {{ cid: CID, isNew: boolean }[]} */ ([])
 
-  /** @param {BlobStore} store @param {TempTag} hold  protects what is in the store @param {AbortSignal} [signal] */
+  /** @param {Store} store @param {TempTag} hold  protects what is in the store @param {AbortSignal} [signal] */
   constructor (store, hold, signal) {
     this.#store = store
     this.#hold = hold

@@ -1,26 +1,17 @@
 // Downloads a blob straight to a file. Until it is whole it is kept in a store of its own beside the file, so it is
 // verified, survives crashes and can be resumed as any download.
 
+import { PartFolder } from '#part-folder'
 import { BaoError } from '../../lib/core/errors.js'
-import {
-  absolute, assertFolder, isFolder, isMarkedFolder, linkFile, makeMarkedFolder, removeFolderAtOnce
-} from '#disk'
 import { assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
-import { BlobStore } from '../../store/blob-store.js'
-import { contextOf } from '../../store/context-of.js'
+import { BlobStore } from '../../store/index.js'
+import { FILE_FROM } from '../../store/interface.js'
 import { BLOB_OPTIONS, download } from './download.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { DownloadResult, FileDownloadOptions } from './download.js' */
-
-/** The file by which the folder of a part is told from the folders of others. It is there before the store is. */
-const MARK = {
-  name: 'unfinished-download',
-  text: 'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
-}
-const ADVICE = 'move it away, or delete it'
 
 /**
  * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified it is kept in the
@@ -37,19 +28,24 @@ export async function downloadFile (cid, path, options) {
   assertOptions('options', options, '{ from, ... }')
   assertKnownOptions(options, BLOB_OPTIONS)
   const root = parseRoot(cid, 'cid')
-  const target = absolute(path)
-  const part = `${target}.part`
   const { signal } = options
-  await preparePlaces(target, part)
-  const store = await BlobStore.open(part)
+  const part = new PartFolder(path)
+  await part.prepare()
+  const store = await BlobStore.open(part.path)
   let isOver = false
   try {
+    await part.removeLeftovers().catch(() => {}) // they do no harm
     let result = await download(store, root, options)
-    if (result.received < result.size && !await isRight(store, root, signal)) {
+    // The bytes of an earlier run may have been damaged since.
+    const isOld = result.received < result.size
+    try {
+      await placeFile(store, root, part.target, { verify: isOld || result.size <= FILE_FROM, signal })
+    } catch (error) {
+      if (!isOld || !isDamage(error)) throw error
       await store.fsck({ repair: true, cids: [root], signal }) // what is damaged is missing then
       result = await download(store, root, options)
+      await placeFile(store, root, part.target, { verify: result.size <= FILE_FROM, signal })
     }
-    if (!await placeFile(store, root, target, result.size)) await store.exportFile(root, target, { signal })
     isOver = true
     return result
   } catch (error) {
@@ -57,58 +53,18 @@ export async function downloadFile (cid, path, options) {
     throw error
   } finally {
     await store.close()
-    // Somebody may have put another folder there meanwhile.
-    if (isOver && await isMarkedFolder(part, MARK)) await removeFolderAtOnce(part)
+    if (isOver) await part.remove()
   }
 }
 
 /**
- * Looks whether the file can be made, and makes the folder of its part, before anything is downloaded. What no download
- * has made is left alone.
+ * Links the file in which the store keeps the blob to the target, which takes no time and no space; or copies the blob,
+ * where it has no file of its own or the system has no links.
  *
- * @param {string} target @param {string} part
- * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
+ * @param {BlobStore} store @param {Uint8Array} root @param {string} target
+ * @param {{ verify: boolean, signal?: AbortSignal }} options
  */
-async function preparePlaces (target, part) {
-  if (await isFolder(target)) {
-    throw Object.assign(new Error(`${target} is a folder: give the path of a file in it`), { code: 'EISDIR' })
-  }
-  const isThere = await assertFolder(part).catch(cause => {
-    if (cause.code !== 'ENOTDIR') throw cause
-    const message = `${part} is no folder, and the download needs one there: ${ADVICE}`
-    throw Object.assign(new Error(message), { code: 'ENOTDIR' })
-  })
-  if (!isThere) await makeMarkedFolder(part, MARK)
-  if (await isMarkedFolder(part, MARK)) return
-  const message = `${part} is a folder that no download has made: ${ADVICE}`
-  throw new BaoError('PATH_EXISTS', message, { location: part })
-}
+const placeFile = (store, root, target, options) => store.exportFile(root, target, { mode: 'link', ...options })
 
-/**
- * Are all bytes of a blob right, also those from an earlier run, which may have been damaged since?
- *
- * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} [signal]
- */
-async function isRight (store, root, signal) {
-  const pieces = store.get(root, undefined, { verify: true, reuse: true, signal })
-  try {
-    while (!(await pieces.next()).done);
-    return true
-  } catch (error) {
-    if (error instanceof BaoError && error.code === 'STORE_CORRUPT') return false
-    throw error
-  }
-}
-
-/**
- * Links the file in which the store keeps the blob to the target. That takes no time and no space.
- *
- * @param {BlobStore} store @param {Uint8Array} root @param {string} target @param {number} size
- * @returns {Promise<boolean>} false when the blob is in no file of its own, or the system has no links
- */
-async function placeFile (store, root, target, size) {
-  const { catalog, databases: { files } } = contextOf(store)
-  const record = await catalog.get(root)
-  if (record?.home !== 'file' || files === undefined || await files.len(record.id) !== size) return false
-  return linkFile(files.pathOf(record.id), target)
-}
+/** @param {unknown} error */
+const isDamage = error => error instanceof BaoError && ['STORE_CORRUPT', 'STORE_MISSING'].includes(error.code)

@@ -1,17 +1,15 @@
 // Downloads a blob, parts of it, or a sequence of hashes and its members into a store: the options of the call, and
-// what protects the blobs meanwhile.
+// what protects the blobs until it ends.
 
-import { DEFAULT_RETRIES, DEFAULT_STALL } from '../../verifier/mirrors/failover.js'
-import { DEFAULT_MAX_DUPLICATES } from '../../verifier/mirrors/duplicates.js'
+import { MirrorBook } from '../../verifier/mirrors/mirror-book.js'
+import { systemClock } from '../../verifier/mirrors/patience.js'
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { systemClock } from '../../verifier/mirrors/patience.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
-import { assertName } from '../../store/catalog/names/tag-target.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertName, assertStore, readOnlyError } from '../../store/interface.js'
 import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
@@ -23,10 +21,9 @@ import { protectByTag } from './part-tag.js'
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
-/** @import { MirrorReport } from '../../verifier/mirrors/health.js' */
-/** @import { DownloadTerms } from './downloader.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { MirrorReport } from '../../verifier/mirrors/mirror-record.js' */
+/** @import { Session } from './downloader.js' */
 /** @import { WholeMember } from './members/member-downloads.js' */
 /** @import { DownloadEvent } from './progress.js' */
 
@@ -82,9 +79,9 @@ const DEFAULT_MAX_UNVERIFIED = 2 ** 30
  * A download that was interrupted goes on when it is called again.
  *
  * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
- * order, many at a time, each from any mirror that has it. They are protected meanwhile as by a tag.
+ * order, many at a time, each from any mirror that has it. Until the end they are protected as by a tag.
  *
- * @param {BlobStore} store
+ * @param {Store} store
  * @param {BlobName} cid
  * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
  * @returns {Promise<DownloadResult>}
@@ -96,20 +93,20 @@ const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 export async function download (store, cid, options) {
   assertOptions('options', options, '{ from, ... }')
   assertKnownOptions(options, DOWNLOAD_OPTIONS)
-  const context = contextOf(store)
-  return context.life.run(() => downloadInto(context, cid, options))
+  assertStore(store)
+  return downloadBy(systemClock, store, cid, options)
 }
 
 /**
- * @param {StoreContext} store @param {BlobName} cid @param {DownloadOptions} options
- * @param {Clock} [clock]
+ * @param {Clock} clock
+ * @param {Store} store @param {BlobName} cid @param {DownloadOptions} options
  * @returns {Promise<DownloadResult>}
  */
-export async function downloadInto (store, cid, options, clock = systemClock) {
+export async function downloadBy (clock, store, cid, options) {
+  store.closing.throwIfAborted()
   const { from, ranges, recursive = false, tag, maxMembers = DEFAULT_MAX_MEMBERS, onMember } = options
-  const { signal, onProgress } = options
-  const { parallel = DEFAULT_PARALLEL, retries = DEFAULT_RETRIES, stall = DEFAULT_STALL } = options
-  const { maxDuplicates = DEFAULT_MAX_DUPLICATES, maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
+  const { signal, parallel = DEFAULT_PARALLEL, retries, stall, maxDuplicates, onProgress } = options
+  const { maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
   const root = parseRoot(cid, 'cid')
   const wanted = toRanges(ranges)
   if (recursive && ranges !== undefined) {
@@ -118,88 +115,83 @@ export async function downloadInto (store, cid, options, clock = systemClock) {
   if (tag !== undefined) assertName('tag', tag)
   assertInteger('maxMembers', maxMembers)
   assertInteger('parallel', parallel, 1)
-  assertInteger('retries', retries)
-  assertInteger('stall', stall, 1)
   assertInteger('maxUnverified', maxUnverified)
   if (typeof from !== 'object' || from === null || !(Symbol.iterator in from || Symbol.asyncIterator in from)) {
     throw new TypeError(`"from" expected an array or another iterable of mirrors, got ${describe(from)}`)
   }
-  const closing = new AbortController()
-  const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal])
-  const progress = new DownloadProgress({ onProgress, clock })
-  const terms = {
-    from, anyBlob: recursive, parallel, retries, stall, maxDuplicates, progress, clock, signal: either
-  }
-  return store.activity.run(async () => {
-    either.throwIfAborted()
-    const release = recursive ? store.protection.tag(root, 'hashseq') : store.protection.use(root)
-    const work = () => recursive
-      ? downloadSequence(store, terms, root, { maxMembers, maxUnverified, onMember })
-      : downloadBlob(store, terms, { root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0 })
+  const progress = new DownloadProgress({ clock, onProgress })
+  const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
+  if (recursive) book.maxDuplicates = 0 // A URL that a server names has one blob.
+  if (store.isReadOnly) throw readOnlyError(`${store.location}`)
+  signal?.throwIfAborted()
+  const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
+  const format = recursive ? 'hashseq' : 'raw'
+  const held = store.tempTag(root, { format })
+  const work = async () => {
+    const downloader = new Downloader(book, { from, anyBlob: recursive, parallel, signal: ending })
+    const session = { store, book, progress, signal: downloader.signal }
     try {
-      if (tag === undefined) return await work()
-      return await protectByTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
+      return recursive
+        ? await downloadSequence(downloader, session, root, { maxMembers, maxUnverified, onMember })
+        : await downloadBlob(downloader, session, {
+          root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0
+        })
     } finally {
-      release()
+      await downloader.end()
     }
-  }, reason => closing.abort(reason))
+  }
+  try {
+    return tag === undefined ? await work() : await protectByTag(store, { name: tag, root, format }, work)
+  } finally {
+    held.release()
+  }
 }
 
 /**
- * @param {StoreContext} store @param {DownloadTerms} terms
- * @param {{ root: Uint8Array, wanted: ChunkRanges, maxUnverified: number }} what
+ * @param {Downloader} downloader @param {Session} session
+ * @param {{ root: Uint8Array, wanted: ChunkRanges, maxUnverified: number }} options
  * @returns {Promise<DownloadResult>}
  */
-async function downloadBlob (store, terms, what) {
-  const { progress } = terms
-  const downloader = new Downloader(terms)
-  const blob = new BlobDownload(store, terms, downloader.signal, {
-    ...what, onDuplicate: (from, url, http) => downloader.addDuplicate(from, url, http)
-  })
-  progress.state = () => ({ ...blob.progress, mirrors: blob.reports(downloader.mirrors) })
-  try {
-    await downloader.run(blob)
-  } finally {
-    await downloader.end()
-  }
-  const { complete = false } = await store.catalog.get(what.root) ?? {}
+async function downloadBlob (downloader, session, options) {
+  const { store, progress } = session
+  const { root } = options
+  const blob = new BlobDownload(session, options)
+  progress.state = () => ({ ...blob.progress, mirrors: blob.reports })
+  await downloader.run(blob)
+  await downloader.end()
+  const complete = await store.has(root)
   progress.report({ isDue: true })
-  const mirrors = blob.reports(downloader.mirrors)
-  return { cid: toCid(what.root), size: blob.size ?? 0, received: blob.received, complete, mirrors }
+  return { cid: toCid(root), size: blob.size ?? 0, received: blob.received, complete, mirrors: blob.reports }
 }
 
 /**
  * The sequence comes first, whole, and then its members.
  *
- * @param {StoreContext} store @param {DownloadTerms} terms @param {Uint8Array} root
+ * @param {Downloader} downloader @param {Session} session @param {Uint8Array} root
  * @param {{ maxMembers: number, maxUnverified: number, onMember?: (member: WholeMember) => void }} options
  * @returns {Promise<DownloadResult>}
  */
-async function downloadSequence (store, terms, root, { maxMembers, maxUnverified, onMember }) {
-  const { progress } = terms
-  const downloader = new Downloader(terms)
-  const reports = () => downloader.mirrors.map(({ report }) => report)
-  const assertSize = (/** @type {number} */ size) => assertSequence(root, size, maxMembers)
-  const sequence = new BlobDownload(store, terms, downloader.signal, {
-    root, wanted: ChunkRanges.all, maxUnverified: Math.min(maxUnverified, maxMembers * HASH_LEN), assertSize
+async function downloadSequence (downloader, session, root, { maxMembers, maxUnverified, onMember }) {
+  const { book, progress } = session
+  const sequence = new BlobDownload(session, {
+    root,
+    wanted: ChunkRanges.all,
+    maxUnverified: Math.min(maxUnverified, maxMembers * HASH_LEN),
+    assertSize: size => assertSequence(root, size, maxMembers)
   })
-  progress.state = () => ({ done: sequence.progress.done, mirrors: reports() })
-  try {
-    await downloader.run(sequence)
-    const size = sequence.size ?? 0
-    const count = size / HASH_LEN
-    const members = new MemberDownloads(store, terms, downloader.signal, { root, count, onMember })
-    progress.state = () => {
-      const { done, ...state } = members.progress
-      return { done: size + done, ...state, mirrors: reports() }
-    }
-    await downloader.run(members)
-    progress.report({ isDue: true })
-    const received = sequence.received + members.received
-    return { cid: toCid(root, HASHSEQ), size, received, complete: true, members: count, mirrors: reports() }
-  } finally {
-    await downloader.end()
+  progress.state = () => ({ done: sequence.progress.done, mirrors: book.reports })
+  await downloader.run(sequence)
+  const size = sequence.size ?? 0
+  const count = size / HASH_LEN
+  const members = new MemberDownloads(session, { root, count, onMember })
+  progress.state = () => {
+    const { done, ...state } = members.progress
+    return { done: size + done, ...state, mirrors: book.reports }
   }
+  await downloader.run(members)
+  progress.report({ isDue: true })
+  const received = sequence.received + members.received
+  return { cid: toCid(root, HASHSEQ), size, received, complete: true, members: count, mirrors: book.reports }
 }
 
 /**

@@ -1,105 +1,95 @@
-// Gives the tasks of a download to its mirrors. The downloader knows which mirrors there are, which of them are idle,
-// and when one may be asked again. The work decides what the tasks are: there is the work of one blob
-// (blob/blob-download.js), and that of the members of a sequence (members/member-downloads.js).
+// Gives the tasks of a download to its mirrors. The downloader knows which of them are idle, and the book which may be
+// asked. The work decides what the tasks are: there is the work of one blob (blob/blob-download.js), and that of the
+// members of a sequence (members/member-downloads.js).
 
-import { Duplicates } from '../../verifier/mirrors/duplicates.js'
-import { Health } from '../../verifier/mirrors/health.js'
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
 import { abortable, untilAborted } from '../../lib/source/async-util.js'
 
-/** @import { Clock } from '../../verifier/mirrors/patience.js' */
-/** @import { Mirror, MirrorLike } from '../../verifier/mirrors/mirror.js' */
-/** @import { HttpOptions } from '../../verifier/sources/http/options.js' */
+/** @import { MirrorBook } from '../../verifier/mirrors/mirror-book.js' */
+/** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
+/** @import { MirrorRecord } from '../../verifier/mirrors/mirror-record.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { DownloadProgress } from './progress.js' */
 
-/** More than any mirror has. */
-const MAX_RATE = Number.MAX_VALUE
 /** Requests to one mirror at a time: as many as browsers send to one server by HTTP/1.1. All but one are small. */
 const MAX_REQUESTS = 6
 
 /**
- * @typedef {object} DownloadTerms
+ * @typedef {object} DownloaderOptions
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from
- * @property {boolean} [anyBlob]  must mirrors be able to give any blob? Default: false
- * @property {number} parallel @property {number} retries @property {number} stall @property {number} maxDuplicates
+ * @property {boolean} [anyBlob]  true if mirrors must be able to give any blob. Default: false
+ * @property {number} parallel  how many mirrors are asked at once
  * @property {AbortSignal} signal
+ */
+
+/**
+ * @typedef {object} Session  what the parts of one download share
+ * @property {Store} store
+ * @property {MirrorBook} book
  * @property {DownloadProgress} progress
- * @property {Clock} clock
+ * @property {AbortSignal} signal  aborts when the download ends, however that is
  */
 
 /**
  * @typedef {object} Task  one request to a mirror
  * @property {() => Promise<void>} run  fails with what ends the download
- * @property {boolean} isSmall  is it for at most 1 MiB?
+ * @property {boolean} isSmall  true if it is for at most 1 MiB
  */
 
 /**
  * @typedef {object} Asked  what a mirror is asked for
  * @property {number} now
  * @property {number} mirrorCount  how many mirrors may be asked at once
- * @property {boolean} isIdle  does the mirror do nothing now?
- * @property {boolean} smallOnly  must the task be small?
+ * @property {boolean} isIdle  true if the mirror does nothing now
+ * @property {boolean} smallOnly  true if the task must be small
  */
 
 /**
  * @typedef {object} Work
- * @property {(mirrors: Health[]) => Promise<void>} refill  looks for what is to be done. Called before tasks are taken
+ * @property {() => Promise<void>} refill  prepares tasks. Called before tasks are taken
  * @property {boolean} isDone
- * @property {(health: Health, asked: Asked) => Task | undefined} take  undefined when the mirror can do nothing now
- * @property {(mirrors: Health[], isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, or has it
- *   brought in the last way, unless more mirrors may come (`isOpen`). Has that changed what is to be done? Throws when
- *   the work has failed
- * @property {number} [wakeAt]  when to look for tasks again, by the clock of the download, even if nothing ends before
+ * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when the mirror can do nothing
+ *   now
+ * @property {(isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, or fetches it as a whole file,
+ *   unless more mirrors may come (`isOpen`). Returns true if the work changed. Throws when the work has failed
+ * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if nothing ends before
  */
 
 export class Downloader {
-  #terms
+  #book
+  #options
   #ended = new AbortController()
   #adding
-  #duplicates
-  /** The tasks of each mirror that is busy. @type {Map<Health, Set<Task>>} */
+  /** The tasks of each mirror that is busy. @type {Map<MirrorRecord, Set<Task>>} */
   #busy = new Map()
   #running = /** @type {Set<Promise<void>>} */ (new Set())
   /** What has ended the download, if it has failed. @type {{ error: unknown } | undefined} */
   #failure
   #wake = () => {}
-  /** @type {Health[]} */
-  mirrors = []
-  /** May `from` give more mirrors? */
+  /** True while `from` may give more mirrors. */
   #isOpen = true
 
-  /** @param {DownloadTerms} terms */
-  constructor (terms) {
-    this.#terms = terms
+  /** @param {MirrorBook} book  has no mirrors yet @param {DownloaderOptions} options */
+  constructor (book, options) {
+    this.#book = book
+    this.#options = options
     /** Aborts when the download ends, however that is. */
-    this.signal = AbortSignal.any([terms.signal, this.#ended.signal])
-    this.#duplicates = new Duplicates(terms.maxDuplicates)
+    this.signal = AbortSignal.any([options.signal, this.#ended.signal])
+    book.onDuplicate = () => this.#wake()
     this.#adding = this.#addMirrors()
-  }
-
-  /**
-   * Adds the mirror behind a URL that another mirror has named.
-   *
-   * @param {Mirror} from @param {URL} url @param {HttpOptions} http
-   */
-  addDuplicate (from, url, http) {
-    const mirror = this.#duplicates.take(from, url, http, this.mirrors.map(({ mirror }) => mirror))
-    if (mirror === undefined) return
-    this.mirrors.push(new Health(mirror))
-    this.#wake()
   }
 
   /** Does work until it is done. @param {Work} work */
   async run (work) {
     while (true) {
       const woken = new Promise(resolve => { this.#wake = () => resolve(undefined) })
-      await work.refill(this.mirrors)
+      await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#terms.clock.now() // one time for both: a mirror is asked now, or waited for
+      const now = this.#book.clock.now() // one time for both: a mirror is asked now, or waited for
       this.#giveTasks(work, now)
-      if (!work.giveUp(this.mirrors, this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
+      if (!work.giveUp(this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
     }
   }
@@ -118,14 +108,15 @@ export class Downloader {
 
   /** Adds mirrors as they come. */
   async #addMirrors () {
+    const { from, anyBlob } = this.#options
     try {
-      for await (const from of abortable(this.#terms.from, this.#ended.signal)) {
-        for (const mirror of mirrorsOf(from)) {
-          if (this.#terms.anyBlob && !mirror.hasAnyBlob) {
+      for await (const next of abortable(from, this.#ended.signal)) {
+        for (const mirror of mirrorsOf(next)) {
+          if (anyBlob && !mirror.hasAnyBlob) {
             const message = `"from" expected mirrors of any blob: ${mirror.location} has one. Put {cid} into the URL`
             throw new TypeError(message)
           }
-          this.mirrors.push(new Health(mirror))
+          this.#book.add(mirror)
         }
         this.#wake()
       }
@@ -137,39 +128,36 @@ export class Downloader {
   }
 
   /**
-   * Gives tasks to mirrors that are not busy: one to each in turn, first to those of which least is known, then to the
-   * quickest.
+   * Gives tasks to mirrors: one to each in turn.
    *
    * @param {Work} work @param {number} now
    */
   #giveTasks (work, now) {
-    const { parallel } = this.#terms
-    const usable = this.mirrors.filter(({ isUsable }) => isUsable)
-    const ready = usable.filter(({ retryAt }) => retryAt <= now)
-    ready.sort((a, b) => (b.rate || MAX_RATE) - (a.rate || MAX_RATE))
+    const { parallel } = this.#options
+    const ready = this.#book.inTurn(this.#book.records, now)
+    const mirrorCount = Math.min(this.#book.usable.length, parallel)
     for (let isGiven = true; isGiven;) {
       isGiven = false
-      for (const health of ready) {
-        const tasks = [...this.#busy.get(health) ?? []]
+      for (const record of ready) {
+        const tasks = [...this.#busy.get(record) ?? []]
         if (tasks.length === 0 ? this.#busy.size >= parallel : tasks.length >= MAX_REQUESTS) continue
         const smallOnly = tasks.some(({ isSmall }) => !isSmall)
-        const isIdle = tasks.length === 0
-        const task = work.take(health, { now, mirrorCount: Math.min(usable.length, parallel), isIdle, smallOnly })
+        const task = work.take(record, { now, mirrorCount, isIdle: tasks.length === 0, smallOnly })
         if (task === undefined) continue
-        this.#begin(health, task)
+        this.#begin(record, task)
         isGiven = true
       }
     }
   }
 
-  /** @param {Health} health @param {Task} task */
-  #begin (health, task) {
-    const tasks = this.#busy.get(health) ?? new Set()
-    this.#busy.set(health, tasks.add(task))
+  /** @param {MirrorRecord} record @param {Task} task */
+  #begin (record, task) {
+    const tasks = this.#busy.get(record) ?? new Set()
+    this.#busy.set(record, tasks.add(task))
     const running = task.run().catch(error => { this.#failure ??= { error } }).finally(() => {
       this.#running.delete(running)
       tasks.delete(task)
-      if (tasks.size === 0) this.#busy.delete(health)
+      if (tasks.size === 0) this.#busy.delete(record)
       this.#wake()
     })
     this.#running.add(running)
@@ -182,11 +170,10 @@ export class Downloader {
    * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of that can happen
    */
   async #wait (woken, now, wakeAt = Infinity) {
-    const { clock } = this.#terms
-    const retryTimes = this.mirrors.filter(({ isUsable }) => isUsable).map(({ retryAt }) => retryAt)
-    const times = [...retryTimes, wakeAt].filter(time => time > now && time < Infinity)
+    const { clock, usable, errors } = this.#book
+    const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {
-      throw fetchExhausted(this.mirrors.flatMap(({ error }) => error ?? []))
+      throw fetchExhausted(errors)
     }
     const waiting = new AbortController()
     const timer = times.length === 0

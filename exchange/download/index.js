@@ -15,8 +15,8 @@ export { fromMirrors } from './from-mirrors.js'
 /** @typedef {import('./download.js').FileDownloadOptions} FileDownloadOptions */
 /** @typedef {import('./members/lost-members.js').MissingMember} MissingMember */
 /** @typedef {import('./members/member-downloads.js').WholeMember} WholeMember */
-/** @typedef {import('../../verifier/mirrors/health.js').MirrorReport} MirrorReport */
-/** @typedef {import('../../verifier/mirrors/health.js').MirrorState} MirrorState */
+/** @typedef {import('../../verifier/mirrors/mirror-record.js').MirrorReport} MirrorReport */
+/** @typedef {import('../../verifier/mirrors/mirror-record.js').MirrorState} MirrorState */
 /** @typedef {import('../../verifier/mirrors/mirror.js').GiveSlice} GiveSlice */
 /** @typedef {import('../../verifier/mirrors/mirror.js').Mirror} Mirror */
 /** @typedef {import('../../verifier/mirrors/mirror.js').MirrorLike} MirrorLike */

@@ -1,105 +1,111 @@
 // Protects what a download has brought until all of it is there, by a tag called `NAME.part`. The next download of the
 // same blob to the tag `NAME` takes it over, also after a crash.
 
-import { equals } from 'uint8arrays/equals'
 import { BaoError } from '../../lib/core/errors.js'
-import { encodeMeta } from '../../store/storage/format/tags.js'
+import { Locks } from '../../lib/async/locks.js'
+import { HASHSEQ, RAW, toCid } from '../../lib/hash/cid.js'
 
-/** @import { Tag, TagFormat } from '../../store/storage/format/tags.js' */
-/** @import { StoreContext } from '../../store/store-context.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { TagFormat, TagInfo } from '../../store/index.js' */
 
 /** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} DownloadTag */
 
 /** The metadata of these tags. No other tag is taken over or deleted. */
-const MARK = encodeMeta({ 'baobox:download': 'unfinished' })
+const MARK = { 'baobox:download': 'unfinished' }
+/** Of the CIDs that tags give, by format. */
+const CODECS = { raw: RAW, hashseq: HASHSEQ }
 
-/** How many downloads that are under way share a tag, by its name. */
-const counts = /** @type {WeakMap<StoreContext, Map<string, number>>} */ (new WeakMap())
+/** The tags of the downloads into one store. */
+class PartTags {
+  #store
+  #locks = new Locks()
+  /** How many downloads that are under way share a tag, by its name. */
+  #counts = /** @type {Map<string, number>} */ (new Map())
+
+  /** @param {Store} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /**
+   * Sets a tag for an unfinished download, or takes over that of an earlier one.
+   *
+   * @param {DownloadTag} tag
+   * @returns {Promise<string>} its name
+   */
+  begin (tag) {
+    return this.#locks.run(tag.name, async () => {
+      const { root, format } = tag
+      let name = await this.#earlierName(tag)
+      for (let i = 1; name === undefined; i++) {
+        const free = `${tag.name}.part${i === 1 ? '' : i}`
+        if (await this.#store.tags.add(free, root, { format, meta: MARK })) name = free
+      }
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+      return name
+    })
+  }
+
+  /**
+   * Gives up the tag of an unfinished download, and deletes it when no other download uses it.
+   *
+   * @param {DownloadTag} tag @param {string} name
+   * @param {boolean} isOver  true when there is nothing left to protect
+   */
+  end (tag, name, isOver) {
+    return this.#locks.run(tag.name, async () => {
+      const left = /** @type {number} */ (this.#counts.get(name)) - 1
+      if (left > 0) return this.#counts.set(name, left)
+      this.#counts.delete(name)
+      if (isOver) await this.#store.tags.delete(name, { onlyIf: there => isOf(tag, there) })
+    })
+  }
+
+  /** The name of the tag that an earlier download of the blob has left. @param {DownloadTag} tag */
+  async #earlierName (tag) {
+    const prefix = `${tag.name}.part`
+    try {
+      for await (const there of this.#store.tags.list({ prefix })) {
+        if (isOf(tag, there) && /^\d*$/.test(there.name.slice(prefix.length))) return there.name
+      }
+    } catch (error) {
+      // Thrown after all readable tags were given. What a damaged one was for is not known, so its name is taken.
+      if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT')) throw error
+    }
+  }
+}
+
+const tagsOf = /** @type {WeakMap<Store, PartTags>} */ (new WeakMap())
 
 /**
  * Does the work of a download. When it has succeeded, the tag names the blob. Until then a tag of that name goes on
  * naming what it did. When nothing has come, no tag is left.
  *
  * @template T
- * @param {StoreContext} store @param {DownloadTag} tag @param {() => Promise<T>} work
+ * @param {Store} store @param {DownloadTag} tag @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
 export async function protectByTag (store, tag, work) {
-  const name = await begin(store, tag)
+  const tags = tagsOf.get(store) ?? new PartTags(store)
+  tagsOf.set(store, tags)
+  const name = await tags.begin(tag)
   let isOver = false
   try {
     const result = await work()
-    await store.tags.set([tag])
+    await store.tags.set(tag.name, tag.root, { format: tag.format })
     isOver = true
     return result
   } catch (error) {
-    isOver = await store.catalog.get(tag.root).catch(() => true) === undefined
+    isOver = await store.stat(tag.root).then(() => false, ({ code }) => code === 'STORE_NOT_FOUND')
     throw error
   } finally {
-    await end(store, tag, name, isOver)
+    await tags.end(tag, name, isOver)
   }
 }
 
-/**
- * Sets a tag for an unfinished download, or takes over that of an earlier one.
- *
- * @param {StoreContext} store @param {DownloadTag} tag
- * @returns {Promise<string>} its name
- */
-function begin (store, tag) {
-  return alone(store, tag, async () => {
-    let name = await earlierName(store, tag)
-    for (let i = 1; name === undefined; i++) {
-      const free = `${tag.name}.part${i === 1 ? '' : i}`
-      if (await store.tags.add({ ...tag, name: free, meta: MARK })) name = free
-    }
-    const shared = counts.get(store) ?? new Map()
-    counts.set(store, shared.set(name, (shared.get(name) ?? 0) + 1))
-    return name
-  })
-}
+/** True if a tag is that of an unfinished download of a blob. @param {DownloadTag} tag @param {TagInfo} there */
+const isOf = ({ root, format }, { cid, meta }) => isMark(meta) && cid.equals(toCid(root, CODECS[format]))
 
-/**
- * Gives up the tag of an unfinished download, and deletes it when no other download uses it.
- *
- * @param {StoreContext} store @param {DownloadTag} tag @param {string} name
- * @param {boolean} isOver  is there nothing left to protect?
- */
-function end (store, tag, name, isOver) {
-  return alone(store, tag, async () => {
-    const shared = /** @type {Map<string, number>} */ (counts.get(store))
-    const left = /** @type {number} */ (shared.get(name)) - 1
-    if (left > 0) return shared.set(name, left)
-    shared.delete(name)
-    if (isOver) await store.tags.delete(name, there => isOf(tag, there))
-  })
-}
-
-/**
- * The name of the tag that an earlier download of the blob has left.
- *
- * @param {StoreContext} store @param {DownloadTag} tag
- */
-async function earlierName (store, tag) {
-  const prefix = `${tag.name}.part`
-  try {
-    for await (const there of store.tags.list(prefix)) {
-      if (isOf(tag, there) && /^\d*$/.test(there.name.slice(prefix.length))) return there.name
-    }
-  } catch (error) {
-    // Thrown after all readable tags were given. What a damaged one was for is not known, so its name is taken.
-    if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT')) throw error
-  }
-}
-
-/** Is a tag that of an unfinished download of a blob? @param {DownloadTag} tag @param {Tag} [there] */
-const isOf = ({ root, format }, there) => there?.meta !== undefined && equals(there.meta, MARK) &&
-  there.format === format && equals(there.root, root)
-
-/**
- * Runs work while no other download looks for a tag beside this one.
- *
- * @template T
- * @param {StoreContext} store @param {DownloadTag} tag @param {() => Promise<T>} work
- */
-const alone = (store, { name }, work) => store.locks.run(`download ${name}`, work)
+/** @param {unknown} meta */
+const isMark = meta => typeof meta === 'object' && meta !== null &&
+  Object.entries(meta).join() === Object.entries(MARK).join()

@@ -2,7 +2,7 @@
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../verifier/mirrors/patience.js' */
-/** @import { MirrorReport } from '../../verifier/mirrors/health.js' */
+/** @import { MirrorReport } from '../../verifier/mirrors/mirror-record.js' */
 
 /**
  * @typedef {object} DownloadState

@@ -28,6 +28,9 @@ export const notAcceptable = message => new HttpError(406, 'HTTP_NOT_ACCEPTABLE'
 
 export const noRoute = () => new HttpError(404, 'HTTP_NOT_FOUND', 'there is nothing at this path')
 
+/** @param {number} ms */
+export const stalled = ms => new HttpError(408, 'HTTP_STALLED', `the client took nothing for ${ms} ms`)
+
 export const closing = () => new HttpError(503, 'HTTP_CLOSING', 'the server is closing', { 'retry-after': '1' })
 
 /** The client may have left before this answer, but logs show it. @param {unknown} reason  of the abort */

@@ -8,6 +8,6 @@ export { createHandler } from './handler.js'
 /** @typedef {import('./options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('./handler.js').HandlerStats} HandlerStats */
 /** @typedef {import('./options.js').PutRules} PutRules */
-/** @typedef {import('./handler.js').RequestEvent} RequestEvent */
-/** @typedef {import('./answers/sites/site.js').SiteRules} SiteRules */
-/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('./served-request.js').RequestEvent} RequestEvent */
+/** @typedef {import('./sites/site.js').SiteRules} SiteRules */
+/** @typedef {import('../../store/interface.js').Store} Store */

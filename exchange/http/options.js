@@ -3,12 +3,13 @@
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
-import { assertName } from '../../store/catalog/names/tag-target.js'
-import { MAX_SIZE } from './answers/put.js'
+import { assertName } from '../../store/interface.js'
+import { MAX_TIMEOUT } from '../time-limits.js'
+import { MAX_SIZE } from './put.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
-/** @import { SiteRules } from './answers/sites/site.js' */
-/** @import { RequestEvent } from './handler.js' */
+/** @import { SiteRules } from './sites/site.js' */
+/** @import { RequestEvent } from './served-request.js' */
 
 /**
  * @typedef {object} PutRules
@@ -20,11 +21,11 @@ import { MAX_SIZE } from './answers/put.js'
  * @typedef {object} HandlerOptions
  * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
  *   Default: none
- * @property {boolean} [allowTags]  may tags be used as names? Default: false
- * @property {boolean} [list]  is `GET /blobs` answered with a list of all blobs? Default: false
- * @property {PutRules | false} [put]  may clients upload? Default: false
- * @property {SiteRules | boolean} [collections]  are files of collections and manifests served by their paths? Default:
- *   true
+ * @property {boolean} [allowTags]  true allows tags as names. Default: false
+ * @property {boolean} [list]  true has `GET /blobs` answered with a list of all blobs. Default: false
+ * @property {PutRules | false} [put]  with rules, clients may upload. Default: false
+ * @property {SiteRules | boolean} [collections]  false serves no files of collections and manifests by their paths.
+ *   Default: true, which is the default rules
  * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
  *   their paths at the top. All paths for blobs stay as they are. `collections` has the rules, if it has any
  * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
@@ -57,7 +58,7 @@ export function checkedOptions (options) {
   if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
     throw new TypeError('"mirrors" expected URLs')
   }
-  assertInteger('idleTimeout', idleTimeout, 1, 2 ** 31 - 1)
+  assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
   for (const [name, value] of Object.entries({ contentType, onRequest })) {
     if (value !== undefined && typeof value !== 'function') {
       throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)

@@ -1,14 +1,12 @@
-// Makes the answer to a Get: slices, one behind the other.
+// Makes the answer to a Get: slices, one after the other.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { HEADER_LEN, areEqual } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'
-import { notFound } from '../../store/storage/errors.js'
-import { contextOf } from '../../store/context-of.js'
 import { invalid } from './wire/request.js'
 
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { GetRequest } from './wire/request.js' */
 
 /** Members whose names are read together. */
@@ -18,7 +16,7 @@ const EMPTY_ROOT = hash(new Uint8Array(0))
 /**
  * The answer to a request, verified. It ends where the sequence of hashes ends.
  *
- * @param {BlobStore} store @param {GetRequest} request @param {AbortSignal} signal
+ * @param {Store} store @param {GetRequest} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, STORE_MISSING in front of the first blob of
  *   which the store lacks something; REQUEST_INVALID when there are no members; and what `store.slice` may throw
@@ -40,30 +38,29 @@ export async function * answerPieces (store, { root, wanted }, signal) {
   }
 }
 
-/** @param {BlobStore} store @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} signal */
+/** @param {Store} store @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} signal */
 async function * slicePieces (store, root, ranges, signal) {
   // In iroh every store has the empty blob, so peers do not ask whether this one has it.
   if (areEqual(root, 0, EMPTY_ROOT)) yield new Uint8Array(HEADER_LEN)
-  else yield * contextOf(store).slices.slice(root, ranges, { signal }, { readsAhead: false })
+  else yield * store.slice(root, ranges, { readAhead: false, signal })
 }
 
 /**
  * How many hashes are in a blob that is a sequence of them.
  *
- * @param {BlobStore} store @param {Uint8Array} root
+ * @param {Store} store @param {Uint8Array} root
  */
 async function memberCount (store, root) {
-  const { catalog, life } = contextOf(store)
-  const record = await life.run(() => catalog.get(root))
-  if (record === undefined) throw notFound(root)
-  if (record.size % HASH_LEN === 0) return record.size / HASH_LEN
+  const [found] = await store.statMany([root])
+  const { size } = found ?? await store.stat(root) // which says why there is none
+  if (size % HASH_LEN === 0) return size / HASH_LEN
   throw invalid('it asks for members of a blob that is no sequence of hashes')
 }
 
 /**
  * The hashes in a sequence.
  *
- * @param {BlobStore} store @param {Uint8Array} root
+ * @param {Store} store @param {Uint8Array} root
  * @param {number} first @param {number} end  not included
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}

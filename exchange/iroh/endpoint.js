@@ -20,8 +20,8 @@ const PACKAGE = '@number0/iroh'
 
 /**
  * @typedef {object} EndpointOptions
- * @property {boolean} [relays]  use the relays and the address lookup that n0 runs? Without them, peers are reached
- *   by the addresses in their tickets alone, and nothing is sent to anybody else. Default: true
+ * @property {boolean} [relays]  true uses the relays and the address lookup that n0 runs. Without them, peers are
+ *   reached by the addresses in their tickets alone, and nothing is sent to anybody else. Default: true
  * @property {string} [bindAddress]  where it listens, such as `0.0.0.0:4433`. Default: all addresses, any free port
  * @property {Uint8Array} [secretKey]  32 bytes, which the id follows from. Default: random
  */
@@ -74,7 +74,7 @@ export async function loadIroh (load = name => import(name)) {
 }
 
 /**
- * The address of a peer, from whatever a caller has of it.
+ * The address of a peer, from a ticket or an address in any form.
  *
  * @param {string | PeerAddress | IrohAddress} peer  a ticket, or an address
  */

@@ -17,5 +17,5 @@ export { formatTicket, parseTicket } from './wire/ticket.js'
 /** @typedef {import('./types.js').IrohEndpoint} IrohEndpoint */
 /** @typedef {import('./wire/ticket.js').PeerAddress} PeerAddress */
 /** @typedef {import('./wire/ticket.js').Ticket} Ticket */
-/** @typedef {import('../../store/blob-store.js').BlobName} BlobName */
-/** @typedef {import('../../store/blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../../store/interface.js').Store} Store */

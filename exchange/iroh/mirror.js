@@ -70,7 +70,7 @@ class IrohMirror {
   }
 
   /**
-   * Whole members of a sequence of hashes, as slices one behind the other: the answer to one request.
+   * Whole members of a sequence of hashes, as slices one after the other: the answer to one request.
    *
    * @param {BlobName} cid  of the sequence @param {number[]} indices  rising, from 0
    * @param {{ signal?: AbortSignal }} [options]

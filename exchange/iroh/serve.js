@@ -3,14 +3,15 @@
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { untilAborted } from '../../lib/source/async-util.js'
-import { contextOf } from '../../store/context-of.js'
+import { assertStore } from '../../store/interface.js'
+import { MAX_TIMEOUT, graceOf, within } from '../time-limits.js'
 import { IROH_ALPN, plainAddress } from './endpoint.js'
 import { ServedConnection } from './served-connection.js'
 import { MAX_REQUEST_LEN } from './wire/request.js'
 import { formatTicket } from './wire/ticket.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { PeerRequest } from './served-connection.js' */
 /** @import { IrohConnection, IrohEndpoint, IrohIncoming } from './types.js' */
 /** @import { Ticket } from './wire/ticket.js' */
@@ -40,8 +41,6 @@ import { formatTicket } from './wire/ticket.js'
 const OPTIONS = [
   'maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'maxRequest', 'idleTimeout', 'onRequest'
 ]
-const DEFAULT_GRACE = 10_000
-const MAX_TIMEOUT = 2 ** 31 - 1
 
 /**
  * Answers peers that ask for blobs, ranges of them, and sequences of hashes with their members. All bytes are verified
@@ -50,14 +49,14 @@ const MAX_TIMEOUT = 2 ** 31 - 1
  *     const server = serveIroh(store, await openIrohEndpoint())
  *     console.log(server.ticket(cid))
  *
- * @param {BlobStore} store  stays the caller's: close the server first, then endpoint and store
+ * @param {Store} store  stays the caller's: close the server first, then endpoint and store
  * @param {IrohEndpoint} endpoint  as `openIrohEndpoint` makes it: it must accept IROH_ALPN. The server takes all
  *   connections that come in, and after its end refuses them
  * @param {IrohServeOptions} [options]
  * @returns {IrohServer}
  */
 export function serveIroh (store, endpoint, options = {}) {
-  contextOf(store)
+  assertStore(store)
   assertOptions('endpoint', endpoint, 'an endpoint of @number0/iroh')
   const terms = checked(options)
   const server = new Server(store, endpoint, terms)
@@ -79,9 +78,10 @@ class Server {
   #isClosing = false
   /** Aborts when no handshake is waited for any more. */
   #ended = new AbortController()
-  #whenIdle = () => {}
+  /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
+  #whenIdle = []
 
-  /** @param {BlobStore} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
+  /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
   constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...terms }) {
     this.#endpoint = endpoint
     this.#limits = { maxConnections, maxPerPeer, handshakeTimeout }
@@ -114,7 +114,7 @@ class Server {
     } catch {
       // The peer has gone.
     } finally {
-      if (this.#isIdle) this.#whenIdle()
+      if (this.#isIdle) for (const tell of this.#whenIdle.splice(0)) tell()
     }
   }
 
@@ -147,17 +147,12 @@ class Server {
   }
 
   /** @param {{ grace?: number }} [options] */
-  async close (options = {}) {
-    assertKnownOptions(options, ['grace'])
-    const { grace = DEFAULT_GRACE } = options
-    assertInteger('grace', grace, 0, MAX_TIMEOUT)
+  async close (options) {
+    const grace = graceOf(options)
     this.#isClosing = true
     for (const served of this.#connections) served.close()
     if (this.#isIdle) return
-    const idle = new Promise(resolve => { this.#whenIdle = () => resolve(undefined) })
-    const timer = setTimeout(() => this.#abort(), grace)
-    await idle
-    clearTimeout(timer)
+    await within(new Promise(resolve => this.#whenIdle.push(resolve)), grace, () => this.#abort())
   }
 
   #abort () {

@@ -4,11 +4,12 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
+import { within } from '../time-limits.js'
 import { answerPieces } from './answer.js'
 import { invalid, decodeRequest } from './wire/request.js'
 import { shortened } from './endpoint.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { IrohConnection, IrohStream } from './types.js' */
 
 /**
@@ -26,7 +27,7 @@ import { shortened } from './endpoint.js'
 
 /**
  * @typedef {object} Terms
- * @property {BlobStore} store
+ * @property {Store} store
  * @property {number} maxStreams @property {number} maxRequest @property {number} idleTimeout
  * @property {(event: PeerRequest) => void} onRequest
  */
@@ -41,11 +42,12 @@ const TOO_LONG = /TooLong/
 export class ServedConnection {
   #connection
   #terms
-  #active = new Set()
+  /** The answers that are under way, and what ends each: one signal for all would have too many listeners. */
+  #active = /** @type {Map<Promise<void>, AbortController>} */ (new Map())
   #isClosing = false
-  /** Has the peer taken too long? */
+  #isEnded = false
+  /** True if the peer has taken too long. */
   #isLate = false
-  #ended = new AbortController()
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #idleTimer
 
@@ -65,22 +67,14 @@ export class ServedConnection {
         this.#awaitRequest()
         const stream = await this.#connection.acceptBi()
         clearTimeout(this.#idleTimer)
-        if (this.#isClosing) {
-          stream.send.reset(NO_PERMISSION).catch(() => {})
-          continue
-        }
-        const answered = this.#answer(stream).finally(() => {
-          this.#active.delete(answered)
-          if (this.#isClosing && this.#active.size === 0) this.abort()
-          this.#awaitRequest()
-        })
-        this.#active.add(answered)
+        if (this.#isClosing || this.#isEnded) stream.send.reset(NO_PERMISSION).catch(() => {})
+        else this.#take(stream)
       }
     } catch {
       // The peer has closed it, or has gone.
     } finally {
       this.abort()
-      await Promise.all(this.#active)
+      await Promise.all(this.#active.keys())
     }
   }
 
@@ -92,20 +86,32 @@ export class ServedConnection {
 
   /** Closes the connection at once. */
   abort () {
+    this.#isEnded = true
     clearTimeout(this.#idleTimer)
-    this.#ended.abort(new Error('the connection has ended'))
+    for (const ending of this.#active.values()) ending.abort(new Error('the connection has ended'))
     this.#connection.close(0n, [])
   }
 
   /** Closes the connection after `idleTimeout` unless the peer asks for something. */
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
-    if (this.#active.size > 0 || this.#ended.signal.aborted) return
+    if (this.#active.size > 0 || this.#isEnded) return
     this.#idleTimer = setTimeout(() => this.abort(), this.#terms.idleTimeout)
   }
 
-  /** @param {IrohStream} stream */
-  async #answer ({ send, recv }) {
+  /** Begins to answer a request. @param {IrohStream} stream */
+  #take (stream) {
+    const ending = new AbortController()
+    const answered = this.#answer(stream, ending.signal).finally(() => {
+      this.#active.delete(answered)
+      if (this.#isClosing && this.#active.size === 0) this.abort()
+      this.#awaitRequest()
+    })
+    this.#active.set(answered, ending)
+  }
+
+  /** @param {IrohStream} stream @param {AbortSignal} signal  aborts when the connection ends */
+  async #answer ({ send, recv }, signal) {
     const since = performance.now()
     const event = { peer: this.peer, cid: /** @type {string | undefined} */ (undefined), sent: 0 }
     /** @param {PeerRequest['outcome']} outcome @param {unknown} [error] */
@@ -116,7 +122,7 @@ export class ServedConnection {
     try {
       const request = decodeRequest(Uint8Array.from(await this.#read(recv)))
       event.cid = `${toCid(request.root)}`
-      for await (const piece of answerPieces(this.#terms.store, request, this.#ended.signal)) {
+      for await (const piece of answerPieces(this.#terms.store, request, signal)) {
         for (let at = 0; at < piece.length; at += WRITE_LEN) {
           const part = piece.subarray(at, at + WRITE_LEN)
           await this.#inTime(send.writeAll(Array.from(part)))
@@ -126,7 +132,7 @@ export class ServedConnection {
       await this.#finish(send)
       end('complete')
     } catch (error) {
-      const outcome = this.#ended.signal.aborted ? 'aborted' : outcomeOf(error)
+      const outcome = signal.aborted ? 'aborted' : outcomeOf(error)
       const told = outcome === 'missing'
         ? this.#finish(send)
         : send.reset(outcome === 'refused' ? NO_PERMISSION : INTERNAL)
@@ -162,16 +168,13 @@ export class ServedConnection {
    * @template T @param {Promise<T>} call @returns {Promise<T>}
    */
   async #inTime (call) {
-    const timer = setTimeout(() => {
-      this.#isLate = true
-      this.abort()
-    }, this.#terms.idleTimeout)
     try {
-      return await call
+      return await within(call, this.#terms.idleTimeout, () => {
+        this.#isLate = true
+        this.abort()
+      })
     } catch (error) {
       throw new PeerError(shortened(error).message, { cause: error })
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

@@ -2,34 +2,34 @@
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { LOSSES } from './selection.js'
+import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
+import { isLoss, unlessLoss } from './chosen-blobs.js'
 
-/** @import { StoreContext } from '../../store/store-context.js' */
-/** @import { BlobRecord } from '../../store/storage/format/records.js' */
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Store } from '../../store/interface.js' */
 
 /** How often the copy of a blob begins again because the blob was replaced while it was read. */
 const MAX_CHANGES = 3
 
 /**
- * @param {StoreContext} from @param {StoreContext} to @param {Uint8Array} root
+ * @param {Store} from @param {Store} to @param {CID} cid
  * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets the bytes of each slice
  *   that the other store lacked
  * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: why a
  *   read of the source failed last, or null
  * @throws whatever does not mean that bytes of this blob are lost
  */
-export async function copySlices (from, to, root, { signal, onCopied }) {
+export async function copySlices (from, to, cid, { signal, onCopied }) {
   let failure = /** @type {unknown} */ (null)
   let damaged = ChunkRanges.none
   let copied = 0
   let changes = 0
   for (let hasMore = true; hasMore;) {
-    const { record } = await from.catalog.find(root)
-    if (record === undefined) break // The blob was deleted meanwhile.
-    const wanted = (await lacking(from, to, root, record)).difference(damaged)
+    const stat = await statOf(from, cid)
+    if (stat === undefined) break // The blob was deleted.
+    const wanted = (await to.missing(cid, stat.present)).intersect(stat.present).difference(damaged)
     if (wanted.isEmpty) break
-    const { received, error } = await copySlice(from, to, root, wanted, signal)
+    const { received, error } = await copySlice(from, to, cid, wanted, signal)
     onCopied(received)
     copied += received
     const found = damagedChunks(error).difference(damaged)
@@ -42,23 +42,12 @@ export async function copySlices (from, to, root, { signal, onCopied }) {
 }
 
 /**
- * The chunks that are present in one store and missing in the other.
- *
- * @param {StoreContext} from @param {StoreContext} to @param {Uint8Array} root @param {BlobRecord} record
- */
-async function lacking (from, to, root, record) {
-  const present = record.complete ? ChunkRanges.all : await from.presence.of(record)
-  const { record: there } = await to.catalog.find(root)
-  return there === undefined ? present : (await to.presence.missing(there, present)).intersect(present)
-}
-
-/**
- * @param {StoreContext} from @param {StoreContext} to @param {Uint8Array} root @param {ChunkRanges} ranges
+ * @param {Store} from @param {Store} to @param {CID} cid @param {ChunkRanges} ranges
  * @param {AbortSignal} [signal]
  * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`: why
  *   reading the source has failed, or null
  */
-async function copySlice (from, to, root, ranges, signal) {
+async function copySlice (from, to, cid, ranges, signal) {
   let error = /** @type {unknown} */ (null)
   /** @param {AsyncIterable<Uint8Array>} slice */
   const watched = async function * (slice) {
@@ -69,32 +58,30 @@ async function copySlice (from, to, root, ranges, signal) {
       throw failure
     }
   }
-  const before = await presentLen(to, root)
+  const before = await presentLen(to, cid)
   try {
-    const slice = watched(from.slices.slice(root, ranges, { reuse: true, signal }))
-    const { received } = await to.receiver.receive(root, slice, ranges, { signal })
+    const slice = watched(from.slice(cid, ranges, { reuse: true, signal }))
+    const { received } = await to.receive(cid, slice, ranges, { signal })
     return { received, error }
   } catch (failure) {
     signal?.throwIfAborted()
     // If the source does not verify what it reads, the other store notices the damage.
-    const isDamage = failure instanceof BaoError && failure.code.startsWith('BAO_')
-    if (!isDamage && (failure !== error || !isLoss(failure))) throw failure
-    return { received: await presentLen(to, root) - before, error: failure }
+    if (!isUnproven(failure) && (failure !== error || !isLoss(failure))) throw failure
+    return { received: await presentLen(to, cid) - before, error: failure }
   }
 }
 
-/** Counts the bytes that a store has of a blob. @param {StoreContext} store @param {Uint8Array} root */
-async function presentLen ({ catalog, presence }, root) {
-  const { record } = await catalog.find(root)
-  return record === undefined ? 0 : presence.len(record)
+/** Counts the bytes that a store has of a blob. @param {Store} store @param {CID} cid */
+async function presentLen (store, cid) {
+  const stat = await statOf(store, cid)
+  return stat === undefined ? 0 : rangesLen(stat.present, stat.size)
 }
 
-/**
- * Does an error say that a blob, or a part of it, cannot be read?
- *
- * @param {unknown} error @returns {error is BaoError}
- */
-export const isLoss = error => error instanceof BaoError && (LOSSES.has(error.code) || error.code.startsWith('BAO_'))
+/** Finds nothing when there is no blob, or its record is damaged. @param {Store} store @param {CID} cid */
+const statOf = (store, cid) => store.stat(cid).catch(unlessLoss)
+
+/** Does an error say that bytes are not those of the blob? @param {unknown} error @returns {error is BaoError} */
+export const isUnproven = error => error instanceof BaoError && error.code.startsWith('BAO_')
 
 /** @param {unknown} error */
 const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'

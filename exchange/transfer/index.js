@@ -1,19 +1,18 @@
 // The entry point `baobox/transfer`: blobs move from one store to another, or through an archive.
 
 export { copy } from './copy.js'
-export { exportCar } from './export.js'
-export { importCar } from './import.js'
+export { exportCar } from './export-car.js'
+export { importCar } from './import-car.js'
 
 // The types of public signatures.
 
 /** @typedef {import('./copy.js').CopyOptions} CopyOptions */
 /** @typedef {import('./copy.js').CopyResult} CopyResult */
-/** @typedef {import('./export.js').ExportFormat} ExportFormat */
-/** @typedef {import('./export.js').ExportOptions} ExportOptions */
-/** @typedef {import('./import.js').ImportOptions} ImportOptions */
-/** @typedef {import('./import.js').ImportResult} ImportResult */
-/** @typedef {import('./import.js').ImportRules} ImportRules */
-/** @typedef {import('./selection.js').SelectionOptions} SelectionOptions */
+/** @typedef {import('./export-car.js').ExportOptions} ExportOptions */
+/** @typedef {import('./import-car.js').ImportOptions} ImportOptions */
+/** @typedef {import('./import-car.js').ImportResult} ImportResult */
+/** @typedef {import('./import-car.js').ImportRules} ImportRules */
+/** @typedef {import('./chosen-blobs.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('../../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../../lib/outboard/pairs.js').Order} Order */
 /** @typedef {import('../../lib/core/types.js').PairReader} PairReader */

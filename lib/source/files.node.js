@@ -18,8 +18,12 @@ import { sourceChanged } from '../core/errors.js'
  */
 export const canShareBlobs = false
 
-/** Windows lacks the last two. `O_NONBLOCK`: opening a pipe does not wait for a writer. */
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+/**
+ * Windows lacks the last three. `O_NONBLOCK`: opening a pipe does not wait for a writer. `O_NOCTTY`: a terminal does
+ * not become the controlling terminal of this process.
+ */
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
+const CHECKED = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
 
 /**
  * Opens a file for reading.
@@ -28,7 +32,7 @@ const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
  * @param {(fd: number) => void} [check]  throws when it is not the file that is meant. Then the path must be no link
  */
 export async function openFile (path, check) {
-  const handle = await withRoom(() => open(path, check === undefined ? 'r' : O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  const handle = await withRoom(() => open(path, check === undefined ? 'r' : CHECKED))
   try {
     check?.(handle.fd)
     return new OpenFile(path, handle, await handle.stat())
@@ -166,7 +170,7 @@ const SHOWN_NAME_LEN = 50
  * file as it was.
  *
  * @param {string | URL} path
- * @param {AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
+ * @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
  * @param {{ sync?: boolean }} [options]  `sync`: a power cut leaves the new file or the old one; default: true
  * @returns {Promise<number>} bytes
  */

@@ -13,7 +13,8 @@ export async function createFile (path) {
 export const changeFile = createFile
 
 /**
- * @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {object} [_options]
+ * @param {string | URL} path @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} _pieces
+ * @param {object} [_options]
  * @returns {Promise<never>}
  */
 export async function replaceFile (path, _pieces, _options) {

@@ -1,5 +1,5 @@
-// Makes room for a file when the system refuses to open it because too many are open. Parts of the program that keep
-// files open for later reads close them then, and the call is made once more.
+// Makes room for a file when the system refuses to open it because too many are open: parts of the program that keep
+// files open for later reads close them, and the call is made once more. And tells why a file was not opened.
 
 /** @type {Set<() => Promise<unknown>>} */
 const keepers = new Set()
@@ -44,3 +44,15 @@ export function isTooMany (error) {
   if (code === 'LEVEL_DATABASE_NOT_OPEN') return isTooMany(cause)
   return code === 'EMFILE' || code === 'ENFILE' || (code.startsWith('LEVEL_') && /too many open files/i.test(message))
 }
+
+/** The code for a path that leads to something other than a regular file. */
+export const NOT_REGULAR = 'EFTYPE'
+
+/** The system's codes for a path that leads to nothing, or to something other than a file. */
+const NO_FILE = new Set([
+  'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EMLINK', 'EISDIR', 'ENXIO', 'ENODEV', 'EOPNOTSUPP', 'ENOTSUP',
+  NOT_REGULAR
+])
+
+/** Does an error say that there is no file to open? @param {unknown} error */
+export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

@@ -2,6 +2,7 @@
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
+import { getSmall } from '../storage/content/read-pace.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { VIEWS, usedIn, usedKey } from '../storage/format/keys.js'
@@ -69,9 +70,20 @@ export class Uses {
    * @returns {Promise<number[]>} milliseconds since 1970; 0 for a blob without a use
    */
   async lastUses (roots) {
-    const keys = roots.map(root => usedKey(root))
-    const stored = await orIfUnreadable(this.#index.getMany(keys, VIEWS)) ?? []
-    return roots.map((root, i) => timeIn(this.#unwritten, root) ?? ((stored[i] && decodeTime(stored[i])) || 0))
+    const times = roots.map(root => timeIn(this.#unwritten, root))
+    const keys = roots.filter((_, i) => times[i] === undefined).map(root => usedKey(root))
+    const stored = await orIfUnreadable(this.#storedUses(keys)) ?? []
+    return times.map(time => {
+      if (time !== undefined) return time
+      const value = stored.shift()
+      return (value && decodeTime(value)) || 0
+    })
+  }
+
+  /** @param {Uint8Array[]} keys @returns {Promise<(Uint8Array | undefined)[]>} */
+  async #storedUses (keys) {
+    if (keys.length < 2) return Promise.all(keys.map(key => getSmall(this.#index, key, VIEWS)))
+    return this.#index.getMany(keys, VIEWS)
   }
 
   /**

@@ -1,18 +1,15 @@
-// Looks up blobs that are to be read, opens snapshots of them, and explains why a read has failed.
+// Opens snapshots of blobs that are read, and explains why a read has failed.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
-import { parseRoot } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './verified/tree-cache.js'
 import { verified } from './verified/verified-pieces.js'
 
-/** @import { BlobName } from '../blob-store.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
-/** @import { Uses } from '../catalog/uses.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
 /** @import { Databases } from '../storage/databases.js' */
@@ -24,7 +21,6 @@ export class BlobAccess {
   #life
   #presence
   #protection
-  #uses
   /** The trees of blobs, with the pairs that earlier reads have compared. All readers share them. */
   trees = new TrustedTrees()
 
@@ -35,31 +31,13 @@ export class BlobAccess {
    * @param {Lifetime} parts.life
    * @param {Presence} parts.presence
    * @param {Protection} parts.protection
-   * @param {Uses} parts.uses
    */
-  constructor ({ catalog, databases, life, presence, protection, uses }) {
+  constructor ({ catalog, databases, life, presence, protection }) {
     this.#catalog = catalog
     this.#databases = databases
     this.#life = life
     this.#presence = presence
     this.#protection = protection
-    this.#uses = uses
-  }
-
-  /**
-   * Looks up a blob that is about to be read, and notes its use.
-   *
-   * @param {BlobName} cid @param {AbortSignal} [signal]
-   */
-  async use (cid, signal) {
-    signal?.throwIfAborted()
-    const root = parseRoot(cid, 'cid')
-    return this.#life.run(async () => {
-      const record = await this.#catalog.get(root)
-      if (record === undefined) throw notFound(root)
-      this.#uses.touch(root)
-      return { root, record }
-    })
   }
 
   /**

@@ -5,7 +5,6 @@ import { replaceFile } from '#files'
 import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
-import { notFound } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Deleter } from '../catalog/calls/deleter.js' */
@@ -22,12 +21,14 @@ import { notFound } from '../storage/errors.js'
  *   `link`: the file is the store's under another name, so do not change it. `move`: as `link`, and the blob is deleted
  *   from the store. Default: `copy`
  * @property {boolean} [verify]  compare the bytes with the hash? Default: true
+ * @property {'sync' | 'process'} [durability]  what the file survives: `sync` a power cut, `process` the end of the
+ *   process. Default: what blobs of the store survive
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:export`, while bytes are copied
  */
 
 /** The names of all options in `ExportFileOptions`. */
-export const EXPORT_OPTIONS = ['mode', 'verify', 'signal', 'onProgress']
+export const EXPORT_OPTIONS = ['mode', 'verify', 'durability', 'signal', 'onProgress']
 const MODES = ['copy', 'link', 'reflink', 'move']
 
 export class FileExporter {
@@ -59,19 +60,24 @@ export class FileExporter {
    * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
    * @returns {Promise<{ size: number }>}
    */
-  async exportFile (cid, path, { mode = 'copy', verify = true, signal, onProgress }) {
+  async exportFile (cid, path, options) {
+    const { mode = 'copy', verify = true, durability, signal, onProgress } = options
     if (!MODES.includes(mode)) {
       throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
     }
+    if (![undefined, 'sync', 'process'].includes(durability)) {
+      throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+    }
     const root = parseRoot(cid, 'cid')
+    const sync = durability === undefined ? this.#databases.isSync : durability === 'sync'
     if (mode === 'move') {
       this.#databases.assertWritable()
       await this.#deleter.assertUntagged(root)
     }
     const release = this.#protection.use(root)
     try {
-      const shared = mode === 'copy' ? undefined : await this.#share(root, path, { mode, verify, signal })
-      const size = shared ?? await this.#copy(root, path, { verify, signal, onProgress })
+      const shared = mode === 'copy' ? undefined : await this.#share(root, path, { mode, verify, sync, signal })
+      const size = shared ?? await replaceFile(path, this.#pieces(root, { verify, signal, onProgress }), { sync })
       if (mode === 'move') await this.#deleter.delete(root)
       return { size }
     } finally {
@@ -81,13 +87,13 @@ export class FileExporter {
 
   /**
    * @param {Uint8Array} root @param {string | URL} path
-   * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, signal?: AbortSignal }} options
+   * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, sync: boolean, signal?: AbortSignal }} options
    * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
    */
-  async #share (root, path, { mode, verify, signal }) {
-    const { files, isSync } = this.#databases
+  async #share (root, path, { mode, verify, sync, signal }) {
+    const { files } = this.#databases
     const record = await this.#catalog.get(root)
-    if (record === undefined) throw notFound(root)
+    if (record === undefined) return undefined // The read that copies it may fetch it.
     const { complete, home, id, size } = record
     if (!complete || home !== 'file' || files === undefined) return undefined
     // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
@@ -99,16 +105,7 @@ export class FileExporter {
     const isRight = async made =>
       (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
     const way = mode === 'reflink' ? mode : 'link'
-    return await shareFile(files.pathOf(id), path, { mode: way, sync: isSync, isRight }) ? size : undefined
-  }
-
-  /**
-   * @param {Uint8Array} root @param {string | URL} path
-   * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
-   * @returns {Promise<number>} bytes
-   */
-  #copy (root, path, options) {
-    return replaceFile(path, this.#pieces(root, options), { sync: this.#databases.isSync })
+    return await shareFile(files.pathOf(id), path, { mode: way, sync, isRight }) ? size : undefined
   }
 
   /**

@@ -10,12 +10,12 @@ import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
 import { unverified, verified } from './verified/verified-pieces.js'
 
-/** @import { Healer } from '../check/healer.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Supplies } from './supplies.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
@@ -53,7 +53,7 @@ const NO_OPTIONS = {}
 
 export class BlobReader {
   #access
-  #healer
+  #supplies
   #life
   #protection
   #smallReads
@@ -63,14 +63,14 @@ export class BlobReader {
    * @param {object} parts
    * @param {BlobAccess} parts.access
    * @param {Databases} parts.databases
-   * @param {Healer} parts.healer
+   * @param {Supplies} parts.supplies
    * @param {Lifetime} parts.life
    * @param {Protection} parts.protection
    * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
    */
-  constructor ({ access, databases, healer, life, protection, verifies }) {
+  constructor ({ access, databases, life, protection, supplies, verifies }) {
     this.#access = access
-    this.#healer = healer
+    this.#supplies = supplies
     this.#life = life
     this.#protection = protection
     this.#smallReads = new SmallReads(databases, access.trees)
@@ -144,7 +144,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads piece by piece, and goes on after damage was healed. The caller protects the blob.
+   * Reads piece by piece, and goes on when missing or damaged groups have come. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -152,7 +152,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { root, record, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, record: now, start: start + given }))
   }
 
@@ -161,11 +161,11 @@ export class BlobReader {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // What stands before a missing group is given before `heal` is asked for the next groups.
+    // What lies before a missing group is given before `supply` is asked for the next groups.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -179,8 +179,9 @@ export class BlobReader {
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, { ranges, start = 0, end = Infinity, options }) {
-    const { root, record: found } = await this.#access.use(cid, options.signal)
+  async #findAll (cid, asked) {
+    const { ranges, start = 0, end = Infinity, options } = asked
+    const { root, record: found } = await this.#supplies.use(cid, asked, options.signal)
     if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
@@ -201,14 +202,14 @@ export class BlobReader {
   }
 
   /**
-   * Waits until ranges of a blob are present, if they can be healed.
+   * Waits until ranges of a blob are present, if they can be fetched.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#verifies, signal }) {
-    const healing = this.#healer.read(root, { notes: verify, signal })
-    return this.#life.run(() => healing.present(record, wanted))
+    const read = this.#supplies.read(root, { notes: verify, signal })
+    return this.#life.run(() => read.present(record, wanted))
   }
 }
 

@@ -13,10 +13,10 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { Healer } from '../check/healer.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Supplies } from './supplies.js' */
 
 /**
  * @typedef {object} SliceOptions
@@ -44,20 +44,20 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 export class SliceReader {
   #access
-  #healer
+  #supplies
   #protection
   #verifies
 
   /**
    * @param {object} parts
    * @param {BlobAccess} parts.access
-   * @param {Healer} parts.healer
+   * @param {Supplies} parts.supplies
    * @param {Protection} parts.protection
    * @param {boolean} parts.verifies  does it compare bytes with the hash?
    */
-  constructor ({ access, healer, protection, verifies }) {
+  constructor ({ access, protection, supplies, verifies }) {
     this.#access = access
-    this.#healer = healer
+    this.#supplies = supplies
     this.#protection = protection
     this.#verifies = verifies
   }
@@ -82,7 +82,7 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#supplies.use(cid, { ranges: wanted }, signal)
     const release = this.#protection.use(root)
     const validate = this.#verifies || record.home === 'reference'
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
@@ -97,7 +97,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#supplies.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -111,7 +111,7 @@ export class SliceReader {
     assertKnownOptions(options, ['groupLog', 'signal'])
     const { groupLog = GROUP_LOG, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const { root, record } = await this.#access.use(cid, signal)
+    const { root, record } = await this.#supplies.use(cid, {}, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
@@ -135,7 +135,7 @@ export class SliceReader {
 
   /** @param {Uint8Array} cid @param {Part} part */
   async * #outboardPart (cid, part) {
-    const { root, record } = await this.#access.use(cid, part.signal)
+    const { root, record } = await this.#supplies.use(cid, {}, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
@@ -150,7 +150,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

@@ -64,7 +64,7 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 
 /** @param {CID} cid @param {number} len  bytes that the block may have */
 export const blockTooLong = (cid, len) =>
-  new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
+  new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
 /** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
 export const damagedName = cid =>
@@ -254,18 +254,6 @@ export function isCorruption (error) {
   const { code, message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
   return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
 }
-
-/** The code for a path that leads to something other than a regular file. */
-export const NOT_REGULAR = 'EFTYPE'
-
-/** The system's codes for a path that leads to nothing, or to something other than a file. */
-const NO_FILE = new Set([
-  'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EMLINK', 'EISDIR', 'ENXIO', 'ENODEV', 'EOPNOTSUPP', 'ENOTSUP',
-  NOT_REGULAR
-])
-
-/** Does an error say that there is no file to open? @param {unknown} error */
-export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /** Does this process lack the permission to open the file? @param {unknown} error */
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

@@ -46,6 +46,7 @@ export const LEFT_OUT = {
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',
   'exchange/download/download-file.test.js': 'files',
+  'exchange/download/part-folder.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
   'store/storage/disk/leveldb/': 'files of LevelDB',
   'store/storage/opening/damaged-tables.test.js': 'files of LevelDB',

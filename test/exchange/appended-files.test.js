@@ -152,7 +152,7 @@ describe('store: appended blobs', () => {
   })
 
   it('are healed from another store that shares them in a file, too', async () => {
-    const damaged = await newStore({ heal: fromMirrors([store]) })
+    const damaged = await newStore({ supply: fromMirrors([store]) })
     await grow(damaged, SIZES)
     for (const at of [7, MIB + 3, LONGEST - 1]) await flipStoredByte(damaged, rootOf(LONGEST), at)
     await expectReads(damaged, SIZES)

@@ -94,6 +94,9 @@ describe('store: looks at blobs', () => {
     expect(stats).to.deep.equal(expected)
     expect(stats[0]).to.include({ complete: false, size: long.length })
     expect(stats[2]).to.include({ complete: true, isAliasOnly: true })
+    for (const [i, cid] of [longCid, absent, own].entries()) {
+      expect(await store.statMany([cid]), 'alone').to.deep.equal([stats[i]])
+    }
     expect(await store.statMany([])).to.deep.equal([])
   })
 

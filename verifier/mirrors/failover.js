@@ -2,50 +2,28 @@
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { DEFAULT_MAX_DUPLICATES, Duplicates } from './duplicates.js'
-import { Health } from './health.js'
-import { Supply } from './supply.js'
+import { Candidates } from './candidate.js'
+import { MirrorRequest } from './mirror-request.js'
 import { SliceVerifier } from '../slice/slice.js'
-import { fetchExhausted } from '../../lib/core/errors.js'
-import { systemClock, withPatience } from './patience.js'
 import { verifyPieces } from '../slice/pieces.js'
 
-/** @import { Clock } from './patience.js' */
 /** @import { Leaf } from '../slice/leaves.js' */
-/** @import { HttpOptions } from '../sources/http/options.js' */
-/** @import { Mirror } from './mirror.js' */
+/** @import { MirrorBook } from './mirror-book.js' */
 
-/**
- * @typedef {object} TryOptions
- * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds in which 16 KiB must come; default: 15 000
- * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by
- *   `Link: <...>; rel=duplicate` (RFC 6249); default: 4, 0 for none
- */
-
-export const TRY_OPTIONS = ['retries', 'stall', 'maxDuplicates']
-export const DEFAULT_RETRIES = 3
-export const DEFAULT_STALL = 15_000
-
-/**
- * @typedef {object} FailoverOptions
- * @property {Uint8Array} root @property {number} groupLog @property {Uint8Array} [key]
- * @property {AbortSignal} [signal] @property {Clock} [clock]
- */
+/** @typedef {{ root: Uint8Array, groupLog: number, key?: Uint8Array, signal?: AbortSignal }} ReadOptions */
 
 export class FailoverReader {
-  #mirrors
+  #book
+  #candidates
   #options
-  #duplicates
   /** Bytes of the blob, once the last chunk has proven them. @type {number | undefined} */
   size
 
-  /** @param {Mirror[]} mirrors @param {FailoverOptions & TryOptions} options */
-  constructor (mirrors, options) {
-    const { retries = DEFAULT_RETRIES, stall = DEFAULT_STALL, clock = systemClock } = options
-    this.#duplicates = new Duplicates(options.maxDuplicates ?? DEFAULT_MAX_DUPLICATES)
-    this.#mirrors = mirrors.map(mirror => new Supply(new Health(mirror)))
-    this.#options = { ...options, retries, stall, clock }
+  /** @param {MirrorBook} book @param {ReadOptions} options  `root` and `key`: of the blob */
+  constructor (book, options) {
+    this.#book = book
+    this.#candidates = new Candidates(book)
+    this.#options = options
   }
 
   /**
@@ -57,22 +35,23 @@ export class FailoverReader {
    *   FETCH_EXHAUSTED, whose `cause` is an AggregateError
    */
   async * leaves (ranges) {
-    const { retries, clock, signal } = this.#options
+    const { signal } = this.#options
     for (let left = ranges; !left.isEmpty;) {
-      const supply = await this.#next(left)
-      const [lacking = Infinity] = supply.lacks.intersect(left).boundaries
+      const request = new MirrorRequest(this.#book, await this.#next(left), signal)
+      const { candidate } = request
+      const [lacking = Infinity] = candidate.lacks.intersect(left).boundaries
       const asked = lacking === Infinity ? left : left.difference(new ChunkRanges([lacking]))
       try {
-        for await (const leaf of this.#ask(supply.mirror, asked)) {
+        for await (const leaf of this.#ask(request, asked)) {
           const end = leaf.offset + leaf.bytes.length
           left = left.difference(new ChunkRanges([0, Math.max(1, Math.ceil(end / CHUNK_LEN))]))
-          supply.progressed()
+          candidate.progressed()
           yield leaf
         }
         left = left.difference(asked)
       } catch (error) {
         signal?.throwIfAborted()
-        supply.failed(error, asked, { retries, now: clock.now() })
+        request.failed(error, asked)
       }
     }
   }
@@ -91,42 +70,26 @@ export class FailoverReader {
     return /** @type {number} */ (this.size)
   }
 
-  /** The verified leaves that one mirror gives. @param {Mirror} mirror @param {ChunkRanges} ranges */
-  async * #ask (mirror, ranges) {
-    const { root, groupLog, key, clock, stall, signal } = this.#options
-    const onDuplicate = (/** @type {URL} */ url, /** @type {HttpOptions} */ http) => {
-      const named = this.#duplicates.take(mirror, url, http, this.#mirrors.map(({ mirror }) => mirror))
-      if (named !== undefined) this.#mirrors.push(new Supply(new Health(named)))
-    }
-    const what = { root, ranges, groupLog, key, size: this.size, onDuplicate }
-    const verifier = new SliceVerifier({ root, ranges, groupLog, key })
-    const { location } = mirror
-    const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
-    for await (const leaf of verifyPieces(verifier, withPatience(open, { location, stall, clock, signal }))) {
+  /** The verified leaves that one mirror gives. @param {MirrorRequest} request @param {ChunkRanges} ranges */
+  async * #ask (request, ranges) {
+    const { root, groupLog, key } = this.#options
+    const verifier = new SliceVerifier({ cid: root, ranges, groupLog, key })
+    const slice = request.slice({ root, ranges, groupLog, key, size: this.size })
+    for await (const leaf of verifyPieces(verifier, slice)) {
       if (verifier.sizeProven) this.size = verifier.size
       yield leaf
     }
     if (verifier.sizeProven) this.size = verifier.size
   }
 
-  /**
-   * The mirror to ask next for some ranges, when it may be asked.
-   *
-   * @param {ChunkRanges} ranges
-   * @returns {Promise<Supply>}
-   */
-  async #next (ranges) {
-    const { clock, signal } = this.#options
-    signal?.throwIfAborted()
-    const first = ranges.boundaries[0]
-    const usable = this.#mirrors.filter(({ isUsable, lacks }) => isUsable && !lacks.has(first))
-    const [next] = usable.sort((a, b) => a.health.retryAt - b.health.retryAt)
-    if (next === undefined) {
-      const errors = this.#mirrors.flatMap(({ error }) => error ?? [])
-      throw this.#mirrors.length === 1 && errors.length === 1 ? errors[0] : fetchExhausted(errors)
-    }
-    const wait = next.health.retryAt - clock.now()
-    if (wait > 0) await clock.sleep(wait, signal)
-    return next
+  /** The mirror to ask next for some ranges, when it may be asked. @param {ChunkRanges} ranges */
+  async #next ({ boundaries: [first] }) {
+    const candidates = this.#candidates.all.filter(({ lacks }) => !lacks.has(first))
+    const next = await this.#book.next(candidates, this.#options.signal)
+    if (next !== undefined) return next
+    const { errors } = this.#candidates
+    throw this.#book.records.length === 1 && errors.length === 1
+      ? errors[0]
+      : this.#candidates.makeExhaustedError()
   }
 }

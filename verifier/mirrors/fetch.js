@@ -4,7 +4,8 @@ import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/cons
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { HTTP_OPTIONS } from '../sources/http/options.js'
 import { urlOf } from '../sources/http/urls.js'
-import { FailoverReader, TRY_OPTIONS } from './failover.js'
+import { FailoverReader } from './failover.js'
+import { MirrorBook, TRY_OPTIONS } from './mirror-book.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
@@ -17,7 +18,7 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { MirrorLike, SliceGiver } from './mirror.js' */
-/** @import { TryOptions } from './failover.js' */
+/** @import { TryOptions } from './mirror-book.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
 
 /**
@@ -73,6 +74,7 @@ export async function fetchVerified (input, options) {
   assertKnownOptions(options, OPTIONS)
   const { outboard, groupLog = DEFAULT_GROUP_LOG, key, type = DEFAULT_TYPE, signal, onProgress } = options
   const { retries, stall, maxDuplicates } = options
+  const book = new MirrorBook({ retries, stall, maxDuplicates })
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   modeOf({ key })
   if (outboard !== undefined) pairsOf(outboard)
@@ -85,14 +87,12 @@ export async function fetchVerified (input, options) {
   const cancelled = new AbortController()
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
   const http = httpOf(request, options)
-  const mirrors = [
-    ...firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http),
-    // What a Request sends to its server is not for others.
-    ...[...options.from ?? []].flatMap(from => mirrorsOf(from, { fetch: http.fetch, headers: options.headers }))
-  ]
-  const reader = new FailoverReader(mirrors, {
-    root, groupLog, key, retries, stall, maxDuplicates, signal: AbortSignal.any(signals)
-  })
+  const own = firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http)
+  for (const mirror of own) book.add(mirror)
+  // What a Request sends to its server is not for others.
+  const forOthers = { fetch: http.fetch, headers: options.headers }
+  for (const from of options.from ?? []) for (const mirror of mirrorsOf(from, forOthers)) book.add(mirror)
+  const reader = new FailoverReader(book, { root, groupLog, key, signal: AbortSignal.any(signals) })
 
   let { start, end } = rangeOf(options)
   const headers = new Headers({ 'content-type': type, 'accept-ranges': 'bytes', etag })

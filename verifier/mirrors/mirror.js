@@ -1,4 +1,4 @@
-// Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere stands on this interface.
+// Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere uses this interface.
 
 import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
@@ -37,7 +37,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  */
 
 /**
- * Gives whole members of a sequence of hashes, as slices one behind the other. Where the sequence or a member is not
+ * Gives whole members of a sequence of hashes, as slices one after the other. Where the sequence or a member is not
  * there, the slices end, or STORE_NOT_FOUND is thrown.
  *
  * @callback GiveMembers
@@ -83,7 +83,7 @@ export class Mirror {
    * @type {((root: Uint8Array, indices: number[], signal: AbortSignal) => AsyncIterable<Uint8Array>) | undefined}
    */
   members
-  /** Can it be asked for any blob, and not for one alone? */
+  /** True if it can be asked for any blob, and not for one alone. */
   hasAnyBlob
   /** The mirrors of the other hints of the same RASL URL. @type {readonly Mirror[]} */
   others
@@ -94,7 +94,7 @@ export class Mirror {
    * Use `mirrorOf`.
    *
    * @param {string} location
-   * @param {(what: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
+   * @param {(request: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
    * @param {{
    *   isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members']
    * }} [options]  default: false, true, none and undefined
@@ -108,33 +108,33 @@ export class Mirror {
     this.others = others
   }
 
-  /** Does it read blobs only from their beginning? Then one long range costs less than many short ones. */
+  /** True if it reads blobs only from their beginning: then one long range costs less than many short ones. */
   get isSequential () { return this.#isSequential() }
 
   /**
    * The slice as it comes, with the size in front, unverified.
    *
-   * @param {SliceRequest} what @param {AbortSignal} signal
+   * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
    */
-  pieces (what, signal) {
-    assertOptions('what', what, '{ root, ranges, groupLog }')
-    const { root, ranges, groupLog } = what
+  pieces (request, signal) {
+    assertOptions('request', request, '{ root, ranges, groupLog }')
+    const { root, ranges, groupLog } = request
     assertBytesOf('root', root, HASH_LEN)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    return this.#give(what, signal)
+    return this.#give(request, signal)
   }
 }
 
 /**
  * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `download` and `fromMirrors`.
  *
- * Behind a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
+ * At a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
  * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
  * read whole. What was found is tried first at the next URL of the same origin, for ten minutes and the same headers.
  *
- * A RASL URL stands for the servers of its hints, which are asked without headers and credentials. The first of them is
+ * A RASL URL names servers by its hints, which are asked without headers and credentials. The first of them is
  * the mirror, and has the others as `others`: whatever takes mirrors takes them, too.
  *
  *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
@@ -167,7 +167,7 @@ export function mirrorOf (from, options = {}) {
 }
 
 /**
- * All mirrors that something stands for.
+ * All mirrors that something names: several for a RASL URL.
  *
  * @param {MirrorLike} from @param {HttpOptions} [http]
  * @returns {Mirror[]}
@@ -184,9 +184,9 @@ function mirrorOfRasl (text, http, location) {
   const [first, ...others] = urls.map(url => new UrlMirror(url, withoutCredentials(http)))
   const mirrorAt = (/** @type {UrlMirror} */ server, /** @type {Mirror[]} */ others = []) => {
     const place = location ?? server.location
-    return new Mirror(place, (what, signal) => {
-      if (!areEqual(root, 0, what.root)) throw fetchRefused(place, `the RASL URL names another blob, ${toCid(root)}`)
-      return server.slice(what, signal)
+    return new Mirror(place, (request, signal) => {
+      if (!areEqual(root, 0, request.root)) throw fetchRefused(place, `the RASL URL names another blob, ${toCid(root)}`)
+      return server.slice(request, signal)
     }, { isSequential: () => server.isSequential, hasAnyBlob: false, others })
   }
   return mirrorAt(first, others.map(server => mirrorAt(server)))
@@ -209,7 +209,7 @@ function mirrorOfTemplate (template, http, location) {
   }
   return new Mirror(
     location ?? origin,
-    (what, signal) => mirrorFor(what.root).slice(what, signal),
+    (request, signal) => mirrorFor(request.root).slice(request, signal),
     { members: (root, indices, signal) => mirrorFor(root).members(indices, signal) }
   )
 }
@@ -225,11 +225,11 @@ function mirrorOfSlices (giver, location) {
   const pieces = async function * ({ root, ranges }, signal) {
     yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
   }
-  return new Mirror(location, (what, signal) => {
-    if (what.groupLog !== DEFAULT_GROUP_LOG || what.key !== undefined) {
+  return new Mirror(location, (request, signal) => {
+    if (request.groupLog !== DEFAULT_GROUP_LOG || request.key !== undefined) {
       throw new TypeError('"groupLog" and "key" are for URLs and outboards: others give slices at group log 4')
     }
-    return pieces(what, signal)
+    return pieces(request, signal)
   }, { members: giver.members && members })
 }
 
@@ -246,12 +246,12 @@ function mirrorOfPlain ({ source, outboard }, http, location) {
     return new Mirror(location ?? file.location, slice, { isSequential: () => file.ignoresRanges, hasAnyBlob: false })
   }
   const name = typeof source === 'string' ? source : source instanceof URL ? source.pathname : describe(source)
-  return new Mirror(location ?? name, async function * (what, signal) {
+  return new Mirror(location ?? name, async function * (request, signal) {
     const opened = await toRandomAccess(source, signal)
     try {
       const pieces = (/** @type {number} */ start, /** @type {number} */ end) =>
         readPieces(opened, start, Math.min(end, opened.size), signal)
-      yield * sliceOfPlain({ size, outboard, pieces }, what, signal)
+      yield * sliceOfPlain({ size, outboard, pieces }, request, signal)
     } finally {
       await opened.close()
     }

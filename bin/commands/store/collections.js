@@ -5,7 +5,7 @@ import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } fr
 import { outputOf, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Manifest, collectionEntries, getCollection, putManifest } from '../../../exchange/collections/index.js'
-import { findManifest, rootOfSource } from '../../../exchange/collections/web/stored.js'
+import { findManifest, rootOfSource } from '../../../exchange/collections/web/stored-manifest.js'
 import { diffDirectory, exportDirectory, importDirectory } from '../../../exchange/collections/node/index.js'
 import { Owner } from '../owner/ask.js'
 import { rootIn, withStore } from './open.js'

@@ -207,7 +207,7 @@ async function memberIn (store, name) {
  * @returns {Promise<Uint8Array>}
  */
 async function namedIn (store, root, wanted, of) {
-  const { findManifest, rootOfSource } = await import('../../../exchange/collections/web/stored.js')
+  const { findManifest, rootOfSource } = await import('../../../exchange/collections/web/stored-manifest.js')
   const manifest = await findManifest(store, root)
   if (manifest !== undefined) {
     const { src } = manifest.get(`/${wanted}`) ?? {}

@@ -10,7 +10,7 @@ import { isRoot, withStore } from './open.js'
 import { exportCar, importCar } from '../../../exchange/transfer/index.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { ImportOptions, ImportResult } from '../../../exchange/transfer/import.js' */
+/** @import { ImportOptions, ImportResult } from '../../../exchange/transfer/import-car.js' */
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').exportBlobs>} */

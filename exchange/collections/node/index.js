@@ -1,22 +1,24 @@
 // The entry point `baobox/collections/node`: folders as collections.
 
-export { diffDirectory } from './diff.js'
-export { exportDirectory } from './export/export.js'
-export { importDirectory } from './import.js'
+export { diffDirectory } from './diff-directory.js'
+export { exportDirectory } from './export-directory.js'
+export { importDirectory } from './import-directory.js'
 
 // The types of public signatures.
 
-/** @typedef {import('./diff.js').DiffOptions} DiffOptions */
-/** @typedef {import('./diff.js').DirectoryDifference} DirectoryDifference */
-/** @typedef {import('./export/export.js').ExportDirectoryOptions} ExportDirectoryOptions */
-/** @typedef {import('./import.js').DirectoryEvent} DirectoryEvent */
-/** @typedef {import('./import.js').ImportDirectoryOptions} ImportDirectoryOptions */
-/** @typedef {import('./import.js').ImportDirectoryResult} ImportDirectoryResult */
-/** @typedef {import('./import.js').ImportRules} ImportRules */
-/** @typedef {import('./export/member-writer.js').ExportMode} ExportMode */
-/** @typedef {import('./selection.js').SelectionOptions} SelectionOptions */
-/** @typedef {import('../put.js').PutCollectionOptions} PutCollectionOptions */
-/** @typedef {import('../../../store/write/put.js').PutOptions} PutOptions */
-/** @typedef {import('../../../store/blob-store.js').BlobName} BlobName */
-/** @typedef {import('../../../store/blob-store.js').BlobStore} BlobStore */
-/** @typedef {import('../../../store/gc/protection.js').TempTag} TempTag */
+/** @typedef {import('./diff-directory.js').DiffOptions} DiffOptions */
+/** @typedef {import('./diff-directory.js').DirectoryDifference} DirectoryDifference */
+/** @typedef {import('./export-directory.js').ExportDirectoryOptions} ExportDirectoryOptions */
+/** @typedef {import('./import-directory.js').DirectoryEvent} DirectoryEvent */
+/** @typedef {import('./import-directory.js').FolderStore} FolderStore */
+/** @typedef {import('./import-directory.js').ImportDirectoryOptions} ImportDirectoryOptions */
+/** @typedef {import('./import-directory.js').ImportDirectoryResult} ImportDirectoryResult */
+/** @typedef {import('./import-directory.js').ImportRules} ImportRules */
+/** @typedef {import('./member-writer.js').ExportMode} ExportMode */
+/** @typedef {import('./patterns.js').SelectionOptions} SelectionOptions */
+/** @typedef {import('../put-collection.js').PutCollectionOptions} PutCollectionOptions */
+/** @typedef {import('../../../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../../../store/index.js').BlobStore} BlobStore */
+/** @typedef {import('../../../store/index.js').PutOptions} PutOptions */
+/** @typedef {import('../../../store/index.js').TempTag} TempTag */
+/** @typedef {import('../../../store/interface.js').Store} Store */

@@ -5,15 +5,15 @@
 // nanoseconds. What cannot be read counts as not there: then files are read again.
 
 import { basename, dirname, join } from 'node:path'
-import { absolute, openRegular, realPath } from '#disk'
+import { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
 import { createFile } from '#files'
-import { isNoFile } from '../../../store/storage/errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
 import { MAX_NAME_LEN } from '../meta.js'
 import { compareNames } from '../safe-names.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 /** @import { WrittenFile } from '../../../lib/source/files.node.js' */
-/** @import { FoundFile } from './walk.js' */
+/** @import { FoundFile } from './walk-folder.js' */
 
 const HEAD = 'baobox known files 1'
 /**
@@ -34,6 +34,8 @@ export class KnownFiles {
   #old
   #next = /** @type {KnownFile | undefined} */ (undefined)
   #isAtEnd = false
+  /** The last answer of `find`. */
+  #asked = /** @type {Promise<Uint8Array | undefined>} */ (Promise.resolve(undefined))
   #target
   #settledBefore = BigInt(Date.now() - UNSETTLED_MS) * 1_000_000n
   #lines = `${HEAD}\n`
@@ -76,12 +78,19 @@ export class KnownFiles {
   }
 
   /**
-   * The hash of a file, if it has not changed. Callers ask in the order of names.
+   * The hash of a file, if it has not changed. Callers ask in the order of names, and need not wait for an answer
+   * before they ask again.
    *
    * @param {FoundFile} file
    * @returns {Promise<Uint8Array | undefined>}
    */
-  async find (file) {
+  find (file) {
+    this.#asked = this.#asked.then(() => this.#find(file))
+    return this.#asked
+  }
+
+  /** @param {FoundFile} file @returns {Promise<Uint8Array | undefined>} */
+  async #find (file) {
     while (!this.#isAtEnd && (this.#next === undefined || compareNames(this.#next.name, file.name) < 0)) {
       const { done, value } = await this.#old.next()
       this.#isAtEnd = done === true

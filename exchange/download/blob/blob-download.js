@@ -1,23 +1,23 @@
 // Downloads one blob, in steps: its head, a proof of its size, then the segments that are missing. What mirrors send is
 // verified and stored as by `receive`, so a download can be resumed.
 
-import { fetchExhausted } from '../../../lib/core/errors.js'
 import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
-import { Supply } from '../../../verifier/mirrors/supply.js'
+import { Candidates } from '../../../verifier/mirrors/candidate.js'
 import { HEAD } from './head-receiver.js'
 import { Segments } from './segments.js'
 import { SizeProof } from './size-proof.js'
 import { WantedBlob } from './wanted-blob.js'
 import { WholeFiles } from './whole-files.js'
 
-/** @import { Health } from '../../../verifier/mirrors/health.js' */
-/** @import { StoreContext } from '../../../store/store-context.js' */
-/** @import { Asked, DownloadTerms, Task } from '../downloader.js' */
+/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
+/** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
+/** @import { Asked, Session, Task } from '../downloader.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
-/** @import { WantedBlobOptions } from './wanted-blob.js' */
 
 /**
  * @typedef {object} BlobOptions
+ * @property {Uint8Array} root
+ * @property {ChunkRanges} wanted
  * @property {HeadReceiver} [heads]  has the head of the blob fetched first, before the size is proven: it is the whole
  *   of a small blob
  * @property {number} [maxUnverified]  bytes that may be written before they are verified, when mirrors prove no part of
@@ -25,25 +25,25 @@ import { WholeFiles } from './whole-files.js'
  * @property {(size: number) => void} [assertSize]  throws when a blob of that size is not to be downloaded
  */
 
-/** @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: may the mirror do what another one does already? */
+/** @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if it may do what another one does already */
 
 /**
  * @typedef {object} Step
- * @property {boolean} isDone  has everything that is wanted come?
- * @property {(supply: Supply, asked: AskedForBlob) => Task | undefined} take  undefined when the mirror can do nothing
- *   now
- * @property {(supplies: Supply[]) => boolean} isHopeless  is nothing under way, and can none of them bring more?
+ * @property {boolean} isDone  true when everything that is wanted has come
+ * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} take  undefined when the mirror can do
+ *   nothing now
+ * @property {(candidates: Candidate[]) => boolean} isHopeless  true if nothing is under way and none of them can bring
+ *   more
  * @property {{ done: number, total?: number }} progress  bytes
  */
 
 /** The work of downloading one blob: see `Work` in downloader.js. */
 export class BlobDownload {
+  #session
   #blob
-  #terms
   #heads
   #assertSize
-  /** @type {Map<Health, Supply>} */
-  #supplies = new Map()
+  #candidates
   /** What the store lacked at the beginning. */
   #lacked = ChunkRanges.none
   /** Undefined until the download begins. @type {Step | undefined} */
@@ -51,15 +51,13 @@ export class BlobDownload {
   /** Takes the place of the step while a whole file is read. */
   #wholeFiles
 
-  /**
-   * @param {StoreContext} store @param {DownloadTerms} terms @param {AbortSignal} signal  of the downloader
-   * @param {WantedBlobOptions & BlobOptions} options
-   */
-  constructor (store, terms, signal, { heads, maxUnverified = 0, assertSize, ...blob }) {
-    this.#blob = new WantedBlob(store, terms, signal, blob)
-    this.#terms = terms
+  /** @param {Session} session @param {BlobOptions} options */
+  constructor (session, { heads, maxUnverified = 0, assertSize, ...blob }) {
+    this.#session = session
+    this.#blob = new WantedBlob(session, blob)
     this.#heads = heads
     this.#assertSize = assertSize
+    this.#candidates = new Candidates(session.book)
     this.#wholeFiles = new WholeFiles(this.#blob, maxUnverified, size => this.#planSegments(size))
   }
 
@@ -76,6 +74,12 @@ export class BlobDownload {
 
   get progress () { return this.#current?.progress ?? { done: 0 } }
 
+  /** What each mirror has done, when it is asked for this blob alone. */
+  get reports () { return this.#candidates.all.map(({ report }) => report) }
+
+  /** True if no mirror can bring what is missing. */
+  get isHopeless () { return this.#current?.isHopeless(this.#candidates.all) === true }
+
   /** @returns {Step | undefined} */
   get #current () { return this.#wholeFiles.isChosen ? this.#wholeFiles : this.#step }
 
@@ -83,10 +87,10 @@ export class BlobDownload {
   async refill () {
     const isFirst = this.#step === undefined
     if (!isFirst && (this.size !== undefined || !this.#step?.isDone)) return
-    const record = await this.#blob.record()
-    if (isFirst) this.#lacked = await this.#blob.missingBy(record, ChunkRanges.all)
-    if (record?.sizeProven) return this.#planSegments(record.size)
-    const isHead = isFirst && record === undefined && this.#heads !== undefined
+    const stat = await this.#blob.stat()
+    if (isFirst) this.#lacked = await this.#blob.missingBy(stat, ChunkRanges.all)
+    if (stat?.sizeProven) return this.#planSegments(stat.size)
+    const isHead = isFirst && stat === undefined && this.#heads !== undefined
     this.#step = isHead
       ? new Segments(this.#blob, HEAD, this.#heads)
       : new SizeProof(this.#blob, size => this.#planSegments(size))
@@ -98,45 +102,27 @@ export class BlobDownload {
     const missing = await this.#blob.missing(this.#blob.groups(size))
     this.#blob.size = size
     this.#step = new Segments(this.#blob, missing)
-    this.#terms.progress.report()
+    this.#session.progress.report()
   }
 
   /**
-   * @param {Health} health @param {Asked & { mayRace?: boolean }} asked  `mayRace`: default: true
+   * @param {MirrorRecord} record @param {Asked & { mayRace?: boolean }} asked  `mayRace`: default: true
    * @returns {Task | undefined}
    */
-  take (health, asked) { return this.#current?.take(this.#supplyOf(health), { mayRace: true, ...asked }) }
-
-  /** Can none of these mirrors bring what is missing? @param {Health[]} mirrors */
-  isHopeless (mirrors) {
-    return this.#current?.isHopeless(mirrors.map(health => this.#supplyOf(health))) === true
-  }
+  take (record, asked) { return this.#current?.take(this.#candidates.of(record), { mayRace: true, ...asked }) }
 
   /**
    * Has a whole file read when no mirror can help otherwise.
    *
-   * @param {Health[]} mirrors @param {boolean} isOpen  may more mirrors come?
+   * @param {boolean} isOpen  true if more mirrors may come
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when there is none
    */
-  giveUp (mirrors, isOpen) {
-    if (isOpen || !this.isHopeless(mirrors)) return false
-    if (!this.#wholeFiles.choose()) throw this.makeExhaustedError(mirrors)
+  giveUp (isOpen) {
+    if (isOpen || !this.isHopeless) return false
+    if (!this.#wholeFiles.choose()) throw this.makeExhaustedError()
     return true
   }
 
-  /** The error that tells what mirrors have failed with, with this blob or before. @param {Health[]} mirrors */
-  makeExhaustedError (mirrors) {
-    return fetchExhausted(mirrors.flatMap(health =>
-      this.#supplyOf(health).error ?? (health.isUsable ? [] : health.error ?? [])))
-  }
-
-  /** What each mirror has done, when it is asked for this blob alone. @param {Health[]} mirrors */
-  reports (mirrors) { return mirrors.map(health => this.#supplyOf(health).report) }
-
-  /** @param {Health} health */
-  #supplyOf (health) {
-    const supply = this.#supplies.get(health) ?? new Supply(health)
-    this.#supplies.set(health, supply)
-    return supply
-  }
+  /** The error that tells what mirrors have failed with, with this blob or before. */
+  makeExhaustedError () { return this.#candidates.makeExhaustedError() }
 }

@@ -5,12 +5,12 @@
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { FILE_FROM } from '../../../store/write/blob-builder.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
+import { FILE_FROM } from '../../../store/interface.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { verifyPieces } from '../../../verifier/slice/pieces.js'
 
-/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { Store } from '../../../store/interface.js' */
 
 /** The chunks of the head: 1 MiB. */
 export const HEAD = new ChunkRanges([0, FILE_FROM / CHUNK_LEN])
@@ -26,7 +26,7 @@ export class HeadReceiver {
   #waiting = []
   #isWriting = false
 
-  /** @param {StoreContext} store */
+  /** @param {Store} store */
   constructor (store) {
     this.#store = store
   }
@@ -36,8 +36,8 @@ export class HeadReceiver {
    *
    * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
    * @param {AsyncIterable<Uint8Array>} pieces  with the size in front, unverified
-   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `BlobReceiver.receive`; `onKept`
-   *   hears of no blob that is verified in memory
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `Store.receive`; `onKept` hears
+   *   of no blob that is verified in memory
    * @returns {Promise<number | undefined>} bytes of the blob, when all of it is kept by now and was verified in memory
    */
   async receive (root, ranges, pieces, options) {
@@ -47,11 +47,11 @@ export class HeadReceiver {
       const all = inFront(head, source)
       const claim = head.length < HEADER_LEN ? 0 : u64FromBytes(head)
       if (claim > FILE_FROM || !ranges.equals(HEAD)) {
-        await this.#store.receiver.receive(root, all, ranges, options)
+        await this.#store.receive(root, all, ranges, options)
         return undefined
       }
       const blob = new ByteQueue()
-      const verifier = new SliceVerifier({ root, ranges })
+      const verifier = new SliceVerifier({ cid: root, ranges })
       for await (const { bytes } of verifyPieces(verifier, all)) blob.push(bytes, FILE_FROM)
       await this.keep(blob.bytes)
       return blob.len
@@ -72,21 +72,14 @@ export class HeadReceiver {
     this.#isWriting = true
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, MAX_BATCH)
+      const kept = this.#store.putMany(batch.map(({ bytes }) => bytes))
       try {
-        await this.#keepAll(batch.map(({ bytes }) => bytes))
-        for (const { resolve } of batch) resolve()
+        while (!(await kept.next()).done) batch.shift()?.resolve()
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
     }
     this.#isWriting = false
-  }
-
-  /** @param {Uint8Array[]} blobs */
-  async #keepAll (blobs) {
-    // Under a quota, a part of a batch may be too much.
-    if (this.#store.quota.isLimited) for (const bytes of blobs) await this.#store.writer.put(bytes, {})
-    else await this.#store.manyWriter.keep(blobs)
   }
 }
 

@@ -4,8 +4,8 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
-/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
-/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
+/** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000
@@ -39,15 +39,15 @@ export class Plan {
   /**
    * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
    *
-   * @param {Supply} supply
+   * @param {Candidate} candidate
    * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
    *   `mayRace`: may the mirror help with a segment that another one fetches? Default: true
    * @returns {Segment | undefined} undefined when the mirror can do nothing now
    */
-  take (supply, { now, mirrorCount, mayRace = true }) {
-    const possible = this.free.difference(supply.lacks)
-    if (!possible.isEmpty) return this.#begin(supply, possible, mirrorCount)
-    return mayRace ? this.#slowest(supply, now) : undefined
+  take (candidate, { now, mirrorCount, mayRace = true }) {
+    const possible = this.free.difference(candidate.lacks)
+    if (!possible.isEmpty) return this.#begin(candidate, possible, mirrorCount)
+    return mayRace ? this.#slowest(candidate, now) : undefined
   }
 
   /**
@@ -63,7 +63,7 @@ export class Plan {
   /**
    * The next segment. It is short where little is left, so that no mirror has work when the others have none.
    *
-   * @param {Supply} supply @param {ChunkRanges} possible @param {number} mirrorCount
+   * @param {Candidate} candidate @param {ChunkRanges} possible @param {number} mirrorCount
    */
   #begin ({ rate, mirror }, possible, mirrorCount) {
     const [start, end] = possible.boundaries
@@ -81,15 +81,15 @@ export class Plan {
   /**
    * The segment that will be finished last, among those that the mirror may help with.
    *
-   * @param {Supply} supply @param {number} now
+   * @param {Candidate} candidate @param {number} now
    */
-  #slowest (supply, now) {
+  #slowest (candidate, now) {
     let slowest
     let longest = -1
     for (const segment of this.segments) {
       const requests = [...segment.requests]
-      if (requests.some(request => request.supply === supply)) continue
-      if (!segment.ranges.intersect(supply.lacks).isEmpty) continue
+      if (requests.some(request => request.candidate === candidate)) continue
+      if (!segment.ranges.intersect(candidate.lacks).isEmpty) continue
       const left = Math.min(...requests.map(request => timeLeft(request, segment.len, now)))
       if (left > longest) [slowest, longest] = [segment, left]
     }

@@ -4,9 +4,9 @@
 import { rangesLen, ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Plan } from './plan.js'
 
-/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
+/** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 /** @import { Task } from '../downloader.js' */
-/** @import { MirrorRequest } from '../mirror-request.js' */
 /** @import { AskedForBlob } from './blob-download.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 /** @import { Segment } from './plan.js' */
@@ -30,19 +30,19 @@ export class Segments {
 
   get isDone () { return this.#plan.isDone }
 
-  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (supply, asked) {
+  /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (candidate, asked) {
     const isSmall = this.#heads !== undefined
-    if (!supply.isUsable || (asked.smallOnly && !isSmall)) return undefined
-    const segment = this.#plan.take(supply, asked)
-    return segment && { run: () => this.#fetch(supply, segment), isSmall }
+    if (!candidate.isUsable || (asked.smallOnly && !isSmall)) return undefined
+    const segment = this.#plan.take(candidate, asked)
+    return segment && { run: () => this.#fetch(candidate, segment), isSmall }
   }
 
-  /** @param {Supply[]} supplies */
-  isHopeless (supplies) {
+  /** @param {Candidate[]} candidates */
+  isHopeless (candidates) {
     const { segments, free } = this.#plan
     if (segments.size > 0 || free.isEmpty) return false
-    return !supplies.some(({ isUsable, lacks }) => isUsable && !free.difference(lacks).isEmpty)
+    return !candidates.some(({ isUsable, lacks }) => isUsable && !free.difference(lacks).isEmpty)
   }
 
   /** @returns {{ done: number, total?: number }} bytes */
@@ -58,9 +58,9 @@ export class Segments {
     return { done: total - left, total }
   }
 
-  /** Has a mirror fetch a segment. @param {Supply} supply @param {Segment} segment */
-  async #fetch (supply, segment) {
-    const request = this.#blob.request(supply)
+  /** Has a mirror fetch a segment. @param {Candidate} candidate @param {Segment} segment */
+  async #fetch (candidate, segment) {
+    const request = this.#blob.request(candidate)
     segment.requests.add(request)
     const missing = await this.#blob.missing(segment.ranges)
     const { kept, sizeIfWhole, failure } = await this.#receive(request, missing)
@@ -70,7 +70,7 @@ export class Segments {
     if (!request.signal.aborted) {
       if (failure !== undefined && !request.isCauseOf(failure)) throw failure
       if (failure !== undefined) request.failed(failure, missing)
-      else if (left.isEmpty) supply.progressed()
+      else if (left.isEmpty) candidate.progressed()
       else if (kept === 0) request.failed(emptySlice(request), missing)
     }
     this.#end(segment, left)
@@ -86,13 +86,13 @@ export class Segments {
    */
   async #receive (request, ranges) {
     if (ranges.isEmpty) return { kept: 0 }
-    const { root, store: { receiver } } = this.#blob
+    const { root, store } = this.#blob
     const pieces = this.#blob.slice(request, ranges)
     let kept = 0
     const options = { signal: request.signal, onKept: (/** @type {number} */ len) => { kept += len } }
     try {
       if (this.#heads === undefined) {
-        await receiver.receive(root, pieces, ranges, options)
+        await store.receive(root, pieces, ranges, options)
         return { kept }
       }
       const sizeIfWhole = await this.#heads.receive(root, ranges, pieces, options)
@@ -115,5 +115,5 @@ export class Segments {
 }
 
 /** The error of a mirror whose slice has ended without a fault, and without a byte. @param {MirrorRequest} request */
-const emptySlice = ({ supply }) =>
-  new Error(`${supply.mirror.location} sent a slice of which nothing could be kept`)
+const emptySlice = ({ candidate }) =>
+  new Error(`${candidate.mirror.location} sent a slice of which nothing could be kept`)

@@ -5,9 +5,9 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { verifyPieces } from '../../../verifier/slice/pieces.js'
 
-/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
+/** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 /** @import { Task } from '../downloader.js' */
-/** @import { MirrorRequest } from '../mirror-request.js' */
 /** @import { AskedForBlob } from './blob-download.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
@@ -15,7 +15,7 @@ import { verifyPieces } from '../../../verifier/slice/pieces.js'
 export class SizeProof {
   #blob
   #onProven
-  #requests = /** @type {Map<Supply, MirrorRequest>} */ (new Map())
+  #requests = /** @type {Map<Candidate, MirrorRequest>} */ (new Map())
   #isProven = false
   /** There is more to do when the size is known. */
   isDone = false
@@ -27,24 +27,24 @@ export class SizeProof {
     this.#onProven = onProven
   }
 
-  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (supply, { mayRace }) {
-    if (this.#isProven || !mayProve(supply) || this.#requests.has(supply)) return undefined
+  /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (candidate, { mayRace }) {
+    if (this.#isProven || !mayProve(candidate) || this.#requests.has(candidate)) return undefined
     if (this.#requests.size > 0 && !mayRace) return undefined
-    return { run: () => this.#ask(supply), isSmall: true }
+    return { run: () => this.#ask(candidate), isSmall: true }
   }
 
-  /** @param {Supply[]} supplies */
-  isHopeless (supplies) {
-    return !this.#isProven && this.#requests.size === 0 && !supplies.some(mayProve)
+  /** @param {Candidate[]} candidates */
+  isHopeless (candidates) {
+    return !this.#isProven && this.#requests.size === 0 && !candidates.some(mayProve)
   }
 
-  /** @param {Supply} supply */
-  async #ask (supply) {
+  /** @param {Candidate} candidate */
+  async #ask (candidate) {
     const ranges = ChunkRanges.last
-    const verifier = new SliceVerifier({ root: this.#blob.root, ranges })
-    const request = this.#blob.request(supply)
-    this.#requests.set(supply, request)
+    const verifier = new SliceVerifier({ cid: this.#blob.root, ranges })
+    const request = this.#blob.request(candidate)
+    this.#requests.set(candidate, request)
     try {
       const leaves = verifyPieces(verifier, this.#blob.slice(request, ranges))
       while (!(await leaves.next()).done);
@@ -52,9 +52,9 @@ export class SizeProof {
       if (!request.signal.aborted) request.failed(error, ranges)
       return
     } finally {
-      this.#requests.delete(supply)
+      this.#requests.delete(candidate)
     }
-    supply.progressed()
+    candidate.progressed()
     if (this.#isProven) return
     this.#isProven = true
     for (const other of this.#requests.values()) other.end('the size is known')
@@ -62,5 +62,5 @@ export class SizeProof {
   }
 }
 
-/** @param {Supply} supply */
-const mayProve = supply => supply.isUsable && !supply.lacksLast
+/** @param {Candidate} candidate */
+const mayProve = candidate => candidate.isUsable && !candidate.lacksLast

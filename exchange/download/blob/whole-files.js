@@ -1,13 +1,13 @@
-// The last resort of a download: servers that have all bytes of a blob, and nothing that proves a part of them. Only
-// the last byte shows whether they are right, so what comes is bounded, and is kept under no name until then.
+// Last resort of a download: files proven only by their last byte, on servers that have nothing that proves a part of
+// the blob. So what comes is bounded, and is kept under no name until it has turned out right.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
 /** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
-/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
+/** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 /** @import { Task } from '../downloader.js' */
-/** @import { MirrorRequest } from '../mirror-request.js' */
 /** @import { AskedForBlob } from './blob-download.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
@@ -17,7 +17,7 @@ export class WholeFiles {
   #maxLen
   #onRight
   /** The file that is read from its beginning, or is to be. */
-  #chosen = /** @type {{ supply: Supply, file: WholeFile, request?: MirrorRequest } | undefined} */ (undefined)
+  #chosen = /** @type {{ candidate: Candidate, file: WholeFile, request?: MirrorRequest } | undefined} */ (undefined)
   isDone = false
 
   /**
@@ -26,29 +26,33 @@ export class WholeFiles {
    */
   constructor (blob, maxUnverified, onRight) {
     this.#blob = blob
-    this.#maxLen = Math.min(maxUnverified, blob.store.quota.limit)
+    this.#maxLen = Math.min(maxUnverified, blob.store.quota ?? Infinity)
     this.#onRight = onRight
   }
 
   get isChosen () { return this.#chosen !== undefined }
 
-  /** Chooses a file. It is not chosen again, unless its server is asked again. @returns {boolean} is there one? */
+  /**
+   * Chooses a file. It is not chosen again, unless its server is asked again.
+   *
+   * @returns {boolean} false if there is none
+   */
   choose () {
     const { wholeFiles } = this.#blob
-    for (const [supply, file] of this.#maxLen > 0 ? wholeFiles : []) {
-      wholeFiles.delete(supply)
-      if (!supply.health.isUsable) continue
-      this.#chosen = { supply, file }
+    for (const [candidate, file] of this.#maxLen > 0 ? wholeFiles : []) {
+      wholeFiles.delete(candidate)
+      if (!candidate.record.isUsable) continue
+      this.#chosen = { candidate, file }
       return true
     }
     return false
   }
 
-  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (supply, { smallOnly }) {
+  /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (candidate, { smallOnly }) {
     const chosen = this.#chosen
-    if (smallOnly || chosen?.supply !== supply || chosen.request !== undefined) return undefined
-    const request = this.#blob.request(supply)
+    if (smallOnly || chosen?.candidate !== candidate || chosen.request !== undefined) return undefined
+    const request = this.#blob.request(candidate)
     chosen.request = request
     return { run: () => this.#fetch(request, chosen.file), isSmall: false }
   }
@@ -64,11 +68,11 @@ export class WholeFiles {
    * @param {MirrorRequest} request @param {WholeFile} file
    */
   async #fetch (request, file) {
-    const { root, size, store: { writer } } = this.#blob
+    const { root, size, store } = this.#blob
     const { signal } = request
     try {
       const pieces = request.pieces(signal => this.#pieces(request, file, signal))
-      const stored = await writer.put(pieces, { expect: root, size, signal })
+      const stored = await store.put(pieces, { expect: root, size, signal })
       request.gained(stored.size)
       await this.#onRight(stored.size)
     } catch (error) {
@@ -86,13 +90,13 @@ export class WholeFiles {
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are too many
    */
-  async * #pieces ({ supply }, file, signal) {
+  async * #pieces ({ candidate }, file, signal) {
     // Of a blob whose size is proven, the store takes no byte more than that.
     const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`
       const advice = 'Give an outboard, or raise "maxUnverified" (--max-unverified)'
-      return fetchRefused(supply.mirror.location, `${why}. ${advice}`)
+      return fetchRefused(candidate.mirror.location, `${why}. ${advice}`)
     }
     if (file.size !== undefined && file.size > maxLen) throw tooLong()
     let len = 0

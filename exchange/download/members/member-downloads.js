@@ -10,9 +10,8 @@ import { MemberQueue } from './member-queue.js'
 import { MemberStreams } from './member-streams.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Health } from '../../../verifier/mirrors/health.js' */
-/** @import { StoreContext } from '../../../store/store-context.js' */
-/** @import { Asked, DownloadTerms, Task } from '../downloader.js' */
+/** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
+/** @import { Asked, Session, Task } from '../downloader.js' */
 /** @import { MemberState, MembersState } from '../progress.js' */
 /** @import { Member } from './member-queue.js' */
 
@@ -30,9 +29,7 @@ const MAX_ACTIVE = 64
 
 /** The work of downloading the members of a sequence: see `Work` in downloader.js. */
 export class MemberDownloads {
-  #store
-  #terms
-  #signal
+  #session
   #sequence
   #heads
   /** The members that were not begun. @type {MemberQueue} */
@@ -48,24 +45,20 @@ export class MemberDownloads {
   received = 0
 
   /**
-   * @param {StoreContext} store @param {DownloadTerms} terms @param {AbortSignal} signal  of the downloader
+   * @param {Session} session
    * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  that the store
    *   has; `count`: of its members
    */
-  constructor (store, terms, signal, sequence) {
-    this.#store = store
-    this.#terms = terms
-    this.#signal = signal
+  constructor (session, sequence) {
+    this.#session = session
     this.#sequence = sequence
-    this.#heads = new HeadReceiver(store)
-    this.#queue = new MemberQueue(store, sequence, {
-      signal,
+    this.#heads = new HeadReceiver(session.store)
+    this.#queue = new MemberQueue(session, sequence, {
       isTaken: name => this.#isUnderWay(name) || this.#lost.has(name),
       onWhole: (member, size) => this.#ended(member, size, 0)
     })
-    this.#streams = new MemberStreams(store, terms, signal, {
+    this.#streams = new MemberStreams(session, this.#queue, {
       sequence: sequence.root,
-      queue: this.#queue,
       heads: this.#heads,
       onWhole: (member, size) => this.#ended(member, size, size)
     })
@@ -73,7 +66,7 @@ export class MemberDownloads {
 
   get isDone () { return !this.#hasMore && this.#lost.count === 0 }
 
-  /** Are there members that are neither whole nor lost? */
+  /** True while there are members that are neither whole nor lost. */
   get #hasMore () {
     const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.parkedCount
     return !this.#queue.isAtEnd || count > 0
@@ -85,22 +78,21 @@ export class MemberDownloads {
   /** When a stream may be ended: see `Work` in downloader.js. */
   get wakeAt () { return this.#streams.endsAt }
 
-  /** Ends members that are whole, and begins others. @param {Health[]} mirrors */
-  async refill (mirrors) {
+  /** Ends members that are whole, and begins others. */
+  async refill () {
     for (const member of this.#active.values()) {
       await member.blob.refill()
       if (!member.blob.isDone) continue
       this.#active.delete(member.name)
       this.#ended(member, member.blob.size ?? 0, member.blob.received)
     }
-    await this.#streams.refill(mirrors)
+    await this.#streams.refill()
     while (this.#active.size < MAX_ACTIVE) {
       if (this.#streams.areEnough && !this.#queue.first?.isSingle) return
       const member = await this.#takeNext()
       if (member === undefined) return
-      const blob = new BlobDownload(this.#store, this.#terms, this.#signal, {
-        root: member.root, wanted: ChunkRanges.all, heads: this.#heads
-      })
+      const { root } = member
+      const blob = new BlobDownload(this.#session, { root, wanted: ChunkRanges.all, heads: this.#heads })
       await blob.refill()
       if (blob.isDone) this.#ended(member, blob.size ?? 0, blob.received)
       else this.#active.set(member.name, { ...member, blob })
@@ -124,39 +116,38 @@ export class MemberDownloads {
     }
   }
 
-  /** @param {Health} health @param {Asked} asked @returns {Task | undefined} */
-  take (health, asked) {
-    const stream = asked.isIdle ? this.#streams.take(health, asked) : undefined
+  /** @param {MirrorRecord} record @param {Asked} asked @returns {Task | undefined} */
+  take (record, asked) {
+    const stream = asked.isIdle ? this.#streams.take(record, asked) : undefined
     if (stream !== undefined) return stream
     for (const mayRace of asked.isIdle ? [false, true] : [false]) {
       for (const { blob } of this.#active.values()) {
-        const task = blob.take(health, { ...asked, mayRace })
+        const task = blob.take(record, { ...asked, mayRace })
         if (task !== undefined) return task
       }
     }
-    if (asked.isIdle) this.#streams.offerHelp(health)
+    if (asked.isIdle) this.#streams.offerHelp(record)
     return undefined
   }
 
   /**
-   * @param {Health[]} mirrors @param {boolean} isOpen  may more mirrors come?
+   * @param {boolean} isOpen  true if more mirrors may come
    * @returns {boolean}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
    *   FETCH_EXHAUSTED when some have not, and no mirror is left
    */
-  giveUp (mirrors, isOpen) {
-    const usable = mirrors.filter(({ isUsable }) => isUsable)
-    if (usable.length === 0 && isOpen) return false
-    if (usable.length === 0 && (!this.#queue.isAtEnd || this.#queue.length > 0)) {
-      throw fetchExhausted(mirrors.flatMap(({ error }) => error ?? []))
-    }
+  giveUp (isOpen) {
+    const { book } = this.#session
+    const isHelpless = book.usable.length === 0
+    if (isHelpless && isOpen) return false
+    if (isHelpless && (!this.#queue.isAtEnd || this.#queue.length > 0)) throw fetchExhausted(book.errors)
     const { parkedCount } = this.#lost
-    this.#queue.putBack(this.#lost.takeParked(mirrors.length, isOpen))
-    this.#streams.endLongest(this.#terms.clock.now())
+    this.#queue.putBack(this.#lost.takeParked(book.records.length, isOpen))
+    this.#streams.endLongest()
     let hasChanged = this.#streams.hasEnded || this.#lost.parkedCount < parkedCount
     for (const { blob, ...member } of this.#active.values()) {
-      if (!blob.isHopeless(mirrors)) continue
-      if (!this.#lost.add({ ...member, error: blob.makeExhaustedError(mirrors) }, isOpen)) continue
+      if (!blob.isHopeless) continue
+      if (!this.#lost.add({ ...member, error: blob.makeExhaustedError() }, isOpen)) continue
       this.#active.delete(member.name)
       hasChanged = true
     }

@@ -3,14 +3,15 @@
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { nameOf } from '../../../lib/hash/roots.js'
-import { LOOKUP_COUNT } from '../../../store/read/get-many.js'
+import { LOOKUP_COUNT } from '../../../store/interface.js'
 
-/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { Session } from '../downloader.js' */
 
 /**
  * @typedef {object} Member
  * @property {number} index @property {Uint8Array} root @property {string} name
- * @property {boolean} [isSingle]  is it to be asked for alone? Default: false
+ * @property {boolean} [isSingle]  true if it is asked for alone. Default: false
  */
 
 export class MemberQueue {
@@ -19,18 +20,17 @@ export class MemberQueue {
   #isTaken
   #onWhole
   #members = /** @type {Member[]} */ ([])
-  /** Has the whole sequence been read? */
+  /** True when the whole sequence has been read. */
   isAtEnd = false
 
   /**
-   * @param {StoreContext} store
+   * @param {Session} session
    * @param {{ root: Uint8Array, count: number }} sequence  that the store has; `count`: of its members
    * @param {object} options
-   * @param {AbortSignal} options.signal
-   * @param {(name: string) => boolean} options.isTaken  is a member of this name under way, or lost?
+   * @param {(name: string) => boolean} options.isTaken  true if a member of this name is under way, or lost
    * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has
    */
-  constructor (store, sequence, { signal, isTaken, onWhole }) {
+  constructor ({ store, signal }, sequence, { isTaken, onWhole }) {
     this.#store = store
     this.#coming = membersOf(store, sequence, signal)
     this.#isTaken = isTaken
@@ -54,16 +54,16 @@ export class MemberQueue {
 
   /** @param {Member[]} members */
   async #add (members) {
-    const found = await this.#store.catalog.findMany(members.map(({ root }) => root))
+    const stats = await this.#store.statMany(members.map(({ root }) => root))
     const waiting = new Set(this.#members.map(({ name }) => name))
     for (const [i, member] of members.entries()) {
-      const { record } = found[i]
-      // In their order: a whole member behind one that is not whole is told later, when its turn comes.
-      if (record?.complete && this.#members.length === 0) {
-        this.#onWhole(member, record.size)
+      const stat = stats[i]
+      // In their order: a whole member after one that is not whole is told later, when its turn comes.
+      if (stat?.complete && this.#members.length === 0) {
+        this.#onWhole(member, stat.size)
         continue
       }
-      const isSingle = record !== undefined || waiting.has(member.name) || this.#isTaken(member.name)
+      const isSingle = stat !== undefined || waiting.has(member.name) || this.#isTaken(member.name)
       this.#members.push({ ...member, isSingle })
       waiting.add(member.name)
     }
@@ -85,13 +85,13 @@ export class MemberQueue {
 }
 
 /**
- * @param {StoreContext} store @param {{ root: Uint8Array, count: number }} sequence @param {AbortSignal} signal
+ * @param {Store} store @param {{ root: Uint8Array, count: number }} sequence @param {AbortSignal} signal
  * @returns {AsyncGenerator<Member[]>} in batches
  */
-async function * membersOf ({ reader }, { root, count }, signal) {
+async function * membersOf (store, { root, count }, signal) {
   for (let first = 0; first < count; first += LOOKUP_COUNT) {
     const end = Math.min(first + LOOKUP_COUNT, count)
-    const hashes = await reader.bytes(root, { start: first * HASH_LEN, end: end * HASH_LEN }, { signal })
+    const hashes = await store.bytes(root, { start: first * HASH_LEN, end: end * HASH_LEN }, { signal })
     yield Array.from({ length: end - first }, (_, i) => {
       const member = hashes.slice(i * HASH_LEN, (i + 1) * HASH_LEN)
       return { index: first + i, root: member, name: nameOf(member) }

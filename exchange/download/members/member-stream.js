@@ -1,4 +1,4 @@
-// Keeps the members of a sequence that a mirror sends in one stream, one behind the other. So ten thousand small blobs
+// Keeps the members of a sequence that a mirror sends in one stream, one after the other. So ten thousand small blobs
 // cost ten requests.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -9,18 +9,18 @@ import { sliceLenOf } from '../../../lib/slice/slicer.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { SliceSource } from '../../../verifier/slice/slice-source.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { FILE_FROM } from '../../../store/write/blob-builder.js'
+import { FILE_FROM } from '../../../store/interface.js'
 
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
-/** @import { StoreContext } from '../../../store/store-context.js' */
-/** @import { HeadReceiver } from '../blob/head-receiver.js' */
+/** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Member } from './member-queue.js' */
-/** @import { MirrorRequest } from '../mirror-request.js' */
 /** @import { MemberState } from '../progress.js' */
+/** @import { StreamOptions } from './member-streams.js' */
 
 /** Bytes of small blobs that wait to be kept, before no more are read. */
 const MAX_UNKEPT_LEN = 1 << 24
-/** Bytes that are handed on behind a size that no blob can have. */
+/** Bytes that are handed on after a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
 
 export class MemberStream {
@@ -43,14 +43,10 @@ export class MemberStream {
   received = 0
 
   /**
-   * @param {StoreContext} store @param {MirrorRequest} request
-   * @param {object} what
-   * @param {Uint8Array} what.sequence  its hash
-   * @param {Member[]} what.members  in their order
-   * @param {HeadReceiver} what.heads  keeps the small ones
-   * @param {(member: Member, size: number) => void} what.onWhole  gets each member when it is kept
+   * @param {Store} store @param {MirrorRequest} request
+   * @param {Member[]} members  in their order @param {StreamOptions} options
    */
-  constructor (store, request, { sequence, members, heads, onWhole }) {
+  constructor (store, request, members, { sequence, heads, onWhole }) {
     this.#store = store
     this.#heads = heads
     this.#request = request
@@ -95,7 +91,7 @@ export class MemberStream {
 
   /** What the mirror sends. */
   #pieces () {
-    const { members } = /** @type {{ members: NonNullable<Mirror['members']> }} */ (this.#request.supply.mirror)
+    const { members } = /** @type {{ members: NonNullable<Mirror['members']> }} */ (this.#request.candidate.mirror)
     const indices = this.left.map(({ index }) => index)
     return this.#request.pieces(signal => members(this.#sequence, indices, signal))
   }
@@ -106,11 +102,11 @@ export class MemberStream {
     const header = await slices.read(HEADER_LEN)
     const size = u64FromBytes(header)
     if (size > FILE_FROM) {
-      await this.#store.receiver.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
+      await this.#store.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
       return this.#kept(member, size)
     }
     const blob = new ByteQueue()
-    const verifier = new SliceVerifier({ root: member.root, size })
+    const verifier = new SliceVerifier({ cid: member.root, size })
     for await (const { bytes } of slices.verifyNext(verifier)) blob.push(bytes, FILE_FROM)
     this.#keep(member, blob.bytes)
     while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)
@@ -144,6 +140,6 @@ export class MemberStream {
 async function * largeSlice (slices, header, size) {
   yield header
   const isPossible = size <= Number.MAX_SAFE_INTEGER
-  const what = { size, groupLog: DEFAULT_GROUP_LOG, ranges: ChunkRanges.all }
-  yield * slices.take(isPossible ? sliceLenOf(what) : IMPOSSIBLE_LEN)
+  const len = () => sliceLenOf({ size, groupLog: DEFAULT_GROUP_LOG, ranges: ChunkRanges.all })
+  yield * slices.take(isPossible ? len() : IMPOSSIBLE_LEN)
 }

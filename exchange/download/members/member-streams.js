@@ -3,14 +3,13 @@
 // what is left of it is shared again.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { Supply } from '../../../verifier/mirrors/supply.js'
-import { MirrorRequest } from '../mirror-request.js'
+import { Candidate } from '../../../verifier/mirrors/candidate.js'
+import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 import { MemberStream } from './member-stream.js'
 
-/** @import { Health } from '../../../verifier/mirrors/health.js' */
-/** @import { StoreContext } from '../../../store/store-context.js' */
+/** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
 /** @import { HeadReceiver } from '../blob/head-receiver.js' */
-/** @import { Asked, DownloadTerms, Task } from '../downloader.js' */
+/** @import { Asked, Session, Task } from '../downloader.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
 /** Members of a stream, at most, and at least where there are so many. */
@@ -21,105 +20,103 @@ const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */
 
+/**
+ * @typedef {object} StreamOptions
+ * @property {Uint8Array} sequence  its hash
+ * @property {HeadReceiver} heads  keeps the small members
+ * @property {(member: Member, size: number) => void} onWhole  gets each member when it is kept
+ */
+
 export class MemberStreams {
-  #store
-  #terms
-  #signal
+  #session
   #queue
-  #what
-  #running = /** @type {Map<Health, Running>} */ (new Map())
-  /** Mirrors whose stream has brought nothing. They are asked for one member at a time. @type {WeakSet<Health>} */
+  #options
+  #running = /** @type {Map<MirrorRecord, Running>} */ (new Map())
+  /** True if all useful mirrors can send streams: members are asked for alone only where streams have failed then. */
   #noStreams = new WeakSet()
-  /** Was there a mirror that had nothing to do, when tasks were taken last? */
+  /** True if there was a mirror that had nothing to do when tasks were taken last. */
   #isHelpWaiting = false
-  /** Has a stream ended since members were begun last? */
+  /** True if a stream has ended since members were begun last. */
   hasEnded = false
-  /** Can all useful mirrors send streams? Then members are asked for alone only where streams have failed. */
+  /** True if all useful mirrors can send streams: then members are asked for alone only where streams have failed. */
   areEnough = false
 
-  /**
-   * @param {StoreContext} store @param {DownloadTerms} terms @param {AbortSignal} signal  of the downloader
-   * @param {object} what
-   * @param {Uint8Array} what.sequence  its hash
-   * @param {MemberQueue} what.queue  of the members to be shared
-   * @param {HeadReceiver} what.heads  keeps the small ones
-   * @param {(member: Member, size: number) => void} what.onWhole  gets each member when it is kept
-   */
-  constructor (store, terms, signal, { queue, ...what }) {
-    this.#store = store
-    this.#terms = terms
-    this.#signal = signal
+  /** @param {Session} session @param {MemberQueue} queue  of the members to be shared @param {StreamOptions} options */
+  constructor (session, queue, options) {
+    this.#session = session
     this.#queue = queue
-    this.#what = what
+    this.#options = options
   }
 
   /** How many streams. */
   get size () { return this.#running.size }
 
-  /** Does a stream bring the member of this name? @param {string} name */
+  /** True if a stream brings the member of this name. @param {string} name */
   has (name) { return [...this.#running.values()].some(({ names }) => names.has(name)) }
 
   /** @returns {import('../progress.js').MemberState[]} */
   get current () { return [...this.#running.values()].flatMap(({ stream }) => stream.current) }
 
-  /** Looks at mirrors and the queue before tasks are taken. @param {Health[]} mirrors */
-  async refill (mirrors) {
+  /** Looks at mirrors and the queue before tasks are taken. */
+  async refill () {
     this.hasEnded = this.#isHelpWaiting = false
-    const usable = mirrors.filter(({ isUsable }) => isUsable)
-    const isAny = usable.some(health => this.#canGive(health))
-    this.areEnough = isAny && usable.every(health => this.#canGive(health) || !isUseful(health))
+    const { usable } = this.#session.book
+    const isAny = usable.some(record => this.#canGive(record))
+    this.areEnough = isAny && usable.every(record => this.#canGive(record) || !isUseful(record))
     if (isAny) await this.#queue.readAhead(MAX_COUNT)
   }
 
-  /** Can a mirror send many members in one stream, as far as is known? @param {Health} health */
-  #canGive (health) { return health.mirror.members !== undefined && !this.#noStreams.has(health) }
+  /** True if a mirror can send many members in one stream, as far as is known. @param {MirrorRecord} record */
+  #canGive (record) { return record.mirror.members !== undefined && !this.#noStreams.has(record) }
 
   /**
    * Has a mirror send its share of the members.
    *
-   * @param {Health} health  that is idle @param {Asked} asked
+   * @param {MirrorRecord} record  of a mirror that is idle @param {Asked} asked
    * @returns {Task | undefined} undefined when no member waits for a stream, or the mirror can give none
    */
-  take (health, { mirrorCount }) {
-    if (!this.#canGive(health)) return undefined
+  take (record, { mirrorCount }) {
+    if (!this.#canGive(record)) return undefined
     const share = mirrorCount === 1 ? MAX_COUNT : Math.ceil(this.#queue.length / (2 * mirrorCount))
     const members = this.#queue.takeForStream(Math.min(Math.max(share, MIN_COUNT), MAX_COUNT))
     if (members.length === 0) return undefined
-    const request = new MirrorRequest(this.#terms, this.#signal, new Supply(health))
-    const stream = new MemberStream(this.#store, request, { ...this.#what, members })
-    this.#running.set(health, { stream, request, names: new Set(members.map(({ name }) => name)) })
-    return { run: () => this.#run(health), isSmall: false }
+    const { store, book, signal } = this.#session
+    const request = new MirrorRequest(book, new Candidate(record), signal)
+    const stream = new MemberStream(store, request, members, this.#options)
+    this.#running.set(record, { stream, request, names: new Set(members.map(({ name }) => name)) })
+    return { run: () => this.#run(record), isSmall: false }
   }
 
-  /** @param {Health} health */
-  async #run (health) {
-    const { stream, request } = /** @type {Running} */ (this.#running.get(health))
+  /** @param {MirrorRecord} record */
+  async #run (record) {
+    const { stream, request } = /** @type {Running} */ (this.#running.get(record))
     const count = stream.left.length
     const failure = await stream.fetch()
-    this.#running.delete(health)
+    this.#running.delete(record)
     this.hasEnded = true
     if (stream.received > 0) request.gained(stream.received)
-    if (this.#signal.aborted || stream.left.length === 0) return
+    if (this.#session.signal.aborted || stream.left.length === 0) return
     // The member at which the stream has ended is asked for alone: all mirrors can help with it.
     const [first, ...others] = stream.left
     this.#queue.putBack([{ ...first, isSingle: true }, ...others])
     if (request.signal.aborted) return
-    if (stream.left.length === count) this.#noStreams.add(health)
+    if (stream.left.length === count) this.#noStreams.add(record)
     if (failure !== undefined) request.failed(failure, ChunkRanges.all)
   }
 
-  /** A mirror has nothing to do. @param {Health} health */
-  offerHelp (health) {
-    if (isUseful(health)) this.#isHelpWaiting = true
+  /** A mirror has nothing to do. @param {MirrorRecord} record */
+  offerHelp (record) {
+    if (isUseful(record)) this.#isHelpWaiting = true
   }
 
-  /** When the next stream may be ended, by the clock of the download; Infinity when no mirror could help. */
+  /** When the next stream may be ended, by the clock of the book; Infinity when no mirror could help. */
   get endsAt () {
     return this.#isHelpWaiting ? Math.min(...this.#wanted.map(({ request }) => request.since + MIN_MS)) : Infinity
   }
 
-  /** Ends the stream that has most to bring, if it is due and another mirror is idle. @param {number} now */
-  endLongest (now) {
+  /** Ends the stream that has most to bring, if it is due and another mirror is idle. */
+  endLongest () {
+    const now = this.#session.book.clock.now()
     const due = this.#wanted.filter(({ request }) => request.since + MIN_MS <= now)
     const [longest] = due.sort((a, b) => b.stream.left.length - a.stream.left.length)
     if (this.#isHelpWaiting) longest?.request.end('another mirror can help')
@@ -129,5 +126,5 @@ export class MemberStreams {
   get #wanted () { return [...this.#running.values()].filter(({ request }) => !request.signal.aborted) }
 }
 
-/** Is a mirror useful? Not when it has only failed so far. @param {Health} health */
+/** True unless the mirror has only failed so far. @param {MirrorRecord} record */
 const isUseful = ({ error, rate }) => error === undefined || rate > 0

@@ -1,10 +1,10 @@
 // Limits each connection of a server: it has one answer at a time, and time limits that Node.js lacks. Node.js starts
-// to answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory,
-// and it tells of the end of an answer only once the answer has had the socket. A socket always ends.
+// to answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory.
+// And it reports the end of an answer only if the answer has had the socket, so only the socket's own end is reliable.
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
-/** @import { Delivery } from '../exchange.js' */
+/** @import { Delivery } from '../served-request.js' */
 
 /**
  * @typedef {object} ConnectionLimits  milliseconds
@@ -100,7 +100,7 @@ class Connection {
     if (this.#waiting.length > MAX_WAITING) this.breakOff('aborted')
   }
 
-  /** Has the client taken too long for what it had to do? @param {ConnectionLimits} limits */
+  /** True if the client takes too long for what it has to do. @param {ConnectionLimits} limits */
   isSlow ({ idleTimeout, headTimeout }) {
     const now = performance.now()
     if (this.current === undefined) return now - this.#since >= headTimeout

@@ -10,5 +10,5 @@ export { serve } from './serve.js'
 /** @typedef {import('../options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('../handler.js').HandlerStats} HandlerStats */
 /** @typedef {import('../options.js').PutRules} PutRules */
-/** @typedef {import('../handler.js').RequestEvent} RequestEvent */
-/** @typedef {import('../../../store/blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('../served-request.js').RequestEvent} RequestEvent */
+/** @typedef {import('../../../store/interface.js').Store} Store */

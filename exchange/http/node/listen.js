@@ -16,7 +16,7 @@ export async function listenOn (server, port, host) {
 }
 
 /**
- * Listens at a Unix socket. It takes over a socket that a killed process has left behind, but not one at which a
+ * Listens at a Unix socket. It takes over a socket that a killed process has left, but not one at which a
  * process listens.
  *
  * @param {Server} server @param {string} path
@@ -42,7 +42,7 @@ const listen = (server, where) => new Promise((resolve, reject) => {
   })
 })
 
-/** Is this a socket at which nobody listens? @param {string} path */
+/** True if it is a socket at which nobody listens. @param {string} path */
 async function isAbandoned (path) {
   if (!(await lstat(path)).isSocket()) return false
   return new Promise(resolve => {

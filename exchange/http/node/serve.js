@@ -4,14 +4,14 @@
 import { createServer } from 'node:http'
 import { FastResponse, toNodeHandler } from 'srvx/node'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../../lib/core/options.js'
+import { graceOf, within } from '../../time-limits.js'
 import { handlerOf } from '../handler.js'
 import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
 import { Connections } from './connections.js'
 import { listenAt, listenOn } from './listen.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Handler } from '../handler.js' */
 /** @import { HandlerOptions } from '../options.js' */
 
@@ -34,7 +34,6 @@ import { listenAt, listenOn } from './listen.js'
  */
 
 const MAX_CONNECTIONS = 1024
-const DEFAULT_GRACE = 10_000
 
 /** A client has 10 s for the head of a request. The handler limits the time for each piece of an upload. */
 const LIMITS = {
@@ -56,7 +55,7 @@ const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
  *     const server = await serve(store, { port: 4700 })
  *     console.log(server.url)
  *
- * @param {BlobStore} store  stays the caller's: close the server first, then the store
+ * @param {Store} store  stays the caller's: close the server first, then the store
  * @param {ServeOptions} [options]
  * @returns {Promise<StoreServer>} when it listens
  * @throws the system's errors, such as EADDRINUSE
@@ -80,16 +79,11 @@ export async function serve (store, options = {}) {
   const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
 
   /** @param {{ grace?: number }} [options] */
-  const close = async (options = {}) => {
-    assertKnownOptions(options, ['grace'])
-    const { grace = DEFAULT_GRACE } = options
-    assertInteger('grace', grace)
+  const close = async options => {
+    const grace = graceOf(options)
     const closed = new Promise(resolve => server.close(() => resolve(undefined)))
-    const answered = handler.close({ grace })
     // The handler breaks its streams when the time is over. What it has given to the server is broken here.
-    const timer = setTimeout(() => connections.end(), grace)
-    await answered
-    clearTimeout(timer)
+    await within(handler.close({ grace }), grace, () => connections.end())
     connections.end()
     await closed
   }

@@ -26,7 +26,7 @@ export class PostcardReader {
   at = 0
 
   /**
-   * @param {Uint8Array} bytes  not changed meanwhile
+   * @param {Uint8Array} bytes  not changed while they are read
    * @param {(what: string, at: number) => Error} error  makes the error of bytes that are not right
    */
   constructor (bytes, error) {

@@ -9,7 +9,7 @@ import { varint } from './postcard.js'
 /** @import { PostcardReader } from './postcard.js' */
 
 /**
- * The chunks that are wanted of blob `index` and of those behind it, up to the next entry. Blob 0 is the one that the
+ * The chunks that are wanted of blob `index` and of those after it, up to the next entry. Blob 0 is the one that the
  * request names, and blob k is its member k - 1.
  *
  * @typedef {[index: number, ranges: ChunkRanges]} WantedRanges
@@ -20,7 +20,7 @@ const U64_MAX = 2n ** 64n - 1n
 const NOTHING = Uint8Array.of(0)
 
 /**
- * A boundary as iroh writes it: whatever lies behind the end of any blob has one number there.
+ * A boundary as iroh writes it: all places after the end of any blob have one number there.
  *
  * @param {number} boundary
  */

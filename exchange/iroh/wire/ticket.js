@@ -100,7 +100,7 @@ export function checkedAddress (address) {
   return { id: id.toLowerCase(), ...relayUrl !== undefined && { relayUrl: new URL(relayUrl).href }, addresses }
 }
 
-/** Is a text meant to be a ticket? @param {string} text */
+/** True if a text is meant to be a ticket. @param {string} text */
 export const isTicket = text => new RegExp(`^${KIND}[A-Za-z2-7]{${MIN_DIGITS},}$`).test(text)
 
 /** @param {PostcardReader} reader @returns {string | undefined} */

@@ -26,6 +26,7 @@ import { notFound } from '../../storage/errors.js'
  * @property {boolean} isReference  does the store read the bytes from a file that is not its own?
  * @property {boolean} isAliasOnly  does the store keep the blob under names of other hash functions only? Then
  *   `aliases.resolve` does not find it by its own CID
+ * @property {boolean} isDamaged  has damage cost the blob bytes that have not all come back yet?
  * @property {Date} created
  * @property {Date} lastUsed
  */
@@ -107,13 +108,17 @@ export class Lookups {
  * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUse  milliseconds since 1970
  * @returns {BlobStat}
  */
-export const statOf = (root, { size, sizeProven, complete, home, isNameless = false, created }, lastUse) => ({
-  cid: toCid(root),
-  size,
-  sizeProven,
-  complete,
-  isReference: home === 'reference',
-  isAliasOnly: isNameless,
-  created: new Date(created),
-  lastUsed: new Date(lastUse)
-})
+export function statOf (root, record, lastUse) {
+  const { size, sizeProven, complete, home, isNameless = false, isDamaged = false, created } = record
+  return {
+    cid: toCid(root),
+    size,
+    sizeProven,
+    complete,
+    isReference: home === 'reference',
+    isAliasOnly: isNameless,
+    isDamaged,
+    created: new Date(created),
+    lastUsed: new Date(lastUse)
+  }
+}

@@ -95,10 +95,19 @@ export class Tags {
     })
   }
 
-  /** @param {string} name @returns {Promise<boolean>} was there one? */
-  async delete (name) {
+  /**
+   * @param {string} name
+   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this returns true of
+   *   it, in one step. A damaged tag stays then. Default: deletes any tag of that name
+   * @returns {Promise<boolean>} true if a tag was deleted
+   */
+  async delete (name, options) {
     assertName('name', name)
-    return this.#life.run(() => this.#index.delete(name))
+    assertKnownOptions(options, ['onlyIf'])
+    const { onlyIf } = options ?? {}
+    /** @type {((tag: Tag | undefined) => boolean) | undefined} */
+    const isMeant = onlyIf && (tag => tag !== undefined && onlyIf(infoOf(tag)))
+    return this.#life.run(() => this.#index.delete(name, isMeant))
   }
 
   /**

@@ -1,7 +1,8 @@
 // Reads the bytes of a blob that is kept in a file: a blob file of the store, or the file of a reference.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { isDenied, isNoFile, missing } from '../errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
+import { isDenied, missing } from '../errors.js'
 import { VIEWS, pathKey } from '../format/keys.js'
 import { decodePath, fileIdOf, isInOwnFile } from '../format/records.js'
 import { BaoError, truncated } from '../../../lib/core/errors.js'

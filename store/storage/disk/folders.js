@@ -1,25 +1,12 @@
-// Finds, makes, moves, links and removes the folders of a store and of LevelDB. A folder that was made or moved stays
+// Finds, makes, moves and removes the folders of a store and of LevelDB. A folder that was made or moved stays
 // so after a power cut.
 
-import {
-  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile
-} from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { openRegular } from './regular-file.js'
+import { access, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { withRoom } from '../../../lib/source/open-files.js'
 
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
-
-/** @param {string} path @returns {Promise<boolean | undefined>} undefined when nothing is there */
-export const isFolder = async path => (await stat(path).catch(unlessMissing))?.isDirectory()
-
-/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing */
-export const realPath = path => realpath(path).catch(() => resolve(path))
-
-/** @param {string | URL} path */
-export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
 
 /** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {
@@ -66,49 +53,6 @@ export async function assertLevel (path) {
 
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
-
-/**
- * Removes a folder in one step: a process that is killed meanwhile leaves what is left of it under another name.
- *
- * @param {string} path
- */
-export async function removeFolderAtOnce (path) {
-  const left = besideOf(path)
-  await rename(path, left)
-  await removeFolder(left)
-}
-
-/**
- * Makes a folder that has a file from its first moment on, and the folders above it. Leaves what is there, unless it is
- * an empty folder.
- *
- * @param {string} path @param {{ name: string, text: string }} mark  the file
- */
-export async function makeMarkedFolder (path, { name, text }) {
-  const draft = besideOf(path)
-  await mkdir(draft, { recursive: true })
-  await writeFile(join(draft, name), text)
-  await syncFiles(draft)
-  await placeFolder(draft, path, { sync: true })
-}
-
-/**
- * Is there a folder, and no link to one, that has this file?
- *
- * @param {string} path @param {{ name: string, text: string }} mark
- */
-export async function isMarkedFolder (path, { name, text }) {
-  if (!(await lstat(path).catch(unlessMissing))?.isDirectory()) return false
-  const file = await openRegular(join(path, name)).catch(() => undefined)
-  try {
-    return file !== undefined && (await file.stat()).size === text.length && await file.readFile('utf8') === text
-  } finally {
-    await file?.close()
-  }
-}
-
-/** A path beside another one, which nobody has. @param {string} path */
-const besideOf = path => join(dirname(path), `.baobox-${crypto.randomUUID()}`)
 
 /** Is there no folder, or nothing in it? @param {string} path */
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
@@ -160,25 +104,6 @@ export async function replaceFolder (from, to, old) {
   await rename(from, to)
   await syncFolder(dirname(to))
   await syncFolder(dirname(from))
-}
-
-/**
- * Gives a file another name, replacing a file that has that name. An interrupted call can be repeated.
- *
- * @param {string} from @param {string} to
- * @returns {Promise<boolean>} false where the system has no links
- */
-export async function linkFile (from, to) {
-  const name = `${from}.link`
-  await rm(name, { force: true })
-  try {
-    await link(from, name)
-  } catch {
-    return false
-  }
-  await rename(name, to)
-  await syncFolder(dirname(to))
-  return true
 }
 
 /** How many files are asked for their sizes at the same time. */

@@ -1,16 +1,15 @@
 // Exports everything that the store does on a disk. In browsers, which have none, index.none.js stands in. Only the
 // files that this one exports need `node:fs`.
 
+export { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
 export { openFolder, readFolder } from './blob-folder.js'
 export { claimFolder } from './directory/claim.js'
 export { isStoreAt, nameStore, openingFault, rescueFault, storeIdOf } from './directory/parts.js'
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './directory/level-folder.js'
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
-export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMarkedFolder, isMissing, linkFile, makeFolder,
-  makeFolders, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
-  removeFoldersLike, replaceFolder, syncFiles
+  assertFolder, assertLevel, exists, folderLen, isMissing, makeFolder, makeFolders, moveFolder, placeFolder,
+  removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
 export { shareFile } from './share-file.js'
 export { checkDatabase } from './leveldb/check.js'

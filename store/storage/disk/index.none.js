@@ -38,9 +38,6 @@ export const folderLen = async _path => 0
 /** @param {string} _path */
 export const exists = async _path => false
 
-/** @param {string} _path @returns {Promise<boolean | undefined>} */
-export const isFolder = async _path => undefined
-
 /** @param {string} path */
 export const realPath = async path => path
 
@@ -53,23 +50,11 @@ export const makeFolders = async _path => {}
 /** @param {string} _path */
 export const removeFolder = async _path => {}
 
-/** @param {string} _path */
-export const removeFolderAtOnce = async _path => {}
-
-/** @param {string} _path @param {{ name: string, text: string }} _mark */
-export const makeMarkedFolder = async (_path, _mark) => {}
-
-/** @param {string} _path @param {{ name: string, text: string }} _mark */
-export const isMarkedFolder = async (_path, _mark) => false
-
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
 
 /** @param {string} _from @param {string} _to @param {string} _old */
 export const replaceFolder = async (_from, _to, _old) => {}
-
-/** @param {string} _from @param {string} _to */
-export const linkFile = async (_from, _to) => false
 
 /**
  * @param {string} _from @param {string | URL} _to @param {object} _options

@@ -4,8 +4,8 @@
 import { constants } from 'node:fs'
 import { copyFile, link, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { openRegular } from './regular-file.js'
-import { absolute, syncFolder } from './folders.js'
+import { absolute, openRegular } from '../../../lib/source/paths.node.js'
+import { syncFolder } from './folders.js'
 
 /** Characters of the final name that the temporary name has, at most, because systems limit a name to 255 bytes. */
 const SHOWN_NAME_LEN = 50

@@ -10,9 +10,9 @@ import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Healer } from '../../check/healer.js' */
 /** @import { BlobAccess } from '../../read/blob-access.js' */
 /** @import { BlobReader } from '../../read/reader.js' */
+/** @import { Supplies } from '../../read/supplies.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Span } from '../../read/verified/subtrees.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
@@ -27,8 +27,8 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
  * @typedef {object} OriginalParts
  * @property {BlobAccess} access
  * @property {Databases} databases
- * @property {Healer} healer
  * @property {BlobReader} reader
+ * @property {Supplies} supplies
  */
 
 export class Original {
@@ -55,7 +55,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (parts, root, options) {
-    const { record } = await parts.access.use(root, options.signal)
+    const { record } = await parts.supplies.use(root, { ranges: ChunkRanges.last }, options.signal)
     const original = new Original(parts, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -65,7 +65,7 @@ export class Original {
   get size () { return this.#record.size }
 
   /**
-   * Waits until the bytes outside of a range are present, if they can be healed.
+   * Waits until the bytes outside of a range are present, if they can be fetched.
    *
    * @param {number} start @param {number} end
    * @throws {BaoError} STORE_MISSING { cid, ranges }
@@ -149,7 +149,7 @@ export class Original {
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
   async #require (wanted) {
-    const reading = this.#parts.healer.read(this.#root, { notes: true, signal: this.#options.signal })
+    const reading = this.#parts.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
     this.#record = await reading.present(this.#record, wanted)
   }
 }

@@ -12,10 +12,10 @@ import { Original } from './original.js'
 
 /** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { Healer } from '../../check/healer.js' */
 /** @import { Protection } from '../../gc/protection.js' */
 /** @import { BlobAccess } from '../../read/blob-access.js' */
 /** @import { BlobReader } from '../../read/reader.js' */
+/** @import { Supplies } from '../../read/supplies.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { BlobWriter, PutOptions } from '../put.js' */
@@ -25,9 +25,9 @@ import { Original } from './original.js'
  * @typedef {object} GrowParts
  * @property {BlobAccess} access
  * @property {Databases} databases
- * @property {Healer} healer
  * @property {Protection} protection
  * @property {BlobReader} reader
+ * @property {Supplies} supplies
  * @property {boolean} verifies  are bytes compared with the hash, unless a call says otherwise?
  * @property {BlobWriter} writer
  */

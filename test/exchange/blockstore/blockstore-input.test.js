@@ -84,9 +84,9 @@ describe('store: blockstore input', () => {
     }
   })
 
-  it('put() refuses blocks above maxBlockLen, and reads no more of them', async () => {
+  it('put() refuses blocks above maxBlockBytes, and reads no more of them', async () => {
     const { store, blocks } = await newBlocks()
-    const narrow = asBlockstore(store, { maxBlockLen: 50_000 })
+    const narrow = asBlockstore(store, { maxBlockBytes: 50_000 })
     const long = noise(50_001, 5)
     const exact = noise(50_000, 6)
     let given = 0
@@ -126,11 +126,11 @@ describe('store: blockstore input', () => {
     const large = noise((1 << 22) + 1, 7)
     expect(await errorOf(blocks.put(await cidOf(sha256, large), large)))
       .to.include({ code: 'BLOCK_TOO_LONG', len: 1 << 22 })
-    const any = asBlockstore(store, { maxBlockLen: Infinity })
+    const any = asBlockstore(store, { maxBlockBytes: Infinity })
     await any.put(await cidOf(sha256, large), large)
     expect(same(await collect(any.get(await cidOf(sha256, large))), large)).to.equal(true)
     for (const bad of [-1, 1.5, '5', null]) {
-      await expectSlip('maxBlockLen', () => asBlockstore(store, { maxBlockLen: bad }))
+      await expectSlip('maxBlockBytes', () => asBlockstore(store, { maxBlockBytes: bad }))
     }
   })
 })

@@ -135,9 +135,9 @@ describe('collections in a store', () => {
     it('when they are longer than the caller allows', async () => {
       const { store } = await newStore()
       const { cid } = await putCollection(store, [['name', hash(noise(1))]])
-      expect(await getCollection(store, cid, { maxLen: 64 + 19 })).to.have.length(1)
-      for (const maxLen of [0, 63, 64, 82]) {
-        expect(await errorOf(getCollection(store, cid, { maxLen }))).to.include({ code: 'COLLECTION_TOO_LONG' })
+      expect(await getCollection(store, cid, { maxBytes: 64 + 19 })).to.have.length(1)
+      for (const maxBytes of [0, 63, 64, 82]) {
+        expect(await errorOf(getCollection(store, cid, { maxBytes }))).to.include({ code: 'COLLECTION_TOO_LONG' })
       }
     })
 
@@ -171,7 +171,7 @@ describe('collections in a store', () => {
       await expectSlip('odd', () => getCollection(store, root, { odd: 1 }))
       await expectSlip('odd', () => listed(collectionEntries(store, root, { odd: 1 })))
       await expectSlip('cid', () => getCollection(store, 5))
-      await expectSlip('maxLen', () => getCollection(store, root, { maxLen: -1 }))
+      await expectSlip('maxBytes', () => getCollection(store, root, { maxBytes: -1 }))
       expect((await store.info()).blobs).to.equal(0)
     })
   })

@@ -331,7 +331,7 @@ describe('a download into a store', () => {
 
 describe('fromMirrors', () => {
   it('has a read bring what a store lacks, from a mirror behind one that lies', async () => {
-    const heal = fromMirrors([slices(endings.flip(5000)), slices()])
+    const supply = fromMirrors([slices(endings.flip(5000)), slices()])
     await withStore(async store => {
       const part = { start: 0, end: MIB }
       await store.receive(cid, encodeSliceSync(content, outboard, part), part)
@@ -339,21 +339,40 @@ describe('fromMirrors', () => {
         .to.equal(true)
       expect(same(await store.bytes(cid), content)).to.equal(true)
       await expectWhole(store)
-    }, { heal })
+    }, { supply })
+  })
+
+  it('makes a store a cache of what its mirrors have', async () => {
+    let count = 0
+    const counted = (...asked) => {
+      count++
+      return slices()(...asked)
+    }
+    await withStore(async store => {
+      expect(same(await store.bytes(cid, { start: 5 * MIB }), content.subarray(5 * MIB))).to.equal(true)
+      expect(same(await store.bytes(cid), content)).to.equal(true)
+      await expectWhole(store)
+      const asked = count
+      await expectWhole(store)
+      expect(count).to.equal(asked)
+      const unknown = await errorOf(store.bytes(createOutboardSync(noise(10, 1)).cid))
+      expect(unknown).to.include({ code: 'STORE_NOT_FOUND' })
+      expect(unknown.cause).to.include({ code: 'FETCH_EXHAUSTED' })
+    }, { supply: fromMirrors([slices(endings.flip(5000)), counted]) })
   })
 
   it('gives verified slices of the first mirror that has them', async () => {
-    const heal = fromMirrors([slices(endings.flip(5000)), () => { throw new Error('no') }, slices()])
+    const supply = fromMirrors([slices(endings.flip(5000)), () => { throw new Error('no') }, slices()])
     const ranges = ChunkRanges.fromBytes(0, 65_536).union(ChunkRanges.fromBytes(MIB, MIB + 16_384))
-    expect(await heal(cid, ranges, {})).to.deep.equal(encodeSliceSync(content, outboard, ranges))
+    expect(await supply(cid, ranges, {})).to.deep.equal(encodeSliceSync(content, outboard, ranges))
   })
 
   it('fails with what every mirror has failed with', async () => {
-    const heal = fromMirrors([slices(endings.flip(5000)), slices(endings.cut(5000))])
-    const error = await errorOf(heal(cid, ChunkRanges.fromBytes(0, 65_536), {}))
+    const supply = fromMirrors([slices(endings.flip(5000)), slices(endings.cut(5000))])
+    const error = await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65_536), {}))
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(error.cause.errors.map(({ code }) => code)).to.deep.equal(['BAO_LEAF_MISMATCH', 'BAO_TRUNCATED'])
-    expect(await errorOf(heal(cid, ChunkRanges.fromBytes(0, 65 * MIB), {}))).to.be.instanceOf(RangeError)
+    expect(await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65 * MIB), {}))).to.be.instanceOf(RangeError)
   })
 
   it('refuses a time that is none', () => {
@@ -365,8 +384,8 @@ describe('fromMirrors', () => {
   it('ends with its signal', async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(new Error('enough')), 10)
-    const heal = fromMirrors([slices(endings.stall(5000))])
-    const error = await errorOf(heal(cid, ChunkRanges.fromBytes(0, 65_536), controller))
+    const supply = fromMirrors([slices(endings.stall(5000))])
+    const error = await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65_536), controller))
     expect(error).to.have.property('message', 'enough')
   })
 })

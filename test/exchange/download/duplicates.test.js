@@ -80,4 +80,19 @@ describe('a download from duplicates that a server names', () => {
     }
     expect(await errorOf(download(store, cid, { from: [], maxDuplicates: 1.5 }))).to.be.instanceOf(RangeError)
   }))
+
+  it('takes none for a sequence and its members: such a URL has one blob', () => withStores(2, async (here, there) => {
+    const sequence = await there.put(root)
+    await there.put(content)
+    const handler = createHandler(there, { mirrors: ['https://second.example/'] })
+    const asked = new Set()
+    const fetch = async (input, init) => {
+      asked.add(new URL(input).host)
+      return handler(new Request(input, init))
+    }
+    const from = [mirrorOf('https://first.example/blobs/{cid}', { fetch })]
+    const { mirrors } = await download(here, sequence.cid, { from, recursive: true })
+    expect(mirrors).to.have.length(1)
+    expect([...asked]).to.deep.equal(['first.example'])
+  }))
 })

@@ -143,6 +143,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     const second = await served.ask(`/${HEX}${queryOf('5-9')}`, { signal: gone.signal })
     gone.abort(new Error('gone'))
     expect((await readUntilBroken(second)).error).to.have.property('message', 'gone')
+    await later(10)
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 

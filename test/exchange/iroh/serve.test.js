@@ -1,46 +1,15 @@
 // How many peers a store takes: with an endpoint that the test plays, so that no package is needed.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
+import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { IROH_ALPN, serveIroh } from '../../../exchange/iroh/index.js'
+import { serveIroh } from '../../../exchange/iroh/index.js'
+import { noise } from '../../support/inputs.js'
+import { FakeEndpoint } from '../../support/iroh-endpoint.js'
+import { sliceOf } from '../../support/store/stores.js'
 
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 const until = async isTrue => { while (!isTrue()) await turn() }
-
-/** An endpoint at which connections come when the test says so. */
-class FakeEndpoint {
-  #queue = []
-  #wake = () => {}
-
-  async acceptNext () {
-    while (this.#queue.length === 0) await new Promise(resolve => { this.#wake = resolve })
-    return this.#queue.shift()
-  }
-
-  /** A connection that comes in; `finish` ends its handshake. */
-  arrive (peer, { finishes = true } = {}) {
-    const arrival = { isRefused: false, isClosed: false, isServed: false }
-    let fail
-    const connection = {
-      alpn: () => [...new TextEncoder().encode(IROH_ALPN)],
-      remoteId: () => ({ toString: () => peer }),
-      setMaxConcurrentBiStreams () { arrival.isServed = true },
-      acceptBi: () => new Promise((_resolve, reject) => { fail = reject }),
-      close () {
-        arrival.isClosed = true
-        fail?.(new Error('closed'))
-      }
-    }
-    const shaken = new Promise(resolve => { arrival.finish = () => resolve(connection) })
-    if (finishes) arrival.finish()
-    arrival.leave = () => connection.close()
-    this.#queue.push(peer === null
-      ? null
-      : { accept: async () => ({ connect: () => shaken }), refuse: async () => { arrival.isRefused = true } })
-    this.#wake()
-    return arrival
-  }
-}
 
 describe('a store that is served to peers', () => {
   let store
@@ -97,6 +66,38 @@ describe('a store that is served to peers', () => {
     for (const arrival of slow) arrival.finish() // too late
     await until(() => slow.every(({ isClosed }) => isClosed))
     expect((await arrive('d')).isServed).to.equal(true)
+  })
+
+  it('may have many requests of one connection wait for what is missing', async () => {
+    const bytes = noise(300_000)
+    const held = ChunkRanges.fromBytes(0, 1 << 14)
+    await store.close()
+    store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() }, {
+      supply: () => new Promise(() => {})
+    })
+    await store.receive(hash(bytes), sliceOf(bytes, held), held)
+    const warnings = []
+    const onWarning = warning => warnings.push(warning.name)
+    globalThis.process?.on?.('warning', onWarning) // where there are such warnings
+    try {
+      const events = []
+      serve({ onRequest: event => events.push(event.outcome) })
+      const arrival = await arrive('a')
+      for (let i = 0; i < 16; i++) arrival.ask([0, ...hash(bytes), 2, 0, 1, 0, 1, 0]).catch(() => {})
+      for (let i = 0; i < 20; i++) await turn() // all of them have begun to wait
+      await server.close({ grace: 0 })
+      expect(events).to.deep.equal(Array(16).fill('aborted'))
+      expect(warnings).to.deep.equal([])
+    } finally {
+      globalThis.process?.off?.('warning', onWarning)
+    }
+  })
+
+  it('tells all who close it of its end', async () => {
+    serve()
+    await arrive('a', { finishes: false })
+    await turn()
+    await Promise.all([server.close(), server.close({ grace: 10 })])
   })
 
   it('ends without waiting for handshakes longer than its grace', async () => {

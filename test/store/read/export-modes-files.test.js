@@ -1,5 +1,5 @@
 // Exports that share the file of a blob with the target, and those that move it there.
-import { link, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -68,7 +68,7 @@ describe('store: exportFile() by modes', () => {
     })
 
     it('refuses other modes and options', async () => {
-      for (const options of [{ mode: 'hardlink' }, { odd: 1 }]) {
+      for (const options of [{ mode: 'hardlink' }, { odd: 1 }, { durability: true }]) {
         expect(await errorOf(store.exportFile(cid, path, options))).to.be.instanceOf(TypeError)
       }
     })
@@ -81,6 +81,26 @@ describe('store: exportFile() by modes', () => {
         expect(await store.has(cid)).to.equal(false)
       })
     }
+
+    it('syncs nothing when the file need not survive a power cut', async () => {
+      const handle = await open(folder)
+      const prototype = Object.getPrototypeOf(handle)
+      await handle.close()
+      const { sync } = prototype
+      let syncs = 0
+      prototype.sync = function () { syncs++; return sync.call(this) }
+      try {
+        for (const mode of ['copy', 'link', 'reflink']) {
+          await store.exportFile(cid, path, { mode, durability: 'process' })
+          expect(syncs, mode).to.equal(0)
+          await store.exportFile(cid, path, { mode, durability: 'sync' })
+          expect(syncs, mode).to.be.above(0)
+          syncs = 0
+        }
+      } finally {
+        prototype.sync = sync
+      }
+    })
 
     if (kind === 'memory-level') return
 

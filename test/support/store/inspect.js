@@ -4,7 +4,7 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { partsOf } from '../../../store/open.js'
-import { downloadInto } from '../../../exchange/download/download.js'
+import { downloadBy } from '../../../exchange/download/download.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
@@ -356,8 +356,8 @@ export function pagesOf (id, pairs, places) {
   return editor.take()
 }
 
-/** Downloads by another clock. */
-export const downloadBy = (clock, store, cid, options) => downloadInto(partsOf(store), cid, options, clock)
+/** `download` by another clock. */
+export { downloadBy }
 
 /** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
 export const countReads = store => countCalls(partsOf(store).databases.data, 'get')

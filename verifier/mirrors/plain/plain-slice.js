@@ -31,7 +31,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 
 /** Bytes of a piece of the slice, about, where the pieces of the blob are longer. */
 const PIECE_LEN = 1 << 17
-/** There may be a pair behind them. */
+/** A pair may follow them. */
 const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
 
 /**
@@ -42,13 +42,13 @@ const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
  * from the bytes of its groups, which are read whole then.
  *
  * @param {PlainBlob} blob
- * @param {Wanted} what
+ * @param {Wanted} wanted
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>} a piece is borrowed until the next one. Ends early where the blob or its
  *   outboard ends early
  */
-export async function * sliceOfPlain (blob, what, signal) {
-  const slice = new PlainSlice(blob, what, signal)
+export async function * sliceOfPlain (blob, wanted, signal) {
+  const slice = new PlainSlice(blob, wanted, signal)
   try {
     for (let isMore = true; isMore;) {
       const readOn = slice.advance()
@@ -71,14 +71,14 @@ class PlainSlice {
   #mode
   /** What has been put together, until the caller clears it. */
   piece = new ByteQueue()
-  /** Is the current step of the walk to be put into the slice? */
+  /** True until the current step of the walk is in the slice. */
   #isDue = false
   /** Where the rest of the current leaf begins. */
   #at = 0
   /** The group whose pairs were computed last: its bytes, and its pairs down to the chunks. */
   #group = { start: 0, end: 0, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
-  /** @param {PlainBlob} blob @param {Wanted} what @param {AbortSignal} signal */
+  /** @param {PlainBlob} blob @param {Wanted} wanted @param {AbortSignal} signal */
   constructor ({ pieces, outboard, size }, { ranges, groupLog, key }, signal) {
     const spans = ranges.canonical(size).roundToGroups(outboard.groupLog).toBytes(size)
     this.#size = size
@@ -91,7 +91,7 @@ class PlainSlice {
   }
 
   /**
-   * Goes on as far as what has come allows.
+   * Puts the bytes that have come into the slice.
    *
    * @returns {ReadOn}
    */
@@ -148,7 +148,7 @@ class PlainSlice {
   /**
    * Reads a group of the outboard, and computes its pairs.
    *
-   * @param {number} within  a byte of it @returns {Promise<boolean>} has the blob all of it?
+   * @param {number} within  a byte of it @returns {Promise<boolean>} true if the blob has all of it
    */
   async #openGroup (within) {
     const groupLen = CHUNK_LEN * 2 ** this.#groupLog

@@ -23,7 +23,7 @@ const MAX_REPORT_LEN = 1 << 16
  * The slice as it comes, unverified.
  *
  * @param {URL} url
- * @param {{ ranges: ChunkRanges, groupLog: number }} what
+ * @param {{ ranges: ChunkRanges, groupLog: number }} wanted
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
  * @param {(link: LinkHeader) => void} [onLink]  gets the `Link` header of the answer, if it has one
@@ -37,7 +37,7 @@ export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onL
 }
 
 /**
- * Whole members of a sequence, as slices one behind the other, unverified. They end where the server lacks one, or when
+ * Whole members of a sequence, as slices one after the other, unverified. They end where the server lacks one, or when
  * more are not asked for at once.
  *
  * @param {URL} url  of the sequence
@@ -56,7 +56,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
 /**
  * The body of an answer of the right type.
  *
- * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} what
+ * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} wanted
  * @param {HttpOptions} options @param {AbortSignal} signal
  * @param {(link: LinkHeader) => void} [onLink]
  * @returns {AsyncGenerator<Uint8Array>}

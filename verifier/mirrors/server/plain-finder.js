@@ -91,7 +91,7 @@ export class PlainFinder {
     if (size >= most || queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
       const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
-        'beside it, with .obao4 behind the name, or use another mirror'
+        'beside it, with .obao4 after the name, or use another mirror'
       throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
     }
     const blob = blobInMemory(queue.bytes, request)

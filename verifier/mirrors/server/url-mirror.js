@@ -1,4 +1,4 @@
-// A mirror behind a URL. It finds out how the server has the blob: as a Bao endpoint, as a plain file with an outboard,
+// The mirror at a URL. It finds out how the server has the blob: as a Bao endpoint, as a plain file with an outboard,
 // or as a plain file alone. What it finds is tried first at the next URL of that server.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -107,7 +107,7 @@ export class UrlMirror {
   }
 
   /**
-   * Whole members of the sequence behind the URL, as slices one behind the other, unverified. When a server does not
+   * Whole members of the sequence at the URL, as slices one after the other, unverified. When a server does not
    * know such a request, it gets no other one for some minutes.
    *
    * @param {number[]} indices  rising, from 0

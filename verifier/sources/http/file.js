@@ -1,4 +1,4 @@
-// Reads a file behind a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked
+// Reads a file at a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked
 // only to fail early with a clear error, and to download no more than was asked for.
 
 import { BaoError, fetchChanged, fetchRefused } from '../../../lib/core/errors.js'

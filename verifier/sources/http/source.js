@@ -1,4 +1,4 @@
-// Makes a source of a file behind a URL.
+// Makes a source of a file at a URL.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -15,11 +15,11 @@ import { HTTP_OPTIONS } from './options.js'
 const FIRST_READ_LEN = 1 << 14
 
 /**
- * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
+ * A file at a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
  * and everything else.
  *
  * Every read is a request for exactly its bytes. When a connection breaks, another request continues
- * where it broke. If the file is replaced meanwhile, that is an error, as far as the server tells
+ * where it broke. If the file is replaced while it is read, that is an error, as far as the server tells
  * (ETag, Last-Modified, length).
  *
  *     const reader = new VerifiedReader({ root, encoded: await httpSource('https://example.org/movie.bao') })

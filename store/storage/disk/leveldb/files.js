@@ -1,8 +1,8 @@
 // Reads whole files of a LevelDB, and finds those that count.
 
 import { readdir, stat } from 'node:fs/promises'
-import { openRegular } from '../regular-file.js'
-import { isNoFile } from '../../errors.js'
+import { openRegular } from '../../../../lib/source/paths.node.js'
+import { isNoFile } from '../../../../lib/source/open-files.js'
 import { readManifest } from './manifest.js'
 
 /** @import { Manifest } from './manifest.js' */

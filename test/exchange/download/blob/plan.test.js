@@ -10,7 +10,7 @@ const chunks = (start, end) => ChunkRanges.fromBytes(start, end)
 const mirror = ({ rate = 0, lacks = ChunkRanges.none, isSequential = false } = {}) =>
   ({ rate, lacks, mirror: { isSequential } })
 /** Notes that a mirror has begun to fetch a segment. */
-const begin = (segment, health, since = 0, len = 0) => segment.requests.add({ supply: health, since, len })
+const begin = (segment, candidate, since = 0, len = 0) => segment.requests.add({ candidate, since, len })
 
 describe('the plan of a download', () => {
   it('gives 1 MiB to a mirror of unknown speed, and 2 s of work to others', () => {
@@ -42,7 +42,7 @@ describe('the plan of a download', () => {
   it('has idle mirrors race for the segment that would end last, and each only once', () => {
     const plan = new Plan(chunks(0, 3 * MIB))
     const [quick, slow, stuck, idle] = [mirror(), mirror(), mirror(), mirror()]
-    const segments = [quick, slow, stuck].map(health => plan.take(health, { now: 0, mirrorCount: 1 }))
+    const segments = [quick, slow, stuck].map(candidate => plan.take(candidate, { now: 0, mirrorCount: 1 }))
     begin(segments[0], quick, 0, MIB / 2)
     begin(segments[1], slow, 0, MIB / 4)
     begin(segments[2], stuck, 0, 0)

@@ -50,6 +50,17 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
+    it('delete() with a condition deletes the tag that is meant, and no other', async () => {
+      const { cid } = await store.put(new Uint8Array(9))
+      const onlyIf = ({ meta }) => meta === 'mine'
+      await store.tags.set('a', cid, { meta: 'yours' })
+      expect(await store.tags.delete('a', { onlyIf })).to.equal(false)
+      expect(await store.tags.delete('b', { onlyIf })).to.equal(false)
+      await store.tags.set('a', cid, { meta: 'mine' })
+      expect(await store.tags.delete('a', { onlyIf })).to.equal(true)
+      expect(await store.tags.get('a')).to.equal(undefined)
+    })
+
     it('set() takes any name of a blob, and takes the format from its codec by default', async () => {
       for (const [name, format] of [
         [first, 'raw'], [hex(first), 'raw'], [toCid(first), 'raw'],

@@ -14,6 +14,7 @@ import { CID } from 'multiformats/cid'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
+import { download } from '../../../../exchange/download/index.js'
 import { copy } from '../../../../exchange/transfer/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { hex, same } from '../../../support/bytes.js'
@@ -139,6 +140,7 @@ describe('store: opened for reading', () => {
       compact: () => store.compact(),
       repair: () => store.fsck({ repair: true }),
       copy: () => copy(source, store),
+      download: () => download(store, cid, { from: [source] }),
       'block put': () => blocks.put(cid, SMALL),
       'blocks putMany': () => listed(blocks.putMany([{ cid, bytes: SMALL }])),
       'block delete': () => blocks.delete(cid)

@@ -205,7 +205,7 @@ describe('store: blobs that share a file', () => {
     const place = await newPlace()
     let heals = false
     const store = await place.open({
-      heal: async (cid, ranges) => heals ? sliceOf(part(SIZES[0]), ranges) : undefined
+      supply: async (cid, ranges) => heals ? sliceOf(part(SIZES[0]), ranges) : undefined
     })
     await store.put(part(SIZES[0]))
     await flipStoredByte(store, rootOf(SIZES[0]), SIZES[0] - 1)

@@ -116,8 +116,8 @@ describe('store.splice() into a shared file', () => {
     expect(error).to.include({ code: 'STORE_CORRUPT', start: 2 * MIB, len: GROUP })
   })
 
-  it('takes the place of damaged bytes that `heal` has brought', async () => {
-    const store = await place.open({ heal: async (_cid, ranges) => sliceOf(BYTES, ranges) })
+  it('takes the place of damaged bytes that `supply` has brought', async () => {
+    const store = await place.open({ supply: async (_cid, ranges) => sliceOf(BYTES, ranges) })
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
     await expectBlob(store, await store.splice(cid, CHANGE), spliced(CHANGE))

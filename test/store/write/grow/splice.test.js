@@ -137,9 +137,9 @@ describe('store.splice()', () => {
     }
   })
 
-  it('has what it lacks brought by `heal`', async () => {
-    const heal = async (_cid, ranges) => sliceOf(BYTES, ranges)
-    const { store } = await newStore({ heal })
+  it('has what it lacks brought by `supply`', async () => {
+    const supply = async (_cid, ranges) => sliceOf(BYTES, ranges)
+    const { store } = await newStore({ supply })
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 200_000)
     const change = { start: MIB, end: MIB + GROUP, source: OTHERS.subarray(0, GROUP) }

@@ -253,6 +253,17 @@ describe('store: importFile() and exportFile()', () => {
       expect(await names()).to.deep.equal(['a file', 'folder'])
     })
 
+    it('have what `supply` brings, also of a blob of which the store has nothing', async () => {
+      await store.close()
+      store = await place.open({ supply: async (_cid, ranges) => sliceOf(bytes, ranges) })
+      for (const mode of ['copy', 'link']) {
+        const target = join(folder, mode)
+        expect(await store.exportFile(root, target, { mode })).to.deep.equal({ size: bytes.length })
+        expect(same(new Uint8Array(await readFile(target)), bytes), mode).to.equal(true)
+        await store.delete(root)
+      }
+    })
+
     it('have another name until they are whole, by which an export that was killed can be told', async () => {
       for (const target of ['film.mp4', 'x'.repeat(200)]) {
         const { cid } = await store.put(bytes)

@@ -1,0 +1,135 @@
+// Compares a collection or manifest with a folder, file by file.
+
+import { realpath } from 'node:fs/promises'
+import { absolute, realPath } from '../../../lib/source/paths.node.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { HASH_MODE } from '../../../lib/engine/mode.js'
+import { fromCid, parseRoot } from '../../../lib/hash/cid.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { hashSource } from '../../../lib/parallel/hash-source.js'
+import { createYielder } from '../../../lib/source/async-util.js'
+import { CheckedFile } from '../../../lib/source/source.js'
+import { inOrder } from '../../../lib/async/in-order.js'
+import { FILE_FROM, assertStore } from '../../../store/interface.js'
+import { getCollection } from '../get-collection.js'
+import { compareNames } from '../safe-names.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
+import { assertFound, paceBeside, readSmallFile } from './found-file.js'
+import { selectionOf } from './patterns.js'
+import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { SelectionOptions } from './patterns.js' */
+/** @import { FoundFile } from './walk-folder.js' */
+
+/**
+ * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has
+ *   it; `removed`: only the collection has it; `changed`: the file has other bytes
+ */
+/** @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} DiffOptions  as for `importDirectory` */
+
+/** Files that are hashed at the same time. */
+const HASHED_AHEAD = 8
+
+/**
+ * Compares a collection or manifest with what `importDirectory` would make of a folder. All files that both have are
+ * read. The store need not have the members.
+ *
+ * @param {Store} store
+ * @param {BlobName} cid  of the collection or manifest, which is read into memory
+ * @param {string | URL} path  of the folder
+ * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, for its paths begin at the top
+ * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none when both have the same files. Of a name
+ *   that the collection has twice only the first entry counts
+ * @throws {import('../../../lib/core/errors.js').BaoError} as `getCollection` and
+ *   `getManifest`; PATH_UNSAFE as `importDirectory`
+ */
+export function diffDirectory (store, cid, path, options = {}) {
+  assertStore(store)
+  assertKnownOptions(options, ['include', 'ignore', 'top', 'signal'])
+  selectionOf(options) // only to check them
+  assertTop(options.top)
+  return differences(store, parseRoot(cid, 'cid'), absolute(path), options)
+}
+
+/**
+ * @param {Store} store @param {Uint8Array} cid @param {string} path @param {DiffOptions} options
+ * @returns {AsyncGenerator<DirectoryDifference>}
+ */
+async function * differences (store, cid, path, options) {
+  const { signal } = options
+  const manifest = await findManifest(store, cid, { signal })
+  const collection = manifest ? new Map(await filesIn(store, manifest)) : await getCollection(store, cid, { signal })
+  const { top = manifest && '' } = options
+  const pace = paceBeside(store)
+  const ownPath = store.location && await realPath(store.location)
+  const files = walkFolder(path, { ...options, top }, pace, file => file === ownPath)
+  const pairs = pairsOf(await namesIn(collection, path, { ...options, top }), files)
+  /** @type {(pair: { name: string, file?: FoundFile }) => Promise<DirectoryDifference | undefined>} */
+  const compare = async ({ name, file }) => {
+    const member = collection.get(name)
+    if (file === undefined) return { type: 'removed', name }
+    if (member === undefined) return { type: 'added', name }
+    return await hasHash(file, member, pace, signal) ? undefined : { type: 'changed', name }
+  }
+  for await (const difference of inOrder(pairs, () => HASHED_AHEAD, compare)) {
+    if (difference !== undefined) yield difference
+  }
+}
+
+/**
+ * The names of a collection that are compared, once each and in their order.
+ *
+ * @param {Iterable<CollectionEntry>} collection @param {string} path @param {DiffOptions} options
+ * @returns {Promise<string[]>}
+ */
+async function namesIn (collection, path, options) {
+  const { hasFile } = selectionOf(options)
+  const location = await realpath(path)
+  const prefix = prefixOf(location, options.top)
+  const names = new Set()
+  const yieldWhenDue = createYielder(options.signal) // names of thousands of folders take a while
+  for (const [name] of collection) {
+    await yieldWhenDue()
+    const isBelow = name.startsWith(prefix)
+    if (!isBelow || hasFile(name.slice(prefix.length))) names.add(name)
+  }
+  return [...names].sort(compareNames)
+}
+
+/**
+ * Joins names and files that have the same name. Both are sorted.
+ *
+ * @param {string[]} names @param {AsyncGenerator<FoundFile>} files
+ * @returns {AsyncGenerator<{ name: string, file?: FoundFile }>}
+ */
+async function * pairsOf (names, files) {
+  let at = 0
+  for await (const file of files) {
+    for (; at < names.length && compareNames(names[at], file.name) < 0; at++) yield { name: names[at] }
+    if (names[at] === file.name) at++
+    yield { name: file.name, file }
+  }
+  for (; at < names.length; at++) yield { name: names[at] }
+}
+
+/**
+ * @param {FoundFile} file @param {CID} cid @param {Pace} pace @param {AbortSignal} [signal]
+ * @returns {Promise<boolean>}
+ */
+async function hasHash (file, cid, pace, signal) {
+  const bytes = Number(file.stat.size) > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
+  const root = bytes === undefined ? await hashLong(file, signal) : hash(bytes)
+  return areEqual(root, 0, fromCid(cid))
+}
+
+/** @param {FoundFile} file @param {AbortSignal} [signal] */
+async function hashLong (file, signal) {
+  const source = new CheckedFile(file.path, fd => assertFound(fd, file))
+  return (await hashSource(source, { mode: HASH_MODE, type: 'baobox:hash', signal })).root
+}

@@ -1,0 +1,177 @@
+// Writes the files that a collection or manifest names. It first checks all names and members. Then it writes the files
+// below a new folder of its own, and moves them to their places when all of them are complete. So it follows, replaces
+// and changes nothing in the target.
+
+import { lstat, mkdir, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../lib/hash/cid.js'
+import { inOrder } from '../../../lib/async/in-order.js'
+import { absolute } from '../../../lib/source/paths.node.js'
+import { assertStore, missing } from '../../../store/interface.js'
+import { entryBatches } from '../get-collection.js'
+import { SafeNames } from '../safe-names.js'
+import { filesIn, findManifest } from '../web/stored-manifest.js'
+import { MemberWriter } from './member-writer.js'
+import { Staging, pathExists } from './staging.js'
+
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { DirectoryEvent, FolderStore } from './import-directory.js' */
+/** @import { ExportMode, Member } from './member-writer.js' */
+
+/**
+ * @typedef {object} ExportDirectoryOptions
+ * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, where the store and the system can do it.
+ *   `reflink`: they share the disk's blocks with the store until one is changed. `link`: they are the store's files
+ *   under another name, so do not change them. Each is verified. Default: `copy`
+ * @property {AbortSignal} [signal]
+ * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
+ */
+
+/** @typedef {() => Iterable<CollectionEntry[]> | AsyncIterable<CollectionEntry[]>} ReadFiles  names and their blobs */
+
+/** Files that are written at the same time. */
+const WRITES_AHEAD = 8
+
+/**
+ * Writes the files that a collection or manifest names, below a folder: `path/top/file`. Nothing in the folder may have
+ * the first part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the
+ * folder as it was.
+ *
+ * @param {FolderStore} store
+ * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
+ * @param {string | URL} path  of a folder, made when it is missing
+ * @param {ExportDirectoryOptions} [options]
+ * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
+ * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
+ *   PATH_EXISTS { location }; PATH_MOVED { location } when somebody moves what is being written; COLLECTION_INVALID; as
+ *   `getManifest` and `store.get`
+ */
+export async function exportDirectory (store, cid, path, options = {}) {
+  assertStore(store)
+  assertKnownOptions(options, ['mode', 'signal', 'onProgress'])
+  const { mode = 'copy', signal } = options
+  if (!['copy', 'reflink', 'link'].includes(mode)) {
+    throw new TypeError(`"mode" expected 'copy', 'reflink' or 'link', got '${mode}'`)
+  }
+  const root = parseRoot(cid, 'cid')
+  const target = absolute(path)
+  const manifest = await findManifest(store, root, { signal })
+  // A tag protects the members of a sequence, and not those of a manifest that is named by its own CID.
+  const isManifest = manifest !== undefined && areEqual(root, 0, fromCid(manifest.cid))
+  const hold = store.tempTag(root, { format: isManifest ? 'raw' : 'hashseq' })
+  try {
+    const files = manifest && [await filesIn(store, manifest)]
+    const readFiles = () => files ?? entryBatches(store, root, signal)
+    const tops = await checked(store, readFiles)
+    const topmost = await mkdir(target, { recursive: true })
+    try {
+      await assertAbsent(target, tops)
+      return await exportTo(target, tops, folder => writeAll(store, readFiles, folder, { ...options, mode }))
+    } catch (error) {
+      if (topmost !== undefined) await removeMade(target, topmost)
+      throw error
+    }
+  } finally {
+    hold.release()
+  }
+}
+
+/**
+ * Removes folders that were made, from the target up to the topmost, unless somebody has put something there.
+ *
+ * @param {string} target @param {string} topmost
+ */
+async function removeMade (target, topmost) {
+  for (let path = target; path.length >= topmost.length; path = dirname(path)) await rmdir(path).catch(() => {})
+}
+
+/**
+ * Looks at all names and members.
+ *
+ * @param {Store} store @param {ReadFiles} readFiles
+ * @returns {Promise<string[]>} what is to be made in the target
+ * @throws {BaoError} PATH_UNSAFE { entry }, STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT
+ */
+async function checked (store, readFiles) {
+  const names = new SafeNames({ isForWindows: process.platform === 'win32' })
+  for await (const batch of readFiles()) {
+    for (const [name] of batch) names.add(name)
+    for (const { cid, size, complete } of await membersOf(store, batch)) {
+      if (!complete) throw missing(fromCid(cid), size, await store.missing(cid))
+    }
+  }
+  return [...names.tops]
+}
+
+/**
+ * Checks the target before anything is written. Whatever appears there later is found when the files are placed.
+ *
+ * @param {string} target @param {string[]} tops
+ * @throws {BaoError} PATH_EXISTS { location }
+ */
+async function assertAbsent (target, tops) {
+  for (const top of tops) {
+    const location = join(target, top)
+    // A link that leads nowhere also takes the name.
+    const isThere = await lstat(location).then(() => true, error => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    })
+    if (isThere) throw pathExists(location)
+  }
+}
+
+/**
+ * @template T
+ * @param {string} target @param {string[]} tops
+ * @param {(folder: string) => Promise<T>} write  everything, to a folder that is empty
+ * @returns {Promise<T>}
+ */
+async function exportTo (target, tops, write) {
+  const staging = await Staging.make(target)
+  try {
+    const result = await write(staging.path)
+    await staging.place(tops)
+    await staging.remove()
+    return result
+  } catch (error) {
+    await staging.remove().catch(() => {}) // the first error tells more
+    throw error
+  }
+}
+
+/**
+ * @param {FolderStore} store @param {ReadFiles} readFiles @param {string} folder
+ * @param {ExportDirectoryOptions & { mode: ExportMode }} options
+ */
+async function writeAll (store, readFiles, folder, { mode, signal, onProgress }) {
+  const writer = new MemberWriter(store, folder, { mode, signal })
+  const done = { length: 0, size: 0 }
+  async function * members () {
+    for await (const batch of readFiles()) yield * await membersOf(store, batch)
+  }
+  for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
+    done.length++
+    done.size += size
+    onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
+  }
+  return done
+}
+
+/**
+ * @param {Store} store @param {CollectionEntry[]} entries
+ * @returns {Promise<(Member & { complete: boolean })[]>}
+ * @throws {BaoError} STORE_NOT_FOUND { cid }, or STORE_CORRUPT for a damaged record
+ */
+async function membersOf (store, entries) {
+  const stats = await store.statMany(entries.map(([, cid]) => cid))
+  return Promise.all(entries.map(async ([name, cid], i) => {
+    const { size, complete } = stats[i] ?? await store.stat(cid) // which throws
+    return { name, cid, size, complete }
+  }))
+}

@@ -1,0 +1,90 @@
+// Reads files that a walk has found, and no others: somebody may put a link in the place of a file, or of a folder
+// above it, after the walk has looked.
+
+import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { openFile, readIntoSync } from '#files'
+import { sourceChanged } from '../../../lib/core/errors.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
+import { NOT_READ, Pace } from '../../../lib/source/pace.js'
+
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { FoundFile } from './walk-folder.js' */
+
+/** Windows has none of the last three: see lib/source/paths.node.js. */
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
+
+/** A pace for files beside a store: synchronous only where the store's own reads may be. @param {Store} store */
+export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads !== false })
+
+/**
+ * @param {FoundFile} file @param {number} max  bytes
+ * @param {Pace} pace
+ * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has more than `max` bytes by now
+ * @throws {Error} of the system
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else has
+ *   its place by now
+ */
+export async function readSmallFile (file, max, pace) {
+  const size = Number(file.stat.size)
+  try {
+    const bytes = await pace.read(() => readNow(file, size + 1), () => readLater(file, size + 1))
+    if (bytes.length <= size) return bytes
+    const more = await readLater(file, max + 1) // it has grown
+    return more.length > max ? undefined : more.slice()
+  } catch (error) {
+    throw asChange(error, file)
+  }
+}
+
+/**
+ * Throws when an open file is not the one that was found, or was found behind a link.
+ *
+ * @param {number} fd @param {FoundFile} file
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location }
+ */
+export function assertFound (fd, { path, stat }) {
+  const { dev, ino } = fstatSync(fd, { bigint: true })
+  if (dev !== stat.dev || ino !== stat.ino || placeOf(fd, path) !== path) throw sourceChanged(path)
+}
+
+/**
+ * Turns the error of an opening into BAO_SOURCE_CHANGED when something else than a file is in the place of the file.
+ * When nothing is there, the error stays as it is.
+ *
+ * @param {unknown} error @param {FoundFile} file
+ */
+export const asChange = (error, { path }) =>
+  isNoFile(error) && /** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT' ? sourceChanged(path) : error
+
+/** Where an open file is. Linux knows it, whichever links led to it. @param {number} fd @param {string} path */
+function placeOf (fd, path) {
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {} // no /proc, or it must not be read
+  }
+  return realpathSync.native(path)
+}
+
+/** @param {FoundFile} file @param {number} len  bytes, at most */
+function readNow (file, len) {
+  if (O_NOFOLLOW === undefined) return NOT_READ
+  const fd = openSync(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+  try {
+    assertFound(fd, file)
+    const bytes = new Uint8Array(len)
+    return bytes.subarray(0, readIntoSync(fd, bytes, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** @param {FoundFile} file @param {number} len  bytes, at most */
+async function readLater (file, len) {
+  const open = await openFile(file.path, fd => assertFound(fd, file))
+  try {
+    return await open.read(0, len)
+  } finally {
+    await open.close()
+  }
+}

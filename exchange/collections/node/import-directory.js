@@ -1,0 +1,260 @@
+// Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
+// to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
+
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { fromCid, toCid } from '../../../lib/hash/cid.js'
+import { inOrder } from '../../../lib/async/in-order.js'
+import { realPath } from '../../../lib/source/paths.node.js'
+import { CheckedFile, toPieces } from '../../../lib/source/source.js'
+import { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, assertStore } from '../../../store/interface.js'
+import { PUT_COLLECTION_OPTIONS, putCollection } from '../put-collection.js'
+import { KnownFiles } from './known-files.js'
+import { asChange, assertFound, paceBeside, readSmallFile } from './found-file.js'
+import { UnsafeNames } from './unsafe-names.js'
+import { assertTop, walkFolder } from './walk-folder.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
+/** @import { BlobStat, BlobStore, PutResult, TempTag } from '../../../store/index.js' */
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { PutCollectionOptions } from '../put-collection.js' */
+/** @import { FoundFile } from './walk-folder.js' */
+/** @import { SelectionOptions } from './patterns.js' */
+
+/** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
+/**
+ * @typedef {object} ImportRules
+ * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
+ *   Default: `copy`
+ * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
+ * @property {string} [known]  path of a regular file that remembers which files were imported; made when it is
+ *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
+ *   asks, are not read again. Default: all are read
+ * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
+ */
+/** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
+/**
+ * @typedef {{ type: string, detail: { done: number, files: number, name: string } }} DirectoryEvent  bytes and files so
+ *   far, and the name of the last
+ */
+/**
+ * @typedef {object} ImportDirectoryResult
+ * @property {CID} cid  of the collection
+ * @property {number} length  how many files
+ * @property {number} size  bytes of all files
+ * @property {number} unread  how many files had not changed, and were not read
+ * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
+ *   takes them for something else or for one another: how many, and the first ten
+ * @property {boolean} isNew  did the store lack the collection before?
+ */
+
+const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
+/** Files that are looked up together, at most. The small ones among them are read at the same time. */
+const GROUP_COUNT = 16
+/** Long files that are put at the same time. */
+const LONG_AHEAD = 2
+
+/**
+ * Keeps the files of a folder, and a collection that names them. The members are protected while it runs, and by `tag`
+ * from then on. When it fails, files that were kept stay, unprotected.
+ *
+ * @param {FolderStore} store  also one without `importFile`, which reads long files piece by piece
+ * @param {string | URL} path  of a folder, or of one file
+ * @param {ImportDirectoryOptions} [options]
+ * @returns {Promise<ImportDirectoryResult>}
+ * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
+ *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, or a long one changes meanwhile, or
+ *   a folder gives way to a link; as `store.put`
+ */
+export async function importDirectory (store, path, options = {}) {
+  assertStore(store)
+  assertKnownOptions(options, OPTIONS)
+  const { include, ignore, mode = 'copy', top, known: knownPath, onProgress, ...collectionOptions } = options
+  const { signal } = collectionOptions
+  if (mode !== 'copy' && mode !== 'reference') {
+    throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  }
+  if (mode === 'reference' && store.importFile === undefined) {
+    throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+  }
+  assertTop(top)
+  const location = store.location && await realPath(store.location)
+  const pace = paceBeside(store)
+  const hold = store.tempTag()
+  /** @type {KnownFiles | undefined} */
+  let known
+  try {
+    known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
+    // When the store or the file of known hashes lies in the folder, it is left out.
+    const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
+    const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
+    const importing = new Importing({ store, hold, known, mode, pace, signal, onProgress })
+    const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
+    await known?.commit()
+    const { size, unread, unsafe: { count, names } } = importing
+    return { cid, length, size, unread, unsafe: { count, names }, isNew }
+  } catch (error) {
+    await known?.discard()
+    throw error
+  } finally {
+    hold.release()
+  }
+}
+
+/** @typedef {{ file: FoundFile, root: Uint8Array, size: number, isUnread: boolean, bytes?: undefined }} Stored */
+/** @typedef {Stored | { file: FoundFile, root?: undefined, bytes: Uint8Array }} Loaded  `bytes`: to be put */
+
+/**
+ * @typedef {object} ImportTerms
+ * @property {FolderStore} store
+ * @property {TempTag} hold
+ * @property {KnownFiles} [known]
+ * @property {'copy' | 'reference'} mode
+ * @property {Pace} pace
+ * @property {AbortSignal} [signal]
+ * @property {(event: DirectoryEvent) => void} [onProgress]
+ */
+
+/** One import: small files go through `putMany` in batches, longer ones are put by themselves. All come in order. */
+class Importing {
+  #terms
+  #files = 0
+  size = 0
+  unread = 0
+  unsafe = new UnsafeNames()
+
+  /** @param {ImportTerms} terms */
+  constructor (terms) {
+    this.#terms = terms
+  }
+
+  /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
+  async * entries (files) {
+    const aheadOf = (/** @type {FoundFile[]} */ group) => group.some(isLong) ? LONG_AHEAD : 1
+    const groups = inOrder(groupsOf(files), aheadOf, group => this.#loadAll(group))
+    for await (const batch of inOrder(batchesOf(groups), () => 1, batch => this.#keep(batch))) {
+      for (const stored of batch) yield await this.#entryOf(stored)
+    }
+  }
+
+  /** Puts the small files of a batch. @param {Loaded[]} batch @returns {Promise<Stored[]>} */
+  async #keep (batch) {
+    const { store, hold, signal } = this.#terms
+    const small = batch.flatMap(({ bytes }) => bytes ?? [])
+    const puts = /** @type {PutResult[]} */ ([])
+    for await (const put of store.putMany(small, { tag: hold, signal })) puts.push(put)
+    return batch.map(loaded => {
+      if (loaded.root !== undefined) return loaded
+      const { cid, size } = /** @type {PutResult} */ (puts.shift())
+      return { file: loaded.file, root: fromCid(cid), size, isUnread: false }
+    })
+  }
+
+  /** @param {Stored} stored @returns {Promise<CollectionEntry>} */
+  async #entryOf ({ file, root, size, isUnread }) {
+    const { known, onProgress } = this.#terms
+    await known?.note(file, root)
+    this.unsafe.note(file.name)
+    this.#files++
+    this.size += size
+    if (isUnread) this.unread++
+    onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
+    return [file.name, toCid(root)]
+  }
+
+  /** @param {FoundFile[]} group @returns {Promise<Loaded[]>} */
+  async #loadAll (group) {
+    const { store, hold, known } = this.#terms
+    const roots = await Promise.all(group.map(file => known?.find(file)))
+    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup: what was found must stay
+    const stats = await store.statMany(roots.flatMap(root => root ?? []))
+    const loading = group.map((file, i) => this.#load(file, roots[i] && stats.shift()))
+    await Promise.allSettled(loading)
+    return Promise.all(loading)
+  }
+
+  /**
+   * @param {FoundFile} file
+   * @param {BlobStat} [stat]  of the blob with the hash that the file had at the last import, if it has not changed
+   * @returns {Promise<Loaded>}
+   */
+  async #load (file, stat) {
+    const { mode, pace } = this.#terms
+    const size = Number(file.stat.size)
+    if (stat !== undefined && await this.#isStored(stat, file)) {
+      return { file, root: fromCid(stat.cid), size, isUnread: true }
+    }
+    const isReference = mode === 'reference' && size > GROUP_LEN
+    const bytes = isReference || isLong(file) ? undefined : await readSmallFile(file, FILE_FROM, pace)
+    if (bytes !== undefined) return { file, bytes }
+    const put = await this.#putLong(file, isReference ? mode : 'copy').catch(error => { throw asChange(error, file) })
+    return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
+  }
+
+  /** @param {FoundFile} file @param {'copy' | 'reference'} mode @returns {Promise<PutResult>} */
+  #putLong (file, mode) {
+    const { store, hold: tag, signal } = this.#terms
+    const check = (/** @type {number} */ fd) => assertFound(fd, file)
+    if (store.importFile !== undefined) return store.importFile(file.path, { mode, check, tag, signal })
+    return store.put(toPieces(new CheckedFile(file.path, check), { signal }), { tag, signal })
+  }
+
+  /**
+   * Does the store have a file as `mode` asks? A copy serves both modes. A reference serves only if it leads to the
+   * same path, because its file may have been moved.
+   *
+   * @param {BlobStat} stat @param {FoundFile} file
+   */
+  async #isStored ({ cid, complete, isReference }, { path }) {
+    const { store, mode } = this.#terms
+    if (!complete || !isReference) return complete
+    return mode === 'reference' && path === (await store.stat(cid)).path
+  }
+}
+
+/** @param {FoundFile} file */
+const isLong = ({ stat }) => Number(stat.size) > FILE_FROM
+
+/**
+ * Gathers files that are looked up together. None waits for those after a long one.
+ *
+ * @param {AsyncIterable<FoundFile>} files
+ * @returns {AsyncGenerator<FoundFile[]>}
+ */
+async function * groupsOf (files) {
+  let group = /** @type {FoundFile[]} */ ([])
+  for await (const file of files) {
+    group.push(file)
+    if (group.length < GROUP_COUNT && !isLong(file)) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+/**
+ * Gathers small files, which are put together. Other files wait only for small ones before them, and long ones for
+ * none that come later.
+ *
+ * @param {AsyncIterable<Loaded[]>} groups
+ * @returns {AsyncGenerator<Loaded[]>}
+ */
+async function * batchesOf (groups) {
+  let batch = /** @type {Loaded[]} */ ([])
+  let len = 0
+  let hasSmall = false
+  for await (const group of groups) {
+    for (const loaded of group) {
+      batch.push(loaded)
+      hasSmall ||= loaded.bytes !== undefined
+      len += loaded.bytes?.length ?? 0
+      if (hasSmall && !isLong(loaded.file) && batch.length < BATCH_COUNT && len < BATCH_LEN) continue
+      yield batch
+      batch = []
+      len = 0
+      hasSmall = false
+    }
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,174 @@
+// Makes files and folders appear in a target folder when all of them are complete. They are written to a new folder
+// inside the target, and then placed by calls that fail when something is there, so they replace nothing. When one of
+// them cannot be placed, those before it are taken back, unless somebody has changed them meanwhile.
+
+import { constants } from 'node:fs'
+import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BaoError } from '../../../lib/core/errors.js'
+
+/** @import { BigIntStats } from 'node:fs' */
+/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: as it was placed */
+
+const PREFIX = '.baobox-export-'
+const NAME = /^\.baobox-export-[0-9A-Za-z]{6}$/
+const EXACT = /** @type {const} */ ({ bigint: true })
+/** Error codes of systems when a folder cannot be placed, because something else than an empty folder is there. */
+const TAKEN = ['EEXIST', 'ENOTEMPTY', 'ENOTDIR']
+
+/** Is this the name of a folder that a killed export has left? @param {string} name */
+export const isStagingName = name => NAME.test(name)
+
+/** @param {string} location  of what is there @returns {BaoError} */
+export const pathExists = location =>
+  new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
+
+export class Staging {
+  #target
+  #stat
+  #placed = /** @type {Placed[]} */ ([])
+
+  /** Call `Staging.make` instead. @param {string} target @param {string} path @param {BigIntStats} stat  of the path */
+  constructor (target, path, stat) {
+    this.#target = target
+    this.#stat = stat
+    /** The path of the folder to write to. */
+    this.path = path
+  }
+
+  /** @param {string} target  path of the folder in which things are to appear */
+  static async make (target) {
+    const path = await mkdtemp(join(target, PREFIX))
+    return new Staging(target, path, await lstat(path, EXACT))
+  }
+
+  /**
+   * Moves what was written to its places. Nothing may be written from then on.
+   *
+   * @param {Iterable<string>} names  of all that was written, without those inside of folders
+   * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when this is not the folder that was made. The
+   *   target is then as it was, but for what others have done
+   */
+  async place (names) {
+    if (!await this.#isThere()) {
+      const message = `${this.path} was moved or replaced while files were written to it`
+      throw new BaoError('PATH_MOVED', message, { location: this.path })
+    }
+    const began = await this.#touch()
+    try {
+      for (const name of names) await this.#placeOne(join(this.path, name), join(this.#target, name))
+    } catch (error) {
+      for (const placed of this.#placed.reverse()) {
+        await takeBack(placed, began).catch(() => {}) // the first error tells more
+      }
+      throw error
+    }
+  }
+
+  /** Deletes the folder and what is in it, unless another one has taken its place. */
+  async remove () {
+    if (await this.#isThere()) await rm(this.path, { recursive: true, force: true })
+  }
+
+  /** Is it the folder that was made? */
+  async #isThere () {
+    const stat = await lstat(this.path, EXACT).catch(() => undefined)
+    return stat !== undefined && isSame(stat, this.#stat)
+  }
+
+  /** @returns {Promise<bigint>} the time by the clock of the file system, in nanoseconds */
+  async #touch () {
+    const now = new Date()
+    await utimes(this.path, now, now)
+    return changeOf(await lstat(this.path, EXACT))
+  }
+
+  /** @param {string} from @param {string} to */
+  async #placeOne (from, to) {
+    const stat = await lstat(from, EXACT)
+    try {
+      if (stat.isDirectory()) await placeFolder(from, to)
+      else if (!await linked(from, to)) {
+        await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+        this.#placed.push({ from, to, stat: await lstat(to, EXACT) })
+        return rm(from)
+      }
+    } catch (error) {
+      throw TAKEN.includes(codeOf(error)) ? pathExists(to) : error
+    }
+    this.#placed.push({ from, to, stat })
+  }
+}
+
+/**
+ * Moves a folder to where nothing is. A rename alone would replace files and empty folders.
+ *
+ * @param {string} from @param {string} to
+ */
+async function placeFolder (from, to) {
+  await mkdir(to)
+  // Windows renames to where nothing is, and fails otherwise. Other systems replace folders while they are empty.
+  if (process.platform === 'win32') {
+    await rmdir(to)
+    return rename(from, to)
+  }
+  await rename(from, to).catch(async error => {
+    await rmdir(to).catch(() => {}) // somebody may have put something there
+    throw error
+  })
+}
+
+/**
+ * Gives a file another name, which nothing has.
+ *
+ * @param {string} from @param {string} to
+ * @returns {Promise<boolean>} false where files cannot have two names
+ */
+async function linked (from, to) {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error
+    return false
+  }
+}
+
+/**
+ * Takes back a file or folder that was placed, unless another one is there now or somebody has changed it.
+ *
+ * @param {Placed} placed @param {bigint} began  when placing began, in nanoseconds
+ */
+async function takeBack ({ from, to, stat }, began) {
+  const now = await lstat(to, EXACT)
+  if (!isSame(now, stat) || now.size !== stat.size || now.mtimeNs !== stat.mtimeNs) return
+  if (!now.isDirectory()) await rm(to)
+  else if (!await hasChangedSince(to, began)) await rename(to, from)
+}
+
+/** Has anything below a folder changed since then? @param {string} folder @param {bigint} time  in nanoseconds */
+async function hasChangedSince (folder, time) {
+  const folders = [folder]
+  for (let path; (path = folders.pop()) !== undefined;) {
+    for (const name of await readdir(path)) {
+      const inner = join(path, name)
+      const stat = await lstat(inner, EXACT)
+      if (changeOf(stat) > time) return true
+      if (stat.isDirectory()) folders.push(inner)
+    }
+  }
+  return false
+}
+
+/**
+ * When something was changed last, in nanoseconds. Deno tells the time that programs cannot set in seconds only.
+ *
+ * @param {BigIntStats} stat
+ */
+const changeOf = ({ ctimeNs, mtimeNs }) => ctimeNs > mtimeNs ? ctimeNs : mtimeNs
+
+/** Are they of the same file or folder? @param {BigIntStats} a @param {BigIntStats} b */
+export const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino
+
+/** @param {unknown} error */
+const codeOf = error => /** @type {NodeJS.ErrnoException} */ (error).code ?? ''

@@ -1,0 +1,142 @@
+// Finds the files of a folder, in the order of the names that they have in a collection. Links are not followed, and
+// what is neither a file nor a folder is left out, and so are folders that interrupted exports have left.
+
+import { lstatSync } from 'node:fs'
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { absolute } from '../../../lib/source/paths.node.js'
+import { sourceChanged } from '../../../lib/core/errors.js'
+import { describe } from '../../../lib/core/bytes.js'
+import { withRoom } from '../../../lib/source/open-files.js'
+import { compareNames, unsafe } from '../safe-names.js'
+import { isSame, isStagingName } from './staging.js'
+import { selectionOf } from './patterns.js'
+
+/** @import { BigIntStats } from 'node:fs' */
+/** @import { Pace } from '../../../lib/source/pace.js' */
+/** @import { SelectionOptions } from './patterns.js' */
+
+/**
+ * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: what names begin with; empty
+ *   for nothing. Default: the name of the folder itself
+ */
+
+/**
+ * @typedef {object} FoundFile
+ * @property {string} name  in a collection
+ * @property {string} path  on the disk
+ * @property {BigIntStats} stat
+ */
+
+/**
+ * The files below a folder, or one file.
+ *
+ * @param {string | URL} location @param {WalkOptions} options
+ * @param {Pace} pace
+ * @param {(path: string) => boolean} isLeftOut  of files and folders that are no part of it
+ * @returns {AsyncGenerator<FoundFile>} sorted by the bytes of their names
+ * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text
+ */
+export async function * walkFolder (location, options, pace, isLeftOut) {
+  const selection = selectionOf(options)
+  const path = await realpath(absolute(location))
+  const prefix = prefixOf(path, options.top)
+  const stat = await lstat(path, { bigint: true })
+  if (stat.isFile()) {
+    const name = prefix.slice(0, -1) || basename(path)
+    assertPortable(name)
+    if (selection.hasFile(basename(path))) yield { name, path, stat }
+    return
+  }
+  if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
+  const folders = [await openFolder(path, '')] // on the way down
+  while (folders.length > 0) {
+    options.signal?.throwIfAborted()
+    const folder = folders[folders.length - 1]
+    const entry = folder.left.pop()
+    if (entry === undefined) {
+      folders.pop()
+      continue
+    }
+    const inner = join(path, entry.relative)
+    if (isLeftOut(inner)) continue
+    if (entry.isFolder) {
+      if (selection.entersFolder(entry.relative)) folders.push(await openFolder(inner, `${entry.relative}/`, folder))
+    } else if (selection.hasFile(entry.relative)) {
+      const name = prefix + entry.relative
+      assertPortable(name)
+      const stat = await statOf(inner, pace).catch(error => { throw isNoText(error, name) ? noText(name) : error })
+      if (stat.isFile()) yield { name, path: inner, stat }
+    }
+  }
+}
+
+/** @param {string} path @param {Pace} pace @returns {Promise<BigIntStats>} */
+const statOf = async (path, pace) =>
+  pace.read(() => lstatSync(path, { bigint: true }), () => lstat(path, { bigint: true }))
+
+/** @param {string} path @param {string} [top]  what names begin with @returns {string} */
+export const prefixOf = (path, top = basename(path)) => top === '' ? '' : `${top}/`
+
+/** @param {unknown} top  that a caller has given @throws {TypeError} */
+export function assertTop (top) {
+  if (top !== undefined && typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
+}
+
+/**
+ * @typedef {object} OpenFolder
+ * @property {string} path
+ * @property {BigIntStats} stat
+ * @property {{ relative: string, isFolder: boolean }[]} left  what is still to be visited, the last item first
+ */
+
+/**
+ * Reads a folder. A link may come in its place, or in that of a folder above it. Then the path of the folder above it
+ * leads elsewhere, too: to look at that takes one step, and to resolve the path would take one for each folder.
+ *
+ * @param {string} path @param {string} prefix  of its entries, from the folder where the walk began
+ * @param {OpenFolder} [above]  default: the walk begins here
+ * @returns {Promise<OpenFolder>}
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when it is none any more
+ */
+async function openFolder (path, prefix, above) {
+  const left = await entriesOf(path, prefix)
+  const stat = await lstat(path, { bigint: true })
+  const isBelow = above === undefined || isSame(await lstat(above.path, { bigint: true }), above.stat)
+  if (!stat.isDirectory() || !isBelow) throw sourceChanged(path)
+  return { path, stat, left }
+}
+
+/** @param {string} path @param {string} prefix @returns {Promise<OpenFolder['left']>} */
+async function entriesOf (path, prefix) {
+  const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
+  const entries = await withRoom(() => readdir(path, { withFileTypes: true })).catch(error => {
+    throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
+  })
+  for (const entry of entries) {
+    const isFolder = entry.isDirectory()
+    if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
+    // With the slash that stands behind a folder's name, this is the order of whole paths.
+    found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
+  }
+  found.sort((a, b) => compareNames(b.key, a.key))
+  const twice = found.find(({ key }, i) => key === found[i + 1]?.key)
+  if (twice !== undefined) throw noText(twice.relative)
+  return found
+}
+
+/** @param {string} name  on the disk, with `/` @throws {import('../../../lib/core/errors.js').BaoError} */
+function assertPortable (name) {
+  if (name.includes('\\')) throw unsafe(name, 'it has a separator inside a part')
+  if (/\p{Surrogate}/u.test(name)) throw noText(name)
+}
+
+/** Node.js replaces bytes that are no UTF-8 by this character. A name with it leads to no file. */
+const REPLACEMENT = '\ufffd'
+
+/** @param {unknown} error  of the look at a file @param {string} name  on the disk */
+const isNoText = (error, name) =>
+  name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
+
+/** @param {string} name */
+const noText = name => unsafe(name, 'on the disk it is no text')

@@ -1,0 +1,89 @@
+// Keeps a collection in a store: its meta blob and its sequence. Memory stays bounded however many entries there are.
+//
+// The meta blob begins with the number of names, and the sequence with the hash of the meta blob. Neither is known
+// before the last entry has come, so names and hashes wait in spools until then.
+
+import { HASHSEQ, fromCid, toCid } from '../../lib/hash/cid.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { createYielder } from '../../lib/source/async-util.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
+import { assertStore } from '../../store/interface.js'
+import { parseEntry } from './collection.js'
+import { encodeName, metaHead } from './meta.js'
+import { Spool } from './spool.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { PutOptions } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { NewEntry } from './collection.js' */
+
+/**
+ * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  of the tag, which
+ *   protects the members, too
+ */
+/**
+ * @typedef {object} PutCollectionResult
+ * @property {CID} cid  of the collection, with the codec of hash sequences
+ * @property {number} length  how many entries
+ * @property {boolean} isNew  did the store lack one of its two blobs before?
+ */
+
+/** Their names. */
+export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal']
+
+/**
+ * Keeps a collection. The members are not looked at: the store need not have them.
+ *
+ * @param {Store} store
+ * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  also a `Collection`
+ * @param {PutCollectionOptions} [options]
+ * @returns {Promise<PutCollectionResult>}
+ * @throws {import('../../lib/core/errors.js').BaoError} as `store.put`; CID_UNSUPPORTED
+ */
+export async function putCollection (store, entries, options = {}) {
+  assertStore(store)
+  assertMany('entries', entries, 'pairs of a name and a CID')
+  assertKnownOptions(options, PUT_COLLECTION_OPTIONS)
+  const { signal } = options
+  const hold = store.tempTag()
+  const names = new Spool(store, hold, signal)
+  const hashes = new Spool(store, hold, signal)
+  try {
+    const length = await spool(entries, names, hashes, signal)
+    const meta = await store.put(inFront(metaHead(length), names), { tag: hold, signal })
+    const sequence = inFront(fromCid(meta.cid), hashes)
+    const { cid, isNew } = await store.put(sequence, { ...options, format: 'hashseq' })
+    return { cid: toCid(fromCid(cid), HASHSEQ), length, isNew: isNew || meta.isNew }
+  } finally {
+    hold.release()
+    await names.remove()
+    await hashes.remove()
+  }
+}
+
+/**
+ * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries @param {Spool} names @param {Spool} hashes
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<number>} how many entries
+ */
+async function spool (entries, names, hashes, signal) {
+  const yieldWhenDue = createYielder(signal)
+  let length = 0
+  for await (const entry of untilSignal(entries, signal)) {
+    const { name, root } = parseEntry(entry)
+    const bytes = encodeName(name)
+    if (!names.fits(bytes)) await names.spill()
+    names.add(bytes)
+    if (!hashes.fits(root)) await hashes.spill()
+    hashes.add(root)
+    length++
+    await yieldWhenDue()
+  }
+  return length
+}
+
+/** @param {Uint8Array} head @param {Spool} spool */
+async function * inFront (head, spool) {
+  yield head
+  yield * spool.pieces()
+}

@@ -1,0 +1,129 @@
+// The folder beside a file in which a download keeps the file until it is whole. The folder is there with its mark from
+// its first moment on, or not at all, and it goes in one step. So what no download has made is told from it and left
+// alone, however a process ends.
+
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { base16 } from 'multiformats/bases/base16'
+import { BaoError } from '../../lib/core/errors.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { withRoom } from '../../lib/source/open-files.js'
+
+const MARK = 'unfinished-download'
+const MARK_TEXT =
+  'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
+const ADVICE = 'move it away, or delete it'
+/** Windows has none of these flags. `O_NONBLOCK`: opening does not wait for a pipe. */
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
+
+export class PartFolder {
+  /** Of the file. */
+  target
+  /** Of the folder. */
+  path
+
+  /** @param {string | URL} file */
+  constructor (file) {
+    this.target = resolve(file instanceof URL ? fileURLToPath(file) : file)
+    this.path = `${this.target}.part`
+  }
+
+  /**
+   * Looks whether the file can be made, and makes the folder, unless an earlier download has left it.
+   *
+   * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
+   */
+  async prepare () {
+    const { target, path } = this
+    if ((await stat(target).catch(unlessMissing))?.isDirectory()) {
+      throw Object.assign(new Error(`${target} is a folder: give the path of a file in it`), { code: 'EISDIR' })
+    }
+    const there = await lstat(path).catch(unlessMissing)
+    if (there !== undefined && !there.isDirectory()) {
+      const message = `${path} is no folder, and the download needs one there: ${ADVICE}`
+      throw Object.assign(new Error(message), { code: 'ENOTDIR' })
+    }
+    if (there === undefined) await this.#make()
+    if (await this.#isMarked()) return
+    throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
+  }
+
+  /** Removes the folder, if it is still that of a download. */
+  async remove () {
+    if (!await this.#isMarked()) return // Another program has put its own folder there.
+    const left = this.spareName()
+    await rename(this.path, left)
+    await removeFolder(left)
+  }
+
+  /**
+   * Removes what downloads to the same file have left that were killed while they made or removed the folder. The
+   * caller has the store in the folder open, so no other download is about to make the folder.
+   */
+  async removeLeftovers () {
+    const parent = dirname(this.path)
+    const left = (await readdir(parent)).filter(name => name.startsWith(this.#sparePrefix))
+    for (const name of left) await removeFolder(join(parent, name))
+  }
+
+  /** A path beside the folder, which nobody has and by which later downloads to the same file know whose it is. */
+  spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
+
+  /** The name of the file itself may be too long to be a part of another name. */
+  get #sparePrefix () {
+    const id = hash(new TextEncoder().encode(basename(this.target))).subarray(0, 8)
+    return `.baobox-${base16.baseEncode(id)}-`
+  }
+
+  /** Makes the folder, and those above it. Leaves a folder that somebody else makes at the same time. */
+  async #make () {
+    const draft = this.spareName()
+    try {
+      await mkdir(draft, { recursive: true })
+      await writeSynced(join(draft, MARK), MARK_TEXT)
+      await syncFolder(draft)
+      await rename(draft, this.path)
+      await syncFolder(dirname(this.path))
+    } catch (error) {
+      await removeFolder(draft)
+      const names = await readdir(this.path).catch(unlessMissing) ?? []
+      if (names.length === 0) throw error
+    }
+  }
+
+  async #isMarked () {
+    if (!(await lstat(this.path).catch(unlessMissing))?.isDirectory()) return false
+    const mark = join(this.path, MARK)
+    const there = await lstat(mark).catch(unlessMissing)
+    if (!there?.isFile() || there.size !== MARK_TEXT.length) return false
+    return await readFile(mark, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK }) === MARK_TEXT
+  }
+}
+
+/** @param {string} path */
+const removeFolder = path => rm(path, { recursive: true, force: true })
+
+/** @param {string} path @param {string} text */
+async function writeSynced (path, text) {
+  const file = await withRoom(() => open(path, 'w'))
+  try {
+    await writeFile(file, text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Makes the names in a folder survive a power cut. @param {string} path */
+async function syncFolder (path) {
+  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
+  const folder = await withRoom(() => open(path, 'r'))
+  await folder.sync().finally(() => folder.close())
+}
+
+/** @param {Error & { code?: string }} error @returns {undefined} */
+function unlessMissing (error) {
+  if (error.code !== 'ENOENT') throw error
+}

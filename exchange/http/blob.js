@@ -1,0 +1,94 @@
+// Answers with the bytes of a blob.
+
+import { base16 } from 'multiformats/bases/base16'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { PLAIN, acceptedBy, preferred, qualityOf } from './accept.js'
+import { PIECE_LEN } from './body.js'
+import { answerBytes } from './bytes.js'
+import { notAcceptable } from './errors.js'
+import { OUTBOARD_TYPE } from './outboard.js'
+import { FOREVER, duplicateLinks } from './respond.js'
+
+/** @import { Store } from '../../store/interface.js' */
+/** @import { Piece } from './body.js' */
+/** @import { Content } from './bytes.js' */
+/** @import { Span } from './conditions.js' */
+/** @import { BlobRoute } from './routes.js' */
+/** @import { ServedRequest } from './served-request.js' */
+/** @import { StoredBlob } from './stored-blob.js' */
+
+const RAW_BLOCK = 'application/vnd.ipld.raw'
+const CAR = 'application/vnd.ipld.car'
+
+/** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route */
+export const answerBlob = (served, blob, route) => answerBlobAs(served, blob, headersOf(served, blob, route))
+
+/**
+ * Answers with the bytes of a blob under other headers.
+ *
+ * @param {ServedRequest} served @param {StoredBlob} blob @param {Content['headers']} headers
+ */
+export function answerBlobAs (served, blob, headers) {
+  const { root, size, sizeProven } = blob
+  return answerBytes(served, blob, {
+    headers,
+    size,
+    isClaim: !sizeProven,
+    chunksOf: ({ start, end }) => start === end ? ChunkRanges.last : ChunkRanges.fromBytes(start, end),
+    read: (span, signal) => piecesOf(served.store, root, span, signal)
+  })
+}
+
+/**
+ * Reads a blob piece by piece. One read of everything would read ahead. A store protects a blob while it is read, so
+ * one read stays open between the others.
+ *
+ * @param {Store} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Piece>}
+ */
+async function * piecesOf (store, root, { start, end }, signal) {
+  const open = store.get(root, { start, end: start + 1, signal })
+  try {
+    for (let at = start; at < end;) {
+      const next = Math.min(end, at - at % PIECE_LEN + PIECE_LEN)
+      if (at === start && next < end) await open.next()
+      yield * store.get(root, { start: at, end: next, signal })
+      at = next
+    }
+  } finally {
+    await open.return(undefined)
+  }
+}
+
+/** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @returns {Content['headers']} */
+function headersOf ({ request, url, options }, { root, cid }, { family, top }) {
+  const format = url.searchParams.get('format')
+  const type = family === 'ipfs' && isBlock(format, request.headers) ? RAW_BLOCK : options.contentType?.(cid)
+  if (format !== null && format !== 'raw') throw notAcceptable(`"format=${format}" is not served here`)
+  const hex = base16.baseEncode(root)
+  const outboard = `<${top}${hex}.obao${DEFAULT_GROUP_LOG}>; rel=describedby; type="${OUTBOARD_TYPE}"`
+  return {
+    'content-type': type ?? PLAIN,
+    'content-disposition': type === undefined || type === RAW_BLOCK ? `attachment; filename="${cid}.bin"` : 'inline',
+    'accept-ranges': 'bytes',
+    'cache-control': FOREVER,
+    etag: `"${cid}"`,
+    link: [outboard, ...duplicateLinks(options.mirrors, hex)].join(', '),
+    ...format === null && { vary: 'Accept' },
+    ...family === 'oci' && { 'docker-content-digest': `blake3:${hex}` }
+  }
+}
+
+/**
+ * True if a client of IPFS wants the block as it is.
+ *
+ * @param {string | null} format @param {Headers} headers
+ */
+function isBlock (format, headers) {
+  if (format !== null) return format === 'raw'
+  const accepted = acceptedBy(headers.get('accept'))
+  const wants = (/** @type {string} */ type) => qualityOf(accepted, type) > 0
+  if (wants(CAR) && !wants(RAW_BLOCK) && !wants(PLAIN)) throw notAcceptable('no CARs are served')
+  return preferred(accepted, RAW_BLOCK) !== undefined
+}

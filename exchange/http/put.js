@@ -1,0 +1,82 @@
+// Keeps what a client uploads, if it is the blob that the path names.
+
+import { areEqual } from '../../lib/core/bytes.js'
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { within } from '../time-limits.js'
+import { HttpError, badRequest } from './errors.js'
+import { respondJson } from './respond.js'
+import { SLICE_TYPE } from './slice.js'
+
+/** @import { PutRules } from './options.js' */
+/** @import { ServedRequest } from './served-request.js' */
+
+/** Default of `maxSize`: bytes of an upload, 1 GiB. */
+export const MAX_SIZE = 1 << 30
+
+/** @param {ServedRequest} served @param {Uint8Array} root @param {Required<PutRules>} rules */
+export async function answerPut (served, root, { token, maxSize }) {
+  const { request, store, cid } = served
+  if (!isAuthorized(request.headers.get('authorization'), token)) {
+    throw new HttpError(401, 'HTTP_UNAUTHORIZED', 'uploads need the bearer token', { 'www-authenticate': 'Bearer' })
+  }
+  if (request.headers.has('content-encoding')) throw badRequest('uploads are sent without a Content-Encoding')
+  if (Number(request.headers.get('content-length') ?? 0) > maxSize) throw tooLarge(maxSize)
+  const { signal } = served
+  const body = uploaded(served, maxSize)
+  const [type, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
+  if (type.trim() === SLICE_TYPE) {
+    if (parameters.some(parameter => /group-log=/.test(parameter) && parameter.trim() !== SLICE_LOG)) {
+      throw new HttpError(415, 'HTTP_NOT_ACCEPTABLE', `slices are received at group log ${DEFAULT_GROUP_LOG}`)
+    }
+    const { received, complete } = await store.receive(root, body, undefined, { signal })
+    return respondJson(served, 200, { cid, received, complete })
+  }
+  const { size, isNew } = await store.put(body, { expect: root, signal })
+  return respondJson(served, isNew ? 201 : 200, { cid, size, isNew })
+}
+
+const SLICE_LOG = `group-log=${DEFAULT_GROUP_LOG}`
+
+/**
+ * Compares hashes, so that the time says nothing about the token.
+ *
+ * @param {string | null} header @param {string} token
+ */
+function isAuthorized (header, token) {
+  const [, given] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? '') ?? []
+  const encoder = new TextEncoder()
+  return areEqual(hash(encoder.encode(given ?? '')), 0, hash(encoder.encode(token))) && given !== undefined
+}
+
+/** @param {number} maxSize */
+const tooLarge = maxSize => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxSize} bytes`)
+
+/** @param {number} ms */
+const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing for ${ms} ms`)
+
+/**
+ * The bytes of an upload. A client that sends nothing for a while, or too much, ends it.
+ *
+ * @param {ServedRequest} served @param {number} maxSize
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * uploaded (served, maxSize) {
+  const { request, options: { idleTimeout } } = served
+  // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
+  const body = request.body === undefined ? (await request.blob()).stream() : request.body
+  if (body === null) return
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const reading = reader.read().catch(() => { throw badRequest('the upload broke off') })
+      const { done, value } = await within(reading, idleTimeout, () => { throw silent(idleTimeout) })
+      if (done) return
+      served.received += value.length
+      if (served.received > maxSize) throw tooLarge(maxSize)
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}

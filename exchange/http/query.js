@@ -1,0 +1,45 @@
+// Reads the parameters of a query, each in the one shortest way of writing it: other spellings would fill caches.
+
+import { badRequest } from './errors.js'
+
+/** Ranges in one request, at most. */
+export const MAX_RANGES = 256
+
+/** @param {URLSearchParams} query @param {string} name @returns {string | undefined} */
+export function only (query, name) {
+  const values = query.getAll(name)
+  if (values.length > 1) throw badRequest(`"${name}" is given more than once`)
+  return values[0]
+}
+
+/** @param {string} name @param {string} text */
+export function integer (name, text) {
+  if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+  throw badRequest(`"${name}" expected an integer from 0 to 2^53 - 1`)
+}
+
+/**
+ * The boundaries of ranges like `0-64,100-110`: half-open, increasing and apart.
+ *
+ * @param {string} name @param {string} text
+ * @param {object} [options]
+ * @param {boolean} [options.mayBeOpen]  true if the last one may be open, like `100-`. Default: false
+ * @param {number} [options.most]  ranges
+ */
+export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES } = {}) {
+  const parts = text.split(',', most + 1)
+  if (parts.length > most) throw badRequest(`"${name}" expected at most ${most} ranges here`)
+  const boundaries = parts.flatMap((part, i) => {
+    const [, start, end] = /^(\d+)-(\d*)$/.exec(part) ?? []
+    const isOpen = mayBeOpen && end === '' && i === parts.length - 1
+    if (start === undefined || (end === '' && !isOpen)) throw badRequest(`"${name}" expected ranges like 0-64,100-110`)
+    return isOpen ? [integer(name, start)] : [integer(name, start), integer(name, end)]
+  })
+  if (boundaries.some((boundary, i) => i > 0 && boundary <= boundaries[i - 1])) {
+    throw badRequest(`"${name}" expected increasing ranges that do not touch`)
+  }
+  return boundaries
+}
+
+/** How ranges are named in an ETag. @param {string} text */
+export const labelOf = text => text.replaceAll(',', '_')

@@ -1,0 +1,120 @@
+// One request while it is answered. It knows when the client goes, and tells the outcome at the end.
+
+import { PIECE_LEN } from './body.js'
+import { stalled } from './errors.js'
+
+/** @import { Service } from './handler.js' */
+
+/** @typedef {'complete' | 'aborted' | 'stalled' | 'failed'} Outcome  how an answer ended */
+/** @typedef {Exclude<Outcome, 'failed'>} Delivery  what has become of an answer that was given to the server */
+
+/**
+ * @typedef {object} RequestEvent  one request that has ended
+ * @property {string} method
+ * @property {string} path
+ * @property {number} status
+ * @property {Outcome} outcome  `complete` when the server had everything, or with `serve` the operating system;
+ *   `aborted` when the client went or the handler was closed; `stalled` when the client took nothing for too long;
+ *   `failed` when the store could not give the rest
+ * @property {string} [cid]  of the blob
+ * @property {string} [code]  of the error
+ * @property {unknown} [error]  for logs: its message is not for clients
+ * @property {number} sent  bytes of the body that were given to the server, whether or not the client took them
+ * @property {number} received  bytes of an upload
+ * @property {number} ms
+ */
+
+export class ServedRequest {
+  /** @type {AbortController | undefined} */
+  #controller
+  /** @type {unknown} */
+  #abortReason
+  #began = performance.now()
+  #delivery
+  #onEnd
+  /** True if the body of the answer is a stream, which calls `end`. */
+  isStreaming = false
+  /** The CID of the blob, once its name is resolved. @type {string | undefined} */
+  cid
+  /** The error that the client is told of, and its code. @type {{ code: string, error: unknown } | undefined} */
+  refusal
+  /** Bytes of a body that was sent as a whole. */
+  sent = 0
+  /** Bytes that the client has uploaded. */
+  received = 0
+
+  /**
+   * @param {Request} request  whose URL can be parsed
+   * @param {Service} service
+   * @param {(event: RequestEvent) => void} onEnd
+   */
+  constructor (request, { store, options, hooks, sites, top }, onEnd) {
+    this.request = request
+    this.url = new URL(request.url)
+    this.isHead = request.method === 'HEAD'
+    this.store = store
+    this.options = options
+    this.sites = sites
+    this.top = top
+    this.Response = hooks.Response
+    this.#delivery = hooks.delivered?.(request)
+    this.#onEnd = onEnd
+  }
+
+  /**
+   * Aborts when the client goes, and when the handler closes. It is made when it is first needed: short answers do not
+   * need it, and it would take a tenth of their time.
+   */
+  get signal () {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      const { signal } = this.request
+      signal.addEventListener('abort', () => this.abort(signal.reason), { once: true })
+      if (signal.aborted) this.#abortReason ??= signal.reason
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
+    }
+    return this.#controller.signal
+  }
+
+  /**
+   * What ends the reading of an answer. A short one of a complete blob needs nothing to end it; anything else may wait
+   * for the client, or for what is missing.
+   *
+   * @param {{ complete: boolean }} blob @param {number} len  bytes
+   */
+  signalFor ({ complete }, len) {
+    return this.isHead || (complete && len <= PIECE_LEN) ? undefined : this.signal
+  }
+
+  /** @param {unknown} reason */
+  abort (reason) {
+    this.#abortReason = reason
+    this.#controller?.abort(reason)
+  }
+
+  /** The answer is ready. Unless its body is a stream, that is the end. @param {number} status */
+  answered (status) {
+    if (!this.isStreaming) this.end(this.#controller?.signal.aborted ? 'aborted' : 'complete', status, this.sent)
+  }
+
+  /**
+   * @param {Outcome} outcome @param {number} status @param {number} sent  bytes
+   * @param {unknown} [broken]  what broke the body
+   */
+  async end (outcome, status, sent, broken) {
+    if (outcome === 'complete' && this.#delivery !== undefined) {
+      outcome = await this.#delivery
+      if (outcome === 'stalled') broken = stalled(this.options.idleTimeout)
+    }
+    const { request: { method }, url: { pathname: path }, cid, received, refusal } = this
+    const { code, error } = refusal ?? { code: codeOf(broken), error: broken }
+    const ms = performance.now() - this.#began
+    this.#onEnd({ method, path, status, outcome, cid, code, error, sent, received, ms })
+  }
+}
+
+/** @param {unknown} error */
+function codeOf (error) {
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {})
+  return typeof code === 'string' ? code : undefined
+}

@@ -1,0 +1,42 @@
+// Limits work that cheap requests ask for to a rate: some at once, and then so much in a second.
+
+import { HttpError } from '../errors.js'
+
+export class Budget {
+  #burst
+  #rate
+  #now
+  /** Work that the time since then has not paid for. */
+  #owed = 0
+  #since
+
+  /**
+   * @param {object} limits
+   * @param {number} limits.burst  amount of work at once. The last piece of it may be longer
+   * @param {number} limits.rate  amount of work in a second
+   * @param {() => number} now  milliseconds
+   */
+  constructor ({ burst, rate }, now) {
+    this.#burst = burst
+    this.#rate = rate
+    this.#now = now
+    this.#since = now()
+  }
+
+  /**
+   * To be called before a piece of work.
+   *
+   * @param {number} amount
+   * @throws {HttpError} 503 when too much work was done already
+   */
+  spend (amount) {
+    const now = this.#now()
+    this.#owed = Math.max(0, this.#owed - (now - this.#since) / 1000 * this.#rate)
+    this.#since = now
+    if (this.#owed >= this.#burst) throw busy(Math.floor((this.#owed - this.#burst) / this.#rate) + 1)
+    this.#owed += amount
+  }
+}
+
+/** @param {number} seconds  after which there is room again */
+const busy = seconds => new HttpError(503, 'HTTP_BUSY', 'too many sites are asked for', { 'retry-after': `${seconds}` })

@@ -1,0 +1,76 @@
+// Finds what is in a folder of a site. Sites have names of files only; those with the same beginning are neighbours in
+// the order of names, so that a folder is found without a look at all of them.
+
+export class Folders {
+  #all
+  #index = /** @type {NameIndex | undefined} */ (undefined)
+
+  /** @param {() => Iterable<string>} names  of all files. They are sorted when a folder is first looked for */
+  constructor (names) {
+    this.#all = names
+  }
+
+  /** True if a folder has any file. @param {string} path  with a slash at its end */
+  has (path) { return this.#holds(path, this.start(path)) }
+
+  /** Where the files of a folder begin in the order of all names. @param {string} path  with a slash at its end */
+  start (path) {
+    const { names } = this.#names()
+    let low = 0
+    let high = names.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (names[middle] < path) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /**
+   * The files and folders in a folder, in order; folders have a slash at their end.
+   *
+   * @param {string} path  with a slash at its end, or empty for the top
+   * @param {number} [start]  index of the first name of the folder that is looked at
+   * @returns {Generator<[index: number, entry: string]>} `index`: of its first name
+   */
+  * entriesOf (path, start = this.start(path)) {
+    const { names, shared } = this.#names()
+    if (!this.#holds(path, start)) return
+    for (let index = start; index < names.length && (index === start || shared[index] >= path.length);) {
+      const name = names[index]
+      const len = name.indexOf('/', path.length) + 1
+      if (name !== path) yield [index, name.slice(path.length, len || undefined)]
+      index++
+      if (len > 0) while (shared[index] >= len) index++
+    }
+  }
+
+  /** @param {string} path @param {number} index */
+  #holds (path, index) { return this.#names().names[index]?.startsWith(path) === true }
+
+  #names () {
+    this.#index ??= indexOf(this.#all())
+    return this.#index
+  }
+}
+
+/**
+ * @typedef {object} NameIndex
+ * @property {string[]} names  sorted
+ * @property {Int32Array} shared  for each, how many characters it begins with as the one before does. So a list of a
+ *   folder compares no names, which may be long and alike
+ */
+
+/** @param {Iterable<string>} all @returns {NameIndex} */
+function indexOf (all) {
+  const names = [...new Set(all)].sort()
+  const shared = Int32Array.from(names, (name, i) => i === 0 ? 0 : sharedLen(names[i - 1], name))
+  return { names, shared }
+}
+
+/** @param {string} a @param {string} b */
+function sharedLen (a, b) {
+  let len = 0
+  while (len < a.length && a.charCodeAt(len) === b.charCodeAt(len)) len++
+  return len
+}

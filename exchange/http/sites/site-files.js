@@ -1,0 +1,70 @@
+// The files of one site, in little memory: a CID is made when its file is asked for. As objects, the CIDs of a long
+// site would take ten times the bytes of their hashes.
+
+import { CID } from 'multiformats/cid'
+import { typeOfName } from '../../collections/web/media-types.js'
+import { CID_LEN, readResources } from '../../collections/web/resources.js'
+
+/** @import { Collection } from '../../collections/collection.js' */
+
+/**
+ * A file of a site. `headers` say what it is.
+ *
+ * @typedef {object} SiteFile
+ * @property {CID} src
+ * @property {Record<string, string>} headers
+ */
+/**
+ * @typedef {object} SiteFiles
+ * @property {(path: string) => SiteFile | undefined} get  by path, without a slash in front; `` is what is shown for
+ *   the top
+ * @property {() => Iterable<string>} names  some may come twice
+ */
+
+/** Headers of a resource that are sent. Others might undo what the handler says, or have meaning for other origins. */
+const HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-disposition'])
+
+/** @param {Collection} collection @returns {SiteFiles} */
+export function filesOfCollection (collection) {
+  return {
+    get (path) {
+      const src = collection.get(path)
+      if (src === undefined) return undefined
+      const type = typeOfName(path)
+      /** @type {Record<string, string>} */
+      const headers = type === undefined ? {} : { 'content-type': type }
+      return { src, headers }
+    },
+    names: () => collection.names()
+  }
+}
+
+/**
+ * @param {Uint8Array} bytes  of a manifest; kept
+ * @returns {SiteFiles}
+ * @throws {import('../../../lib/core/errors.js').BaoError} MANIFEST_INVALID
+ */
+export function filesOfManifest (bytes) {
+  const places = /** @type {Map<string, { src: number, headers: Record<string, string> }>} */ (new Map())
+  const known = /** @type {Map<string, Record<string, string>>} */ (new Map()) // few are different
+  readResources(bytes, {
+    wanted: HEADERS,
+    onResource ({ path, src, headers }) {
+      const sent = headers.filter(([, value]) => /^[\x20-\x7e]{1,4096}$/.test(value))
+      const key = sent.join('\n')
+      const same = known.get(key) ?? Object.fromEntries(sent)
+      known.set(key, same)
+      places.set(path, { src, headers: same })
+    }
+  })
+  return {
+    get (path) {
+      const place = places.get(`/${path}`)
+      if (place === undefined) return undefined
+      return { src: CID.decode(bytes.slice(place.src, place.src + CID_LEN)), headers: place.headers }
+    },
+    * names () {
+      for (const path of places.keys()) yield path.slice(1)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// Answers with a file of a collection or manifest, or with a list of the entries of a folder in it.
+
+import { concat } from '../../../lib/core/bytes.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { noRoute } from '../errors.js'
+import { integer, only } from '../query.js'
+import { MAX_URL_LEN } from '../routes.js'
+import { FOREVER, redirectTo, respond } from '../respond.js'
+import { answerBlobAs } from '../blob.js'
+import { PIECE_LEN } from '../body.js'
+import { findBlob } from '../stored-blob.js'
+
+/** @import { ServedRequest } from '../served-request.js' */
+/** @import { SiteFile } from './site-files.js' */
+/** @import { Site, Sites } from './sites.js' */
+
+/**
+ * @typedef {object} SiteRules
+ * @property {string} [index]  the file that is shown for its folder. Default: `index.html`
+ * @property {boolean} [listing]  true has a folder without such a file answered with a list of its entries. Default:
+ *   false
+ * @property {boolean} [sandbox]  true has browsers give each page an origin of its own, so that none can read what
+ *   others keep, or act for a user. Without it all collections have one origin. Default: true
+ */
+
+/** Characters that are shown of a name which is too long. */
+const CUT_LEN = 200
+/**
+ * Lets pages do these things, besides reading files that are served to all origins. Source: HTML standard,
+ * "Sandboxing".
+ */
+const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
+
+const encoder = new TextEncoder()
+const encode = (/** @type {string} */ text) => encoder.encode(text)
+
+/**
+ * @typedef {object} SiteTerms
+ * @property {Sites} sites
+ * @property {Required<SiteRules>} rules
+ * @property {boolean} isNamed  true if the hash of the site is in the URL. Then the answer never changes
+ */
+
+/**
+ * @param {ServedRequest} served @param {string} path  decoded, without a slash in front
+ * @param {Uint8Array} root  of the collection or manifest
+ * @param {SiteTerms} terms
+ */
+export async function answerSite (served, path, root, terms) {
+  const { sites, rules, isNamed } = terms
+  const site = await sites.get(root)
+  const isFolder = path === '' || path.endsWith('/')
+  const file = site.files.get(path) ?? (isFolder ? site.files.get(path + rules.index) : undefined)
+  if (file !== undefined) return answerFile(served, file, terms)
+  if (!isFolder && isFolderOf(site, path, rules)) {
+    const last = served.url.pathname.slice(served.url.pathname.lastIndexOf('/') + 1)
+    return redirectTo(`./${last}/${served.url.search}`, isNamed)
+  }
+  if (isFolder && rules.listing) return answerListing(served, site, path, root)
+  throw noRoute()
+}
+
+/**
+ * True if a path without a slash at its end means a folder.
+ *
+ * @param {Site} site @param {string} path @param {SiteRules} rules
+ */
+function isFolderOf ({ files, folders }, path, { index, listing }) {
+  return files.get(`${path}/${index}`) !== undefined || (listing === true && folders.has(`${path}/`))
+}
+
+/** @param {ServedRequest} served @param {SiteFile} file @param {SiteTerms} terms */
+async function answerFile (served, file, { sites, rules, isNamed }) {
+  const root = await sites.rootOf(file)
+  if (root === undefined) throw noRoute()
+  const blob = await findBlob(served.store, root)
+  served.cid = blob.cid
+  return answerBlobAs(served, blob, {
+    'content-type': 'application/octet-stream',
+    ...file.headers,
+    'accept-ranges': 'bytes',
+    'cache-control': isNamed ? FOREVER : 'no-cache',
+    etag: `"${blob.cid}"`,
+    ...rules.sandbox && { 'content-security-policy': SANDBOX }
+  })
+}
+
+/**
+ * Answers with a page of the list of a folder, which `from` in the query begins. A page is about as long as a piece of
+ * another answer, so a client that reads nothing costs no more.
+ *
+ * @param {ServedRequest} served @param {Site} site @param {string} path @param {Uint8Array} root
+ */
+function answerListing (served, { folders }, path, root) {
+  const from = only(served.url.searchParams, 'from')
+  const start = from === undefined ? undefined : integer('from', from)
+  served.cid = `${toCid(root)}`
+  const title = escaped(`/${path}`)
+  const page = [encode(`<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>`)]
+  let len = 0
+  let rest = '</ul>\n'
+  for (const [index, name] of folders.entriesOf(path, start)) {
+    if (len > PIECE_LEN) {
+      rest = `</ul><a href="?from=${index}" rel="next">more</a>\n`
+      break
+    }
+    const line = encode(lineOf(name))
+    page.push(line)
+    len += line.length
+  }
+  if (len === 0 && (path !== '' || start !== undefined)) throw noRoute()
+  const body = concat([...page, encode(rest)])
+  served.sent = served.isHead ? 0 : body.length
+  return respond(served.isHead ? null : body, 200, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': `${body.length}`,
+    'content-security-policy': "default-src 'none'",
+    'cache-control': 'no-cache'
+  }, served.Response)
+}
+
+/**
+ * An entry of a list. A name that is too long for a URL is cut, because nobody can ask for it.
+ *
+ * @param {string} name
+ */
+function lineOf (name) {
+  if (name.length > MAX_URL_LEN) return `<li>${escaped(name.slice(0, CUT_LEN))}…`
+  const href = name.endsWith('/') ? `${encodeURIComponent(name.slice(0, -1))}/` : encodeURIComponent(name)
+  return `<li><a href="./${href}">${escaped(name)}</a>`
+}
+
+/** @param {string} text */
+const escaped = text => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)

@@ -1,0 +1,147 @@
+// Collections and manifests that a handler serves, kept in memory between requests: what a hash names never changes.
+// To read one takes time for each of its bytes, in which nothing else is answered. So a limited number of bytes is read
+// in a second, whatever is asked for.
+
+import { base16 } from 'multiformats/bases/base16'
+import { LruCache } from '../../../lib/core/lru.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { RAW, toCid } from '../../../lib/hash/cid.js'
+import { BoundedReader, getCollection, tooLong } from '../../collections/get-collection.js'
+import { isMapHead } from '../../collections/web/drisl.js'
+import { invalid } from '../../collections/web/resources.js'
+import { rootOfSource } from '../../collections/web/stored-manifest.js'
+import { findBlob } from '../stored-blob.js'
+import { Budget } from './budget.js'
+import { filesOfCollection, filesOfManifest } from './site-files.js'
+import { Folders } from './folders.js'
+
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { SiteFile, SiteFiles } from './site-files.js' */
+
+/** @typedef {{ files: SiteFiles, folders: Folders }} Site */
+/** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: bytes, as they count below */
+
+/** Bytes of the names and hashes of a site, at most. To read as many holds up other requests for a quarter second. */
+const LIMIT = { maxBytes: 1 << 23 }
+/** Bytes of sites that are kept. */
+const MAX_KEPT_LEN = 1 << 26
+/** What a site counts for at least: reading a short one takes time, too. */
+const MIN_WEIGHT = 1 << 14
+/** Bytes of sites that are read at once, and then in a second. */
+const READING = { burst: 1 << 24, rate: 1 << 21 }
+/** Of each: blobs that are no manifest, or no collection, and sequences that name a manifest. They push no site out. */
+const MAX_KNOWN = 1000
+/** Codes of errors that depend on the bytes of one blob alone, so they stay. */
+const LASTING = ['COLLECTION_INVALID', 'MANIFEST_INVALID']
+
+export class Sites {
+  #store
+  #budget
+  /** By the blob that has it: sites that were read or are being read, since many requests may ask for one at once. */
+  #kept = /** @type {LruCache<string, KeptSite>} */ (new LruCache())
+  #keptLen = 0
+  #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_KNOWN))
+  /** The blob that has the site of a root. */
+  #blobs = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
+
+  /** @param {Store} store @param {() => number} [now]  milliseconds; tests have another */
+  constructor (store, now = () => performance.now()) {
+    this.#store = store
+    this.#budget = new Budget(READING, now)
+  }
+
+  /**
+   * @param {Uint8Array} root  of a collection, of a manifest, or of a hash sequence whose first member is a manifest
+   * @returns {Promise<Site>}
+   * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING; COLLECTION_INVALID, MANIFEST_INVALID, COLLECTION_TOO_LONG
+   * @throws {import('../errors.js').HttpError} 503 when too much was read already
+   */
+  async get (root) {
+    const { size } = await findBlob(this.#store, root) // it may be gone since
+    const known = this.#kept.get(this.#blobs.get(base16.baseEncode(root)) ?? '')
+    return known?.site ?? this.#find(root, size)
+  }
+
+  /** The blob of a file here. @param {SiteFile} file @returns {Promise<Uint8Array | undefined>} */
+  rootOf ({ src }) { return rootOfSource(this.#store, src) }
+
+  /** @param {Uint8Array} root @param {number} size @returns {Promise<Site>} */
+  async #find (root, size) {
+    if (size < HASH_LEN || size % HASH_LEN !== 0) return this.#manifest(root, root)
+    const own = await this.#manifest(root, root).catch(whenInvalid)
+    if (own !== undefined) return own
+    const first = await this.#store.bytes(root, { start: 0, end: HASH_LEN })
+    const other = await this.#manifest(root, first).catch(whenInvalid).catch(error => {
+      // The first bytes of any blob may be taken for a hash.
+      throw error.code === 'STORE_NOT_FOUND' ? noSite(root, first) : error
+    })
+    return other ?? this.#read(root, `collection ${base16.baseEncode(root)}`, [root, first], async () =>
+      filesOfCollection(await getCollection(this.#store, root, LIMIT)))
+  }
+
+  /** @param {Uint8Array} root  that names a manifest @param {Uint8Array} blob  the manifest @returns {Promise<Site>} */
+  async #manifest (root, blob) {
+    const [byte] = await this.#store.bytes(blob, { start: 0, end: 1 })
+    if (!isMapHead(byte)) throw invalid('it is not a map') // long blobs that are none are not read
+    return this.#read(root, `manifest ${base16.baseEncode(blob)}`, [blob], async () =>
+      filesOfManifest(await new BoundedReader(this.#store, blob, RAW, LIMIT).bytes(blob)))
+  }
+
+  /**
+   * Reads a site, unless it is here, is being read, or is known to be none in this form.
+   *
+   * @param {Uint8Array} root  that names it @param {string} key  its form, and the blob that has it
+   * @param {Uint8Array[]} blobs  that are read @param {() => Promise<SiteFiles>} read
+   * @returns {Promise<Site>}
+   */
+  async #read (root, key, blobs, read) {
+    const refusal = this.#refused.get(key)
+    if (refusal !== undefined) throw refusal
+    const found = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
+    const len = found.reduce((sum, { size }) => sum + size, 0)
+    if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
+    const isWhole = found.every(({ complete }) => complete)
+    const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
+    this.#blobs.set(base16.baseEncode(root), key)
+    return site
+  }
+
+  /**
+   * @param {string} key @param {number} weight  0 for what fails before anything is read
+   * @param {() => Promise<SiteFiles>} read
+   */
+  #begin (key, weight, read) {
+    if (weight > 0) this.#budget.spend(weight)
+    const kept = { site: read().then(files => ({ files, folders: new Folders(files.names) })), weight }
+    this.#kept.set(key, kept)
+    this.#keptLen += weight
+    for (const oldest of this.#kept.keys()) {
+      if (this.#keptLen <= MAX_KEPT_LEN) break
+      this.#drop(oldest)
+    }
+    kept.site.catch(error => {
+      if (this.#kept.peek(key) === kept) this.#drop(key)
+      if (error instanceof BaoError && LASTING.includes(error.code)) this.#refused.set(key, error)
+    })
+    return kept
+  }
+
+  /** @param {string} key */
+  #drop (key) {
+    this.#keptLen -= this.#kept.peek(key)?.weight ?? 0
+    this.#kept.delete(key)
+  }
+}
+
+/** For a blob that may be of another form. @param {BaoError} error */
+function whenInvalid (error) {
+  if (error.code === 'MANIFEST_INVALID') return undefined
+  throw error
+}
+
+/** @param {Uint8Array} root @param {Uint8Array} first  what would be the hash of its names */
+function noSite (root, first) {
+  const names = `its names are not in the store: ${toCid(first)}`
+  return new BaoError('COLLECTION_INVALID', `${toCid(root)} is neither a collection nor a manifest, or ${names}`)
+}

@@ -1,0 +1,145 @@
+// Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes. iroh-blobs answers a Get with the same.
+// The query says which slice it is, or else the `Accept` header.
+
+import { base16 } from 'multiformats/bases/base16'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { concat, u64ToBytes } from '../../lib/core/bytes.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { sliceLen } from '../../encoder/slice.js'
+import { acceptedBy, preferred } from './accept.js'
+import { sendPieces } from './body.js'
+import { isKnown } from './conditions.js'
+import { badRequest, notAcceptable } from './errors.js'
+import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
+import { FOREVER, duplicateLinks, respond } from './respond.js'
+import { requirePresent } from './stored-blob.js'
+
+/** @import { Store } from '../../store/interface.js' */
+/** @import { Piece } from './body.js' */
+/** @import { BlobRoute } from './routes.js' */
+/** @import { ServedRequest } from './served-request.js' */
+/** @import { StoredBlob } from './stored-blob.js' */
+
+/**
+ * @typedef {object} SliceQuery
+ * @property {ChunkRanges} ranges
+ * @property {number} groupLog
+ * @property {string} label  names the ranges in an ETag
+ */
+
+export const SLICE_TYPE = 'application/vnd.bao-slice'
+const FORMAT = 'bao-slice'
+const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
+
+/** The largest group log of a slice. A group that is wanted in part is read into memory as a whole, here 1 MiB. */
+const MAX_SLICE_GROUP_LOG = 10
+/**
+ * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
+ * each step halves the ranges, so that a request costs 32 MiB beyond what it gets, at most.
+ */
+const MAX_LOG_OF_MANY = 6
+
+/** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
+export async function answerSlice (served, blob, { top }, { ranges, groupLog, label }) {
+  const { request, url, store, options: { mirrors } } = served
+  const { root, cid, size } = blob
+  const hex = base16.baseEncode(root)
+  const headers = {
+    'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
+    'accept-ranges': 'none', // a range of a slice proves nothing
+    'cache-control': FOREVER,
+    etag: `"${cid}.slice.${label}.g${groupLog}"`,
+    // The link is for the blob, not for the slice.
+    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
+    ...!url.searchParams.has('format') && { vary: 'Accept' }
+  }
+  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
+  const len = sliceLen({ size, groupLog }, ranges)
+  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: served.signalFor(blob, len) })
+  return sendPieces(served, { status: 200, headers, len, pieces })
+}
+
+/**
+ * A slice whose first piece has the size in front. A piece that comes is verified, while a size alone would not be.
+ *
+ * @param {Store} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
+ * @param {{ groupLog?: number, signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<Piece>}
+ */
+export async function * slicePieces (store, { root, size }, ranges, options) {
+  let header = /** @type {Piece | undefined} */ (u64ToBytes(size))
+  for await (const piece of store.slice(root, ranges, { ...options, header: false, readAhead: false })) {
+    yield header === undefined ? piece : concat([header, piece])
+    header = undefined
+  }
+  if (header !== undefined) yield header // of the empty blob there is nothing else
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @param {Headers} headers  of the request
+ * @returns {SliceQuery | undefined} undefined when no slice is wanted
+ * @throws {import('./errors.js').HttpError} 400, 406
+ */
+export function sliceQueryOf (query, headers) {
+  const format = only(query, 'format')
+  const accepted = format === undefined ? acceptedLog(headers.get('accept')) : undefined
+  if (format !== FORMAT && accepted === undefined) {
+    const stray = PARAMETERS.find(name => query.has(name))
+    if (stray === undefined) return undefined
+    throw badRequest(`"${stray}" is for slices: add "format=${FORMAT}"`)
+  }
+  const groupLog = groupLogOf(only(query, 'group-log') ?? accepted ?? `${DEFAULT_GROUP_LOG}`)
+  const chunks = only(query, 'chunks')
+  const [start, end] = [only(query, 'start'), only(query, 'end')]
+  if (chunks === undefined) return { groupLog, ...byteRange(start, end) }
+  if (start !== undefined || end !== undefined) throw badRequest('"chunks" and "start" or "end" exclude each other')
+  return { groupLog, ...chunkRanges(chunks, groupLog) }
+}
+
+/**
+ * The group log of the slices that a client would rather have than plain bytes.
+ *
+ * @param {string | null} accept
+ * @returns {string | undefined} undefined when it does not name slices, or wants plain bytes more
+ */
+function acceptedLog (accept) {
+  if (!accept?.toLowerCase().includes(SLICE_TYPE)) return undefined
+  const slices = preferred(acceptedBy(accept), SLICE_TYPE)
+  return slices && (slices.parameters.get('group-log') ?? `${DEFAULT_GROUP_LOG}`)
+}
+
+/** @param {string} text */
+function groupLogOf (text) {
+  if (!/^\d\d?$/.test(text) || Number(text) > MAX_GROUP_LOG) {
+    throw badRequest(`"group-log" expected a number from 0 to ${MAX_GROUP_LOG}`)
+  }
+  if (Number(text) <= MAX_SLICE_GROUP_LOG) return Number(text)
+  throw notAcceptable(`slices are served at group logs from 0 to ${MAX_SLICE_GROUP_LOG}`)
+}
+
+/**
+ * Bytes from `start` to `end`. Without both, the last chunk, which proves the size: a client that knows only a name
+ * begins with it.
+ *
+ * @param {string | undefined} first @param {string | undefined} last
+ */
+function byteRange (first = '0', last = '') {
+  const start = integer('start', first)
+  const end = last === '' ? Infinity : integer('end', last)
+  if (end < start) throw badRequest('"end" is before "start"')
+  const ranges = start === end ? ChunkRanges.last : ChunkRanges.fromBytes(start, end)
+  return { ranges, label: `${start}-${last}` }
+}
+
+/**
+ * Ranges of chunks: `0-64,100-110`, half-open, increasing and apart; the last one may be open: `100-`.
+ *
+ * @param {string} text @param {number} groupLog
+ */
+function chunkRanges (text, groupLog) {
+  const most = MAX_RANGES >> Math.max(0, groupLog - MAX_LOG_OF_MANY)
+  const boundaries = boundariesIn('chunks', text, { mayBeOpen: true, most })
+  return { ranges: ChunkRanges.fromBoundaries(boundaries), label: `c${labelOf(text)}` }
+}

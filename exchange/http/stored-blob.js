@@ -1,0 +1,55 @@
+// What the store has of the blob that a client asks for.
+
+import { toCid } from '../../lib/hash/cid.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { changed, missing } from '../../store/interface.js'
+
+/** @import { BaoError } from '../../lib/core/errors.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { ServedRequest } from './served-request.js' */
+
+/**
+ * @typedef {object} StoredBlob
+ * @property {Uint8Array} root
+ * @property {string} cid  of plain bytes with this hash
+ * @property {number} size  bytes
+ * @property {boolean} sizeProven
+ * @property {boolean} complete  true if the store has every byte
+ */
+
+/** Chunks that a store with `supply` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
+const FIRST_CHUNKS = 256
+
+/**
+ * @param {Store} store @param {Uint8Array} root @param {string} [cid]
+ * @returns {Promise<StoredBlob>}
+ * @throws {BaoError} STORE_NOT_FOUND
+ */
+export async function findBlob (store, root, cid = `${toCid(root)}`) {
+  const [found] = await store.statMany([root])
+  const { size, sizeProven, complete } = found ?? await store.stat(root) // which says why there is none
+  return { root, cid, size, sizeProven, complete }
+}
+
+/**
+ * Makes sure that the store has the chunks of an answer. A store with `supply` may fetch missing ones; the first of
+ * them must come now.
+ *
+ * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
+ * @throws {BaoError} STORE_MISSING { ranges }
+ */
+export async function requirePresent (served, { root, size, complete }, ranges) {
+  if (complete) return
+  const { store } = served
+  const lacking = await store.missing(root, ranges)
+  if (lacking.isEmpty) return
+  const [first] = lacking.boundaries
+  const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
+  try {
+    await store.bytes(root, beginning, { signal: served.signal })
+  } catch (cause) {
+    throw missing(root, size, lacking, cause)
+  }
+  const [now] = await store.statMany([root])
+  if (now?.size !== size) throw changed(root, undefined)
+}

@@ -1,0 +1,259 @@
+// Chooses the blobs of a store that are transferred: all of them, or those that names and tags lead to.
+
+import { compare } from 'uint8arrays/compare'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { concat } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { multihashOf, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
+import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { Many } from '../../lib/async/in-order.js' */
+/** @import { BlobStat, TagInfo } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { ExportOptions } from './export-car.js' */
+
+/**
+ * @typedef {object} SelectionOptions  Default: all blobs and all tags
+ * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
+ * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name; if a blob is a
+ *   sequence of hashes, its members, too
+ * @property {boolean} [recursive]  are `cids` sequences of hashes (or collections), whose members are also transferred?
+ *   Default: false
+ * @property {AbortSignal} [signal]
+ */
+
+/** @typedef {{ cid: CID, isSequence: boolean }} ChosenName  `isSequence`: are its members chosen, too? */
+/**
+ * @typedef {ChosenName & { stat?: BlobStat, aliases: CID[] }} Chosen  `stat`: undefined when the store does not have
+ *   the blob
+ */
+/**
+ * @typedef {object} Choosing
+ * @property {TagInfo[]} tags  the result of `chosenTags`
+ * @property {boolean} [deleted]  also tell aliases that were deleted while a tag named them? Default: false
+ * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are given
+ * @property {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes;
+ *   and for a damaged record, after all others were given. May throw the error
+ */
+
+/** @param {SelectionOptions} options @throws {TypeError} */
+export function assertSelection ({ cids, tags, recursive }) {
+  if (recursive && cids === undefined) throw new TypeError('"recursive" goes with "cids"')
+  if (cids !== undefined) assertMany('cids', cids, 'CIDs')
+  if (tags === undefined) return
+  assertMany('tags', tags, 'names of tags')
+  if (Symbol.iterator in tags && typeof tags !== 'string') return
+  throw new TypeError('"tags" expected an iterable of names, not an asynchronous one')
+}
+
+/**
+ * Checks the options of an export. Here, because export-car.js loads packages.
+ *
+ * @param {ExportOptions} options @throws {TypeError}
+ */
+export function assertExportOptions (options) {
+  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  assertMany('hashers', options.hashers ?? [], 'hash functions')
+  assertSelection(options)
+}
+
+/** @param {SelectionOptions} options */
+export const isAll = ({ cids, tags }) => cids === undefined && tags === undefined
+
+/**
+ * Returns the tags to transfer.
+ *
+ * @param {Store} store @param {SelectionOptions} options
+ * @returns {Promise<TagInfo[]>}
+ * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }, STORE_CORRUPT { tag }
+ */
+export async function chosenTags (store, { cids, tags }) {
+  const chosen = /** @type {TagInfo[]} */ ([])
+  if (isAll({ cids, tags })) for await (const tag of store.tags.list()) chosen.push(tag)
+  for (const name of tags ?? []) {
+    assertName('tags', name)
+    const tag = await store.tags.get(name)
+    if (tag === undefined) throw tagNotFound(name)
+    chosen.push(tag)
+  }
+  return chosen
+}
+
+/**
+ * The blob that a tag leads to.
+ *
+ * @param {Store} store @param {TagInfo} tag
+ * @returns {Promise<CID | undefined>} undefined for an alias that leads nowhere
+ */
+export const blobOf = async (store, { cid }) => multihashOf(cid) === undefined ? cid : store.resolve(cid)
+
+/** Is a blob kept under its own CID, too? @param {Chosen} blob */
+export const hasOwnName = ({ stat, aliases }) => !stat?.isAliasOnly || aliases.length === 0
+
+/**
+ * Gives the blobs to transfer, in batches. A blob comes more than once when several tags or names lead to it.
+ *
+ * @param {Store} store @param {SelectionOptions} options @param {Choosing} choosing
+ * @returns {AsyncGenerator<Chosen[]>}
+ */
+export async function * chosenBlobs (store, options, { tags, deleted = false, onSequence, onUnreadable }) {
+  if (isAll(options)) {
+    const aliases = new AliasesInOrder(store, deleted)
+    try {
+      for await (const stats of untilUnreadable(inBatches(store.list()), onUnreadable, options.signal)) {
+        const batch = /** @type {Chosen[]} */ ([])
+        for (const stat of stats) {
+          batch.push({ cid: stat.cid, stat, aliases: await aliases.of(stat), isSequence: false })
+        }
+        yield batch
+      }
+    } finally {
+      await aliases.close()
+    }
+    return
+  }
+  for await (const names of inBatches(chosenNames(store, options, tags, { onSequence, onUnreadable }))) {
+    const stats = await store.statMany(names.map(({ cid }) => cid))
+    yield await Promise.all(names.map(async (name, i) => {
+      const stat = stats[i]
+      return { ...name, stat, aliases: stat === undefined ? [] : await store.aliases.of(name.cid, { deleted }) }
+    }))
+  }
+}
+
+/** Tells the aliases of blobs without a lookup for each: callers ask for all blobs, in the order of their hashes. */
+class AliasesInOrder {
+  #store
+  #deleted
+  #all
+  #next = /** @type {{ cid: CID, alias: CID } | undefined} */ (undefined)
+
+  /** @param {Store} store @param {boolean} deleted  as for `aliases.list` */
+  constructor (store, deleted) {
+    this.#store = store
+    this.#deleted = deleted
+    this.#all = store.aliases.list({ deleted })
+  }
+
+  /** @param {BlobStat} blob @returns {Promise<CID[]>} */
+  async of ({ cid, isAliasOnly }) {
+    const found = /** @type {CID[]} */ ([])
+    for (let order = -1; order <= 0;) {
+      this.#next ??= await this.#read()
+      order = this.#next === undefined ? 1 : compare(this.#next.cid.multihash.digest, cid.multihash.digest)
+      if (order === 0) found.push(/** @type {{ alias: CID }} */ (this.#next).alias)
+      if (order <= 0) this.#next = undefined
+    }
+    // It was put after this list was begun, or damage has hidden its aliases from the list.
+    return found.length === 0 && isAliasOnly ? this.#store.aliases.of(cid, { deleted: this.#deleted }) : found
+  }
+
+  async #read () {
+    try {
+      return (await this.#all.next()).value
+    } catch (error) {
+      unlessLoss(error) // what damage has hidden is known at the end of the list
+    }
+  }
+
+  async close () { await this.#all.return(undefined) }
+}
+
+/**
+ * Gathers items in batches. After a failure it first gives those before.
+ *
+ * @template T
+ * @param {AsyncIterable<T>} items
+ * @returns {AsyncGenerator<T[]>}
+ */
+async function * inBatches (items) {
+  let batch = /** @type {T[]} */ ([])
+  try {
+    for await (const item of items) {
+      batch.push(item)
+      if (batch.length < LOOKUP_COUNT) continue
+      yield batch
+      batch = []
+    }
+  } catch (error) {
+    if (batch.length > 0) yield batch
+    throw error
+  }
+  if (batch.length > 0) yield batch
+}
+
+/**
+ * @template T
+ * @param {AsyncIterable<T>} items @param {(error: unknown) => void} onUnreadable @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T>}
+ */
+async function * untilUnreadable (items, onUnreadable, signal) {
+  try {
+    for await (const item of items) {
+      signal?.throwIfAborted()
+      yield item
+    }
+  } catch (error) {
+    if (!isLoss(error)) throw error
+    onUnreadable(error)
+  }
+}
+
+const LOSSES = ['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND']
+
+/**
+ * Does an error say that one blob cannot be read as it is, and nothing about other blobs?
+ *
+ * @param {unknown} error @returns {error is BaoError}
+ */
+export const isLoss = error => error instanceof BaoError && LOSSES.includes(error.code)
+
+/** @param {unknown} error @returns {undefined} @throws the error, if it says more than that one blob cannot be read */
+export function unlessLoss (error) {
+  if (!isLoss(error)) throw error
+}
+
+/**
+ * @param {Store} store @param {SelectionOptions} options @param {TagInfo[]} tags
+ * @param {Pick<Choosing, 'onSequence' | 'onUnreadable'>} choosing
+ * @returns {AsyncGenerator<ChosenName>} each sequence before its members
+ */
+async function * chosenNames (store, { cids = [], recursive = false, signal }, tags, { onSequence, onUnreadable }) {
+  for await (const name of untilSignal(/** @type {Many<BlobName>} */ (cids), signal)) {
+    const cid = toCid(parseRoot(name, 'cids'))
+    if (recursive) onSequence?.(cid)
+    yield { cid, isSequence: recursive }
+    if (recursive) yield * untilUnreadable(membersOf(store, cid, signal), onUnreadable)
+  }
+  for (const tag of tags) {
+    const cid = await blobOf(store, tag)
+    if (cid === undefined) continue
+    const isSequence = tag.format === 'hashseq'
+    yield { cid, isSequence }
+    if (isSequence) yield * untilUnreadable(membersOf(store, cid, signal), onUnreadable)
+  }
+}
+
+/**
+ * Gives the members of a sequence that is present, whole or in part. Bytes after the last whole hash name nothing.
+ *
+ * @param {Store} store @param {CID} cid @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<ChosenName>}
+ */
+async function * membersOf (store, cid, signal) {
+  if ((await store.statMany([cid]))[0] === undefined) return
+  const { present } = await store.stat(cid)
+  let rest = new Uint8Array(0)
+  for await (const piece of store.get(cid, present, { verify: true, signal })) {
+    const bytes = concat([rest, piece])
+    const end = bytes.length - bytes.length % HASH_LEN
+    for (let at = 0; at < end; at += HASH_LEN) {
+      yield { cid: toCid(bytes.subarray(at, at + HASH_LEN)), isSequence: false }
+    }
+    rest = bytes.slice(end)
+  }
+}

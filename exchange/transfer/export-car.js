@@ -1,0 +1,152 @@
+// Writes blobs as a CAR, version 1, with a block for each name of each blob. https://ipld.io/specs/transport/car/carv1/
+
+import { CarWriter } from '@ipld/car/writer'
+import { CID, varint } from 'multiformats'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { concat } from '../../lib/core/bytes.js'
+import { untilSignal } from '../../lib/async/in-order.js'
+import { assertStore, missing, notFound } from '../../store/interface.js'
+import { asBlockstore } from '../blockstore/blockstore.js'
+import { MAX_HEADER_LEN } from './car-reader.js'
+import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
+
+/** @import { MultihashHasher } from 'multiformats/hashes/interface' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { TagInfo } from '../../store/index.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { Chosen, SelectionOptions } from './chosen-blobs.js' */
+
+/**
+ * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[] }} ExportOptions  `hashers`: hash
+ *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export`, in bytes of the
+ *   archive
+ */
+
+/**
+ * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. The blobs
+ * that tags name are the roots. Memory stays bounded, and each piece is verified before the caller gets it.
+ *
+ * @param {Store} store
+ * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
+ *   of these sequences; `tags`: only what these tags protect. Default: all whole blobs
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
+ * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
+ *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+ */
+export function exportCar (store, options = {}) {
+  assertStore(store)
+  assertExportOptions(options)
+  return archiveOf(store, options)
+}
+
+/**
+ * @param {Store} store @param {ExportOptions} options
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * archiveOf (store, options) {
+  const { hashers, signal, onProgress } = options
+  const cids = options.cids && await gathered(options.cids, signal)
+  const selection = { cids, tags: options.tags, recursive: options.recursive, signal }
+  const tags = await chosenTags(store, selection)
+  let done = 0
+  const given = (/** @type {Uint8Array<ArrayBuffer>} */ piece) => {
+    done += piece.length
+    return piece
+  }
+  yield given(await headerOf(await rootsOf(store, cids ?? [], tags)))
+  const blocks = asBlockstore(store, { hashers })
+  for await (const { cid, size, isOwn } of namedBlobs(store, selection, tags)) {
+    const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
+    let isBegun = false
+    try {
+      for await (const piece of isOwn ? store.get(cid, { signal }) : blocks.get(cid, { signal })) {
+        if (!isBegun) yield given(head)
+        isBegun = true
+        yield given(piece)
+      }
+      if (!isBegun) yield given(head) // The block is empty.
+    } catch (error) {
+      // Leave out a blob that was deleted before its turn, unless the caller has asked for it.
+      const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
+      if (!isGone || isBegun || !isAll(selection)) throw error
+    }
+    onProgress?.({ type: 'baobox:export', detail: { done } })
+  }
+}
+
+/** @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids @param {AbortSignal} [signal] */
+async function gathered (cids, signal) {
+  const all = /** @type {BlobName[]} */ ([])
+  for await (const cid of untilSignal(cids, signal)) all.push(cid)
+  return all
+}
+
+/**
+ * Returns the roots of the archive: the blobs that the caller asked for, and the blobs of the tags, if they are there.
+ *
+ * @param {Store} store @param {BlobName[]} cids @param {TagInfo[]} tags
+ * @returns {Promise<CID[]>}
+ */
+async function rootsOf (store, cids, tags) {
+  const roots = /** @type {Map<string, CID>} */ (new Map())
+  const add = (/** @type {CID} */ cid) => roots.set(cid.toString(), cid)
+  for (const cid of cids) add(CID.asCID(cid) ?? toCid(parseRoot(cid, 'cids')))
+  for (const tag of tags) {
+    const cid = await blobOf(store, tag)
+    if (cid !== undefined && await store.has(cid)) add(tag.cid)
+  }
+  return [...roots.values()]
+}
+
+/** @param {CID[]} roots @returns {Promise<Uint8Array<ArrayBuffer>>} */
+async function headerOf (roots) {
+  const { writer, out } = CarWriter.create(roots)
+  const closing = writer.close()
+  const parts = /** @type {Uint8Array[]} */ ([])
+  for await (const part of out) parts.push(part)
+  await closing
+  const header = concat(parts)
+  if (header.length <= MAX_HEADER_LEN) return header
+  throw new RangeError(`"tags" expected fewer: ${roots.length} roots are more than the header of a CAR should have`)
+}
+
+/**
+ * Gives every name of every blob to export, with the length of the blob. Leaves out incomplete blobs, unless the caller
+ * has asked for them.
+ *
+ * @param {Store} store @param {SelectionOptions} selection @param {TagInfo[]} tags
+ * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}
+ * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT
+ */
+async function * namedBlobs (store, selection, tags) {
+  const seen = /** @type {Set<string>} */ (new Set())
+  const onUnreadable = (/** @type {unknown} */ error) => { throw error }
+  for await (const batch of chosenBlobs(store, selection, { tags, onUnreadable })) {
+    for (const blob of batch) {
+      const { cid, stat, aliases } = blob
+      if (!isAll(selection)) {
+        const name = nameOf(cid.multihash.digest)
+        if (seen.has(name)) continue
+        seen.add(name)
+        await assertComplete(store, blob)
+      }
+      if (!stat?.complete) continue
+      const { size } = stat
+      if (hasOwnName(blob)) yield { cid, size, isOwn: true }
+      for (const alias of aliases) yield { cid: alias, size, isOwn: false }
+    }
+  }
+}
+
+/** @param {Store} store @param {Chosen} blob */
+async function assertComplete (store, { cid, stat }) {
+  const root = cid.multihash.digest
+  if (stat === undefined) throw notFound(root)
+  if (!stat.complete) throw missing(root, stat.size, await store.missing(cid))
+}
+
+/** @param {number} value */
+const varintOf = value => varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))

@@ -1,0 +1,137 @@
+// Keeps the blocks of a CAR, version 1 or 2. It compares each block with its CID before it keeps it.
+
+import { identity } from 'multiformats/hashes/identity'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { blake3, unsupported } from '../../lib/hash/cid.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { eitherOf } from '../../lib/source/async-util.js'
+import { toPieces } from '../../lib/source/source.js'
+import { FILE_FROM, assertName, assertStore, blockNotFound, blockTooLong } from '../../store/interface.js'
+import { MAX_BLOCK_LEN, asBlockstore } from '../blockstore/blockstore.js'
+import { Name } from '../blockstore/block-name.js'
+import { CarReader } from './car-reader.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../lib/core/errors.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { BlockstoreOptions, InputPair } from '../blockstore/blockstore.js' */
+/** @import { Section } from './car-reader.js' */
+/** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
+
+/**
+ * @typedef {ProgressOptions & BlockstoreOptions & ImportRules} ImportOptions  `onProgress` gets `baobox:import`, in
+ *   bytes of the archive
+ */
+
+/**
+ * @typedef {object} ImportRules
+ * @property {'refuse' | 'skip'} [unknown]  what to do with a block whose hash function is not known: `refuse` throws
+ *   CID_UNSUPPORTED { cid }, `skip` leaves the block out and counts it. Default: `refuse`
+ * @property {(root: CID, index: number) => string | undefined} [tagRoot]  returns the name of a tag for a root of the
+ *   archive, or undefined for no tag. The tags are set when all blocks are kept
+ */
+
+/**
+ * @typedef {object} ImportResult
+ * @property {1 | 2} version  of the archive
+ * @property {CID[]} roots  the roots that its header names
+ * @property {number} blocks  how many blocks of it the store has now. A block that comes twice counts twice
+ * @property {number} bytes  of these blocks
+ * @property {number} skipped  how many blocks were left out, because their hash functions are not known
+ */
+
+const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'onProgress']
+
+/**
+ * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
+ * hash than BLAKE3 is kept under that name, as by `asBlockstore`. After a failure, the blocks before it are kept.
+ *
+ * @param {Store} store
+ * @param {Source} source
+ * @param {ImportOptions} [options]
+ * @returns {Promise<ImportResult>}
+ * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
+ *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
+ */
+export async function importCar (store, source, options = {}) {
+  assertKnownOptions(options, OPTIONS)
+  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockBytes = MAX_BLOCK_LEN, signal, onProgress } = options
+  if (unknown !== 'refuse' && unknown !== 'skip') {
+    throw new TypeError(`"unknown" expected 'refuse' or 'skip', got '${unknown}'`)
+  }
+  assertStore(store)
+  const blocks = asBlockstore(store, { hashers, maxBlockBytes })
+  const codes = new Set([identity, sha256, sha512, ...hashers].map(({ code }) => code))
+  const ending = new AbortController()
+  const either = eitherOf(eitherOf(signal, store.closing), ending.signal)
+  const pieces = toPieces(source, { signal: either, onProgress, type: 'baobox:import' })
+  const hold = store.tempTag()
+  try {
+    const car = new CarReader(pieces)
+    const { version, roots } = await car.header()
+    const named = namedRoots(roots, tagRoot)
+    for (const cid of roots) if (new Name(cid).isOwn) hold.add(cid) // until their tags are set
+    const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
+    const pairs = knownPairs(car, result, { codes, unknown, maxBlockBytes })
+    for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
+    for (const { cid, tag } of named) {
+      if (await store.resolve(cid) === undefined) throw blockNotFound(cid)
+      await store.tags.set(tag, cid)
+    }
+    return result
+  } finally {
+    hold.release()
+    ending.abort() // A source that is stuck must not make this call wait.
+    await pieces.return(undefined).catch(() => {})
+  }
+}
+
+/**
+ * Gives the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept while they come;
+ * other blocks are gathered.
+ *
+ * @param {CarReader} car
+ * @param {ImportResult} result
+ * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockBytes: number }} rules
+ * @returns {AsyncGenerator<InputPair>}
+ */
+async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
+  for await (const section of car.sections()) {
+    const { cid, len } = section
+    const { code, digest } = cid.multihash
+    const isOwn = code === blake3.code && digest.length === HASH_LEN
+    if (!isOwn && !codes.has(code)) {
+      if (unknown === 'refuse') throw unsupported(cid, `hash function 0x${code.toString(16)}, which is not known`)
+      result.skipped++
+      continue
+    }
+    if (!isOwn && len > maxBlockBytes) throw blockTooLong(cid, maxBlockBytes)
+    yield { cid, bytes: isOwn && len > FILE_FROM ? section.pieces : await gathered(section) }
+    result.bytes += len
+  }
+}
+
+/** Gathers a block. Memory grows with the bytes that come, not with the claimed length. @param {Section} section */
+async function gathered ({ len, pieces }) {
+  const block = new ByteQueue()
+  for await (const piece of pieces) block.push(piece, len)
+  return block.bytes.slice()
+}
+
+/**
+ * Asks the caller for the names of all tags before any block is kept.
+ *
+ * @param {CID[]} roots @param {ImportRules['tagRoot']} tagRoot
+ * @returns {{ cid: CID, tag: string }[]}
+ */
+function namedRoots (roots, tagRoot) {
+  if (tagRoot === undefined) return []
+  return roots.flatMap((cid, i) => {
+    const tag = tagRoot(cid, i)
+    if (tag === undefined) return []
+    assertName('tagRoot', tag)
+    return { cid, tag }
+  })
+}

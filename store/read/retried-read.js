@@ -1,0 +1,163 @@
+// Goes on with a read that has failed, when the damaged or missing groups have come back.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+import { missing } from '../storage/errors.js'
+
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { DamageNotes } from '../check/damage-notes.js' */
+/** @import { Supplies } from './supplies.js' */
+
+/** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
+
+/**
+ * One read. Every group is fetched only once for it, and every place is checked again only once. So it ends even if the
+ * disk damages the fetched groups, too.
+ */
+export class RetriedRead {
+  #parts
+  #root
+  #notes
+  #signal
+  /** Groups that were fetched for this read. */
+  #fetched = ChunkRanges.none
+  /** Chunks at which a fault was found, although nothing turned out to be missing there. */
+  #lookedAt = /** @type {Set<number>} */ (new Set())
+
+  /**
+   * @param {{ catalog: Catalog, damage: DamageNotes, presence: Presence, supplies: Supplies }} parts
+   * @param {Uint8Array} root
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Supplies.read`
+   */
+  constructor (parts, root, { notes, signal }) {
+    this.#parts = parts
+    this.#root = root
+    this.#notes = notes
+    this.#signal = signal
+  }
+
+  /**
+   * Gives the pieces of a read.
+   *
+   * @param {BlobRecord} record
+   * @param {(given: number) => ChunkRanges} wanted  returns what must still be read when so many bytes were given
+   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  reads the bytes after these
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * pieces (record, wanted, read) {
+    let given = 0
+    for (let now = record; ;) {
+      try {
+        for await (const piece of await read(now, given)) {
+          given += piece.length
+          yield piece
+        }
+        return
+      } catch (error) {
+        const next = await this.#after(error, now, wanted(given))
+        if (given > 0 && next.size !== now.size) throw error // What was given may not fit the rest of the blob.
+        now = next
+      }
+    }
+  }
+
+  /**
+   * Waits until groups are present.
+   *
+   * @param {BlobRecord} record @param {ChunkRanges} wanted
+   * @returns {Promise<BlobRecord>} the record as it is now
+   * @throws {BaoError} STORE_MISSING
+   */
+  async present (record, wanted) {
+    for (let now = record; ;) {
+      const lost = await this.#parts.presence.missing(now, wanted)
+      if (lost.isEmpty) return now
+      now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
+    }
+  }
+
+  /**
+   * Handles the failure of a read: notes damage, and says whether the read may go on.
+   *
+   * @param {unknown} error
+   * @param {BlobRecord} seen  the record that the read has used
+   * @param {ChunkRanges} wanted  what the read has not read yet
+   * @returns {Promise<BlobRecord>} the record with which the read goes on
+   * @throws the error, when the read cannot go on. When `supply` could not bring what is missing, `cause` is its error
+   */
+  async #after (error, seen, wanted) {
+    const { catalog, presence, supplies } = this.#parts
+    if (isChanged(error)) {
+      const now = await catalog.get(this.#root)
+      // The bytes are where they were: the blob shares them now with a longer one that was made of it.
+      if (now?.complete && now.base === seen.id) return now
+    }
+    const doubt = chunksInDoubt(error)
+    if (doubt === undefined) throw error
+    const isFault = /** @type {BaoError} */ (error).code === 'STORE_CORRUPT'
+    if (isFault && !this.#notes) throw error
+    const groups = wanted.canonical(seen.size)
+    const places = groups.intersect(doubt)
+    const [first] = (places.isEmpty ? doubt : places).boundaries
+    // The file of a reference may be back, and the bytes of a sharer may have been healed for another sharer.
+    const isInDoubt = isFault || seen.home === 'reference' || seen.home === 'shared'
+    const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
+    if (now === undefined) throw error
+    const lost = await presence.missing(now, wanted)
+    if (lost.isEmpty) {
+      if (this.#lookedAt.has(first)) throw error
+      this.#lookedAt.add(first)
+      return now
+    }
+    if (!supplies.areOpen || !lost.intersect(this.#fetched).isEmpty) throw error
+    try {
+      this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
+    } catch (cause) {
+      this.#signal?.throwIfAborted()
+      throw Object.assign(/** @type {BaoError} */ (error), { cause })
+    }
+    return await catalog.get(this.#root) ?? now
+  }
+
+  /**
+   * @param {unknown} error
+   * @param {BlobRecord} seen
+   * @param {number} first  index of the chunk in doubt
+   * @param {ChunkRanges} groups  groups that are wanted
+   */
+  #look (error, seen, first, groups) {
+    const start = first * CHUNK_LEN
+    // After the end of a file there is nothing to read. So note all of that at once.
+    const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    const end = Math.max(last * CHUNK_LEN, start + 1)
+    return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
+  }
+}
+
+/** @param {unknown} error */
+const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
+
+/** True if a file ended before the wanted bytes, or there was no file. @param {unknown} error */
+function isEndOfFile (error) {
+  const { code, cause } = /** @type {BaoError} */ (error)
+  if (code === 'STORE_MISSING') return true
+  return cause instanceof BaoError && cause.code === 'BAO_TRUNCATED' && cause.node === undefined
+}
+
+/**
+ * Returns the chunks that a read has found wrong or missing; undefined when it has failed for another reason.
+ *
+ * @param {unknown} error
+ * @returns {ChunkRanges | undefined}
+ */
+function chunksInDoubt (error) {
+  if (!(error instanceof BaoError)) return undefined
+  const { code, start, len, ranges } = error
+  if (code === 'STORE_MISSING') return ranges
+  if (code !== 'STORE_CORRUPT' || start === undefined || len === undefined) return undefined
+  return ChunkRanges.fromBytes(start, start + Math.max(1, len))
+}

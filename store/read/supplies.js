@@ -1,0 +1,246 @@
+// Fetches what reads lack with the option `supply` of a store: groups that are missing or damaged, and blobs of which
+// the store has no record. What comes is verified and kept by `receive` before a read gets any of it.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+import { cancelSource } from '../../lib/source/source.js'
+import { notFound } from '../storage/errors.js'
+import { RetriedRead } from './retried-read.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Source } from '../../lib/core/types.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Uses } from '../catalog/uses.js' */
+/** @import { DamageNotes } from '../check/damage-notes.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { BlobReceiver } from '../write/receive/receive.js' */
+
+/** Chunks that `supply` is asked for at a time, at most: it may keep 8 MiB in memory. */
+const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
+const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
+/** How often the end of a blob is asked for, at most, when the size that was claimed turns out to be another one. */
+const MAX_PROOFS = 3
+
+/**
+ * A function of the caller that fetches groups of a blob which the store lacks.
+ *
+ * @callback Supply
+ * @param {CID} cid
+ * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again. While the
+ *   size is not known they may go beyond the end of the blob: there they mean its last chunk
+ * @param {SupplyOptions} options
+ * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
+ *   undefined when there is none
+ */
+/**
+ * @typedef {object} SupplyOptions
+ * @property {number} [size]  bytes of the blob, if they are proven
+ * @property {'missing' | 'damaged'} reason  `damaged` when the store has found damage in the blob, and has not received
+ *   all of the blob since
+ * @property {AbortSignal} signal  is aborted when no read waits any more, or the store is closed
+ */
+
+/**
+ * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Call  a call of `supply`, for
+ *   which several reads may wait. A read that begins to wait calls `enter`, and calls the returned function when it
+ *   stops
+ */
+
+export class Supplies {
+  #activity
+  #catalog
+  #life
+  #protection
+  #readParts
+  #receiver
+  #uses
+  #supply
+  /** The calls of `supply` that are under way, by the names of the blobs. */
+  #calls = /** @type {Map<string, Set<Call>>} */ (new Map())
+
+  /**
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {DamageNotes} parts.damage
+   * @param {Lifetime} parts.life
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {BlobReceiver} parts.receiver
+   * @param {Uses} parts.uses
+   * @param {Supply} [supply]
+   */
+  constructor ({ activity, catalog, damage, life, presence, protection, receiver, uses }, supply) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#life = life
+    this.#protection = protection
+    this.#readParts = { catalog, damage, presence, supplies: this }
+    this.#receiver = receiver
+    this.#uses = uses
+    this.#supply = supply
+  }
+
+  /** True if the store has a `supply`. */
+  get areOpen () { return this.#supply !== undefined }
+
+  /**
+   * Looks up a blob that is about to be read, and notes its use. A blob without a record is fetched, if the store has
+   * a `supply`: the beginning of what is wanted, and the proof of the size.
+   *
+   * @param {BlobName} cid
+   * @param {{ ranges?: ChunkRanges, start?: number, end?: number }} wanted  `start`, `end`: bytes, if there are no
+   *   `ranges`. Default: the whole blob
+   * @param {AbortSignal} [signal]
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid }
+   */
+  async use (cid, { ranges, start = 0, end }, signal) {
+    signal?.throwIfAborted()
+    const root = parseRoot(cid, 'cid')
+    return this.#life.run(async () => {
+      const record = await this.#catalog.get(root) ??
+        await this.#find(root, ranges ?? ChunkRanges.fromBytes(start, end), signal)
+      this.#uses.touch(root)
+      return { root, record }
+    })
+  }
+
+  /**
+   * @param {Uint8Array} root
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash,
+   *   so that a fault is damage to be noted
+   */
+  read (root, options) { return new RetriedRead(this.#readParts, root, options) }
+
+  /**
+   * Fetches the beginning of what is wanted of a blob without a record, and the end of the blob, which proves its size.
+   *
+   * @param {Uint8Array} root @param {ChunkRanges} wanted @param {AbortSignal} [signal]
+   * @returns {Promise<BlobRecord>} with a proven size
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
+   */
+  async #find (root, wanted, signal) {
+    if (!this.areOpen) throw notFound(root)
+    const release = this.#protection.use(root)
+    try {
+      const groups = wanted.roundToGroups(GROUP_LOG)
+      // Of ranges after the end of the blob nothing is kept, so they bring no record.
+      const record = await this.#fetchNew(root, groups, signal) ?? await this.#fetchNew(root, FIRST_GROUP, signal)
+      return await this.#proveSize(root, record, signal)
+    } catch (cause) {
+      signal?.throwIfAborted()
+      throw Object.assign(notFound(root), { cause })
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * @param {Uint8Array} root @param {ChunkRanges} ranges  of a blob without a record @param {AbortSignal} [signal]
+   * @returns {Promise<BlobRecord | undefined>} the record that the blob has got
+   */
+  async #fetchNew (root, ranges, signal) {
+    const isAskable = !ranges.isEmpty && ranges.boundaries[0] < Number.MAX_SAFE_INTEGER
+    if (isAskable) await this.fetch(root, undefined, ranges, signal)
+    return this.#catalog.get(root)
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord | undefined} record @param {AbortSignal} [signal] */
+  async #proveSize (root, record, signal) {
+    let now = record
+    for (let proofs = 0; now !== undefined && !now.sizeProven && proofs < MAX_PROOFS; proofs++) {
+      await this.fetch(root, now, ChunkRanges.last.canonical(now.size).roundToGroups(GROUP_LOG), signal)
+      now = await this.#catalog.get(root)
+    }
+    if (!now?.sizeProven) throw new Error(`what "supply" has given of ${toCid(root)} does not prove its size`)
+    return now
+  }
+
+  /**
+   * Fetches the first of some groups, 8 MiB at most, and stores them. Groups that another read is already waiting for
+   * are not fetched again.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord | undefined} record  of the blob, if it has one
+   * @param {ChunkRanges} groups
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<ChunkRanges>} what was fetched
+   * @throws the error of `supply` or `receive`
+   */
+  async fetch (root, record, groups, signal) {
+    const ranges = firstOf(groups)
+    const calls = this.#calls.get(nameOf(root)) ?? new Set()
+    const shared = [...calls].filter(call => !call.ranges.intersect(ranges).isEmpty)
+    const rest = shared.reduce((rest, call) => rest.difference(call.ranges), ranges)
+    const needed = rest.isEmpty ? shared : [...shared, this.#call(root, record, rest, calls)]
+    const leaves = needed.map(call => call.enter())
+    try {
+      await untilAborted(Promise.all(needed.map(({ done }) => done)), signal)
+    } finally {
+      for (const leave of leaves) leave()
+    }
+    return ranges
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord | undefined} record @param {ChunkRanges} ranges
+   * @param {Set<Call>} calls  for the same blob
+   * @returns {Call}
+   */
+  #call (root, record, ranges, calls) {
+    const name = nameOf(root)
+    const ending = new AbortController()
+    let readers = 0
+    const enter = () => {
+      readers++
+      return () => {
+        if (--readers > 0) return
+        end() // Later reads must not wait for this call, which may still be keeping what has come.
+        ending.abort(new DOMException('no read waits any more', 'AbortError'))
+      }
+    }
+    const receiving = () => this.#receive(root, ranges, {
+      size: record?.sizeProven ? record.size : undefined,
+      reason: record?.isDamaged ? 'damaged' : 'missing',
+      signal: ending.signal
+    })
+    const done = this.#activity.run(receiving, reason => ending.abort(reason))
+    const call = { ranges, done, enter }
+    this.#calls.set(name, calls.add(call))
+    const end = () => { if (calls.delete(call) && calls.size === 0) this.#calls.delete(name) }
+    done.then(end, end)
+    return call
+  }
+
+  /** @param {Uint8Array} root @param {ChunkRanges} ranges @param {SupplyOptions} options */
+  async #receive (root, ranges, options) {
+    const { signal } = options
+    const supply = /** @type {Supply} */ (this.#supply)
+    const cid = toCid(root)
+    const asked = (async () => supply(cid, ranges, options))()
+    const source = await untilAborted(asked, signal).catch(error => {
+      asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads what comes now.
+      throw error
+    })
+    if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
+    await this.#receiver.receive(cid, source, ranges, { signal })
+  }
+}
+
+/** The first ranges, as much as `supply` is asked for at a time. @param {ChunkRanges} ranges */
+function firstOf (ranges) {
+  let left = MAX_CHUNKS
+  for (const [start, end] of ranges) {
+    if (end - start >= left) return ranges.intersect(new ChunkRanges([0, start + left]))
+    left -= end - start
+  }
+  return ranges
+}

@@ -1,0 +1,53 @@
+// What a download to a file leaves beside the file when its process is killed, and what the next one does with it.
+import { expect } from 'chai'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newLocation, removeLocation } from '#runtime'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { downloadFile } from '../../../exchange/download/index.js'
+import { PartFolder } from '../../../exchange/download/part-folder.node.js'
+import { errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+
+const content = noise(100_000, 473)
+const outboard = createOutboardSync(content)
+const { cid } = outboard
+
+describe('what a killed download to a file has left', () => {
+  let folder
+  let path
+  beforeEach(async () => {
+    folder = await newLocation()
+    await mkdir(folder, { recursive: true })
+    path = join(folder, 'movie.mp4')
+  })
+  afterEach(() => removeLocation(folder))
+
+  /** A folder that was being made or removed for a file. */
+  async function leave (file) {
+    const left = new PartFolder(file).spareName()
+    await mkdir(join(left, 'blobs'), { recursive: true })
+    await writeFile(join(left, 'blobs', '1'), content)
+  }
+
+  it('is removed by the next one to the same file, and nothing else', async () => {
+    await leave(path)
+    await leave(path)
+    await leave(join(folder, 'other.mp4'))
+    await mkdir(join(folder, '.baobox-mine'))
+    const others = (await readdir(folder)).filter(name => !name.startsWith(nameOf(path)))
+    await downloadFile(cid, path, { from: [{ source: content, outboard }] })
+    expect(await readdir(folder)).to.have.members([...others, 'movie.mp4'])
+    expect(others).to.have.length(2)
+  })
+
+  it('is removed by one that fails, too', async () => {
+    await leave(path)
+    const error = await errorOf(downloadFile(cid, path, { from: [() => { throw new Error('no') }], retries: 0 }))
+    expect(error.code).to.equal('FETCH_EXHAUSTED')
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  /** How the names of what is left for a file begin. */
+  const nameOf = file => new PartFolder(file).spareName().slice(folder.length + 1, -36)
+})

@@ -1,0 +1,88 @@
+// A handler of a store with `supply`: what is missing comes before anybody is told that it is missing.
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
+import { noise } from '../../support/inputs.js'
+import { Served, hexOf } from '../../support/store/served.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
+
+const CELL = 1 << 18
+const BYTES = noise(4 * CELL + 5)
+const ROOT = hash(BYTES)
+const HEX = hexOf(ROOT)
+const CHUNKS = Math.ceil(BYTES.length / 1024)
+const HELD = ChunkRanges.fromBytes(0, GROUP)
+
+describe('an HTTP handler over a store with supply', () => {
+  const newStore = newStores()
+
+  /** A store that has one group. What it has asked for is in `asked`. */
+  async function supplied (supply) {
+    const asked = []
+    const { store } = await newStore({
+      supply: (cid, ranges, options) => {
+        asked.push(ranges)
+        return supply(ranges, options)
+      }
+    })
+    await store.receive(ROOT, sliceOf(BYTES, HELD), HELD)
+    return { served: new Served(store), asked }
+  }
+  const willing = () => supplied(async ranges => sliceOf(BYTES, ranges))
+
+  it('gives bytes, slices and outboards whose bytes were missing', async () => {
+    const start = 2 * CELL + 3
+    const expected = {
+      bytes: [`/${HEX}`, { range: `bytes=${start}-${start + 99}` }, BYTES.subarray(start, start + 100)],
+      'all bytes': [`/${HEX}`, {}, BYTES],
+      'a slice': [`/${HEX}?format=bao-slice&start=${start}&end=${start + 9}`, {},
+        sliceOf(BYTES, { start, end: start + 9 })],
+      'the proof of the size': [`/${HEX}?format=bao-slice&start=0&end=0`, {}, sliceOf(BYTES, ChunkRanges.last)],
+      'an outboard': [`/${HEX}.obao4`, {}, createOutboardSync(BYTES, { order: 'pre' }).bytes]
+    }
+    for (const [what, [path, headers, wanted]] of Object.entries(expected)) {
+      const { served } = await willing()
+      const { status, bytes } = await served.got(path, { headers })
+      expect(status, what).to.be.within(200, 206)
+      expect(same(bytes, wanted), what).to.equal(true)
+      expect((await served.ask(path, { method: 'HEAD', headers })).status, what).to.equal(200)
+    }
+  })
+
+  it('has no more brought before the first byte than the first piece, and the rest as the client reads', async () => {
+    const { served, asked } = await willing()
+    const response = await served.ask(`/${HEX}`)
+    expect(asked.every(({ boundaries: [start, end] }) => end - start <= 256)).to.equal(true)
+    expect(asked.length).to.be.below(3)
+    expect(same(new Uint8Array(await response.arrayBuffer()), BYTES)).to.equal(true)
+    expect(asked.length).to.be.above(3)
+  })
+
+  it('says what is missing when it cannot be brought', async () => {
+    const { served } = await supplied(async () => undefined)
+    for (const path of [`/${HEX}`, `/${HEX}?format=bao-slice`, `/${HEX}.obao4`]) {
+      const { status, json } = await served.got(path)
+      expect(status).to.equal(404)
+      expect(json()).to.deep.include({ code: 'STORE_MISSING', missing: [[GROUP, CHUNKS * 1024]] })
+    }
+    expect((await served.got(`/${HEX}`, { headers: { range: 'bytes=5-9' } })).status).to.equal(206)
+  })
+
+  it('ends the call when the client goes', async () => {
+    let begun
+    const isBegun = new Promise(resolve => { begun = resolve })
+    const { served } = await supplied((_, { signal }) => new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      begun(signal)
+    }))
+    const client = new AbortController()
+    const answer = served.ask(`/${HEX}`, { signal: client.signal, headers: { range: `bytes=${CELL}-${CELL + 9}` } })
+    const signal = await isBegun
+    client.abort()
+    expect((await answer).status).to.equal(499)
+    expect(signal.aborted).to.equal(true)
+    expect(served.events.map(({ outcome }) => outcome)).to.deep.equal(['aborted'])
+  })
+})

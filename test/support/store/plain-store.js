@@ -1,0 +1,29 @@
+// A store that is no BlobStore: a plain object that has what the interface of a store names, and passes calls on.
+
+const CALLS = [
+  'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'slice', 'outboard', 'receive', 'missing', 'has', 'stat',
+  'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
+]
+const OF_TAGS = ['set', 'add', 'setMany', 'get', 'delete', 'rename', 'list']
+const OF_ALIASES = ['resolve', 'resolveMany', 'of', 'add', 'delete', 'list']
+const PROPERTIES = ['closing', 'location', 'isReadOnly', 'quota', 'verifies', 'syncReads']
+
+/**
+ * @param {object} store
+ * @param {string[]} [more]  calls beside those of the interface
+ * @returns {{ plain: object, called: Set<string> }} `called`: the names of all calls that came
+ */
+export function plainStore (store, more = []) {
+  const called = /** @type {Set<string>} */ (new Set())
+  const passing = (target, calls, prefix = '') => Object.fromEntries(calls.map(call => [call, (...args) => {
+    called.add(prefix + call)
+    return target[call](...args)
+  }]))
+  const plain = {
+    ...passing(store, [...CALLS, ...more]),
+    ...Object.fromEntries(PROPERTIES.map(name => [name, store[name]])),
+    tags: passing(store.tags, OF_TAGS, 'tags.'),
+    aliases: passing(store.aliases, OF_ALIASES, 'aliases.')
+  }
+  return { plain, called }
+}

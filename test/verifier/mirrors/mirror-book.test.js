@@ -1,0 +1,98 @@
+// Which of several mirrors is asked next, and when. `download`, `fetchVerified` and `fromMirrors` all ask by this.
+import { expect } from 'chai'
+import { BaoError, ChunkRanges } from '../../../lib/index.js'
+import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
+import { Candidates } from '../../../verifier/mirrors/candidate.js'
+import { MirrorBook } from '../../../verifier/mirrors/mirror-book.js'
+import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
+import { FakeClock } from '../../support/fake-clock.js'
+import { errorOf } from '../../support/feeding.js'
+
+const ALL = ChunkRanges.all
+
+/** A book of mirrors of these names, and the requests to them. */
+function bookOf (names, options) {
+  const clock = new FakeClock()
+  const book = new MirrorBook({ clock, ...options })
+  for (const name of names) book.add(mirrorOf(() => new Uint8Array(0), { location: name }))
+  const candidates = new Candidates(book)
+  const requestTo = name => {
+    const record = book.records.find(({ mirror }) => mirror.location === name)
+    return new MirrorRequest(book, candidates.of(record))
+  }
+  const next = async signal => (await clock.until(book.next(candidates.all, signal)))?.mirror.location
+  return { clock, book, candidates, requestTo, next }
+}
+const failure = () => Object.assign(new Error('no'), { code: 'ECONNRESET' })
+const lie = () => Object.assign(new Error('no'), { code: 'BAO_LEAF_MISMATCH' })
+
+describe('the next mirror', () => {
+  it('is the first of those of which nothing is known', async () => {
+    const { next } = bookOf(['a', 'b'])
+    expect(await next()).to.equal('a')
+  })
+
+  it('is an unknown one, then the quickest', () => {
+    const { book, requestTo } = bookOf(['slow', 'quick', 'new'])
+    requestTo('slow').gained(10)
+    requestTo('quick').gained(1000)
+    expect(book.inTurn(book.records).map(({ mirror }) => mirror.location)).to.deep.equal(['new', 'quick', 'slow'])
+  })
+
+  it('is not one that has failed while there is another, and then the one that has failed first', async () => {
+    const { clock, next, requestTo } = bookOf(['a', 'b'])
+    requestTo('a').failed(failure(), ALL)
+    expect(await next()).to.equal('b')
+    requestTo('b').failed(failure(), ALL)
+    expect(await next()).to.equal('a')
+    expect(clock.now()).to.be.at.least(250)
+    requestTo('a').failed(failure(), ALL)
+    expect(await next()).to.equal('b')
+  })
+
+  it('is none when all have failed too often, or have lied, or do not have the blob', async () => {
+    const { next, requestTo, candidates } = bookOf(['often', 'liar', 'empty'], { retries: 1 })
+    requestTo('liar').failed(lie(), ALL)
+    requestTo('empty').failed(new BaoError('FETCH_STATUS', 'no', { status: 404 }), ALL)
+    requestTo('often').failed(failure(), ALL)
+    expect(await next()).to.equal('often')
+    requestTo('often').failed(failure(), ALL)
+    expect(await next()).to.equal(undefined)
+    expect(candidates.makeExhaustedError().cause.errors).to.have.length(3)
+  })
+
+  it('is waited for until the signal aborts', async () => {
+    const { book, candidates, requestTo } = bookOf(['a'])
+    requestTo('a').failed(failure(), ALL)
+    const controller = new AbortController()
+    const waiting = errorOf(book.next(candidates.all, controller.signal))
+    controller.abort(new Error('enough'))
+    expect(await waiting).to.have.property('message', 'enough')
+  })
+})
+
+describe('a book of mirrors', () => {
+  it('takes as many mirrors from servers as it may, each once, and none from those', () => {
+    let added = 0
+    const { book } = bookOf(['a'], { maxDuplicates: 2 })
+    book.onDuplicate = () => added++
+    const [{ mirror }] = book.records
+    const url = name => new URL(`https://${name}.example/movie`)
+    book.addDuplicate(mirror, url('b'), {})
+    book.addDuplicate(mirror, url('b'), {})
+    book.addDuplicate(book.records[1].mirror, url('c'), {})
+    book.addDuplicate(mirror, url('d'), {})
+    book.addDuplicate(mirror, url('e'), {})
+    expect(book.records.map(({ mirror }) => mirror.location))
+      .to.deep.equal(['a', 'https://b.example/movie', 'https://d.example/movie'])
+    expect(added).to.equal(2)
+  })
+
+  it('refuses numbers that are none', async () => {
+    const wrong = [['retries', -1], ['retries', '3'], ['stall', 0], ['stall', 1.5], ['maxDuplicates', -1]]
+    for (const [name, value] of wrong) {
+      const error = await errorOf(fetchVerified('http://localhost', { cid: new Uint8Array(32), [name]: value }))
+      expect(error.message).to.include(`"${name}"`)
+    }
+  })
+})

@@ -1,0 +1,81 @@
+// One request to a mirror: what has come, since when, and whether the mirror is to blame for a failure. What it brings
+// and how it fails is noted in the record of the mirror.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { isLie } from './mirror-record.js'
+import { withPatience } from './patience.js'
+
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { HttpOptions } from '../sources/http/options.js' */
+/** @import { Candidate } from './candidate.js' */
+/** @import { MirrorBook } from './mirror-book.js' */
+/** @import { SliceRequest } from './server/url-mirror.js' */
+
+export class MirrorRequest {
+  #book
+  #ended = new AbortController()
+  /** What the pieces have ended with. @type {unknown} */
+  #error
+  /** Bytes that have come, right or wrong. */
+  len = 0
+
+  /** @param {MirrorBook} book @param {Candidate} candidate @param {AbortSignal} [signal] */
+  constructor (book, candidate, signal) {
+    this.#book = book
+    this.candidate = candidate
+    /** When the request began. */
+    this.since = book.clock.now()
+    /** Aborts when the request is no longer wanted. */
+    this.signal = signal === undefined ? this.#ended.signal : AbortSignal.any([signal, this.#ended.signal])
+  }
+
+  /**
+   * A slice with the size in front, unverified. Further mirrors that the server names are added to the book.
+   *
+   * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
+   */
+  slice (wanted) {
+    const { mirror } = this.candidate
+    const onDuplicate = (/** @type {URL} */ url, /** @type {HttpOptions} */ http) =>
+      this.#book.addDuplicate(mirror, url, http)
+    return this.pieces(signal => mirror.pieces({ ...wanted, onDuplicate }, signal))
+  }
+
+  /**
+   * What the mirror sends, as long as it sends enough.
+   *
+   * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
+   */
+  async * pieces (open) {
+    const { stall, clock, progress } = this.#book
+    const { location } = this.candidate.mirror
+    try {
+      for await (const piece of withPatience(open, { location, stall, clock, signal: this.signal })) {
+        this.len += piece.length
+        yield piece
+        progress.report()
+      }
+    } catch (error) {
+      this.#error = error
+      throw error
+    }
+  }
+
+  /** Ends the request, because its bytes are no longer wanted. @param {string} why */
+  end (why) { this.#ended.abort(new DOMException(why, 'AbortError')) }
+
+  /** True if the mirror has caused this error, and not the store that keeps what it sends. @param {unknown} error */
+  isCauseOf (error) {
+    return error === this.#error || (error instanceof BaoError && (error.code.startsWith('BAO_') || isLie(error)))
+  }
+
+  /** Notes that the mirror has brought verified bytes. @param {number} len */
+  gained (len) { this.candidate.gained(len, this.#book.clock.now() - this.since) }
+
+  /** Notes that the mirror has failed. @param {unknown} error @param {ChunkRanges} ranges  that were asked for */
+  failed (error, ranges) {
+    const { retries, clock, progress } = this.#book
+    this.candidate.failed(error, ranges, { retries, now: clock.now(), since: this.since })
+    progress.report({ isDue: true })
+  }
+}
