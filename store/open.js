@@ -101,7 +101,7 @@ export async function openStore (where, options) {
   const parts = wire(databases, options, typeof where === 'string' ? where : undefined)
   try {
     await parts.log.start()
-    if (databases.left !== undefined) await parts.orphans.sweepLeft(databases.left, signal)
+    if (databases.leftovers !== undefined) await parts.orphans.sweepLeftovers(databases.leftovers, signal)
     await parts.evictor.start()
   } catch (error) {
     await parts.close()
@@ -121,7 +121,7 @@ export function rescueStore (location, options) {
     const { close, fsck, log } = wire(databases)
     try {
       await log.begin()
-      return { ...await fsck.run({ ...options, repair: true, adopts: true }), lostBytes }
+      return { ...await fsck.run({ ...options, repair: true, losses: 'records' }), lostBytes }
     } finally {
       await close()
     }

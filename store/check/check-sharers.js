@@ -15,6 +15,7 @@ import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
+/** @import { Losses } from './identify-data.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
@@ -25,7 +26,7 @@ import { readEntries } from '../storage/level/entries.js'
 export class SharerCheck {
   #parts
   #repairs
-  #adopts
+  #losses
   #signal
   /** Entries that no record matches, and records without an entry. */
   strays = 0
@@ -37,13 +38,12 @@ export class SharerCheck {
 
   /**
    * @param {{ catalog: Catalog, databases: Databases, locks: Locks, tags: TagIndex }} parts
-   * @param {{ repair: boolean, adopts: boolean, signal?: AbortSignal }} options  `adopts`: may records have been lost
-   *   without leaving a damaged one?
+   * @param {{ repair: boolean, losses: Losses, signal?: AbortSignal }} options
    */
-  constructor (parts, { repair, adopts, signal }) {
+  constructor (parts, { repair, losses, signal }) {
     this.#parts = parts
     this.#repairs = repair
-    this.#adopts = adopts
+    this.#losses = losses
     this.#signal = signal
   }
 
@@ -70,9 +70,10 @@ export class SharerCheck {
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
     // When there is no record at all, only a whole blob counts, because the blob may have been deleted.
+    const mayBeLost = async () => this.#losses !== 'none' || (await tags.tagOf(root)).isTagged
     const isLost = isThere
       ? await databases.files?.len(base) !== undefined
-      : (this.#adopts || (await tags.tagOf(root)).isTagged) && await isIntact(databases, root, after, this.#signal)
+      : await mayBeLost() && await isIntact(databases, root, after, this.#signal)
     if (record === undefined && isLost) {
       this.lost.push({ root, record: after })
       if (this.#repairs) await catalog.commit([{ root, after, gained: 0 }])

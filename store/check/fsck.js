@@ -9,7 +9,7 @@ import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.
 import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { findRecord } from './find-owner.js'
+import { findRecord } from './identify-data.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { readEntries } from '../storage/level/entries.js'
@@ -28,6 +28,7 @@ import { SharerCheck } from './check-sharers.js'
 /** @import { Presence } from '../catalog/presence.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Repairs } from './blob/repairs.js' */
+/** @import { Losses } from './identify-data.js' */
 /** @import { Orphans } from './orphans.js' */
 
 /**
@@ -67,8 +68,8 @@ import { SharerCheck } from './check-sharers.js'
  */
 
 /**
- * @typedef {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName>, adopts?: boolean }} CheckOptions  see
- *   `Store.fsck`. `adopts`: may records have been lost without leaving a damaged one?
+ * @typedef {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName>, losses?: Losses }} CheckOptions  see
+ *   `Store.fsck`. `losses`: what is known to be lost before the check. Default: `none`
  */
 
 export class Fsck {
@@ -95,11 +96,8 @@ export class Fsck {
 class StoreCheck {
   #parts
   #repairs
-  /**
-   * May records have been lost without leaving a damaged one? One wrong key may hide the next. Then a whole blob
-   * without a record gets one.
-   */
-  #adopts
+  /** What the index may have lost. One wrong key may hide the next. Then a whole blob without a record gets one. */
+  #losses
   /** The blobs to check; undefined for everything in the store. */
   #roots
   #signal
@@ -135,11 +133,11 @@ class StoreCheck {
   #isInOrder = true
 
   /** @param {FsckParts} parts @param {CheckOptions & { repair: boolean }} options */
-  constructor (parts, { repair, cids, adopts = false, signal, onProgress }) {
+  constructor (parts, { repair, cids, losses = 'none', signal, onProgress }) {
     if (cids !== undefined) this.#roots = rootsOf(cids)
     this.#parts = parts
     this.#repairs = repair
-    this.#adopts = adopts
+    this.#losses = losses
     this.#signal = signal
     const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
     const { catalog, databases, locks, presence, repairs } = parts
@@ -211,7 +209,7 @@ class StoreCheck {
    */
   async #checkFiles () {
     try {
-      await this.#parts.databases.assertSound({ checksOrder: true, signal: this.#signal })
+      await this.#parts.databases.assertTablesSound({ checksOrder: true, signal: this.#signal })
       return true
     } catch (error) {
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
@@ -251,8 +249,10 @@ class StoreCheck {
   /** Looks whether the store knows that its index is whole. If not, any data may belong to a record that was lost. */
   async #checkState () {
     this.#report.isStateDamaged = !await this.#parts.databases.ids.isStateSound()
-    if (this.#report.isStateDamaged) this.#adopts = true
+    if (this.#report.isStateDamaged) this.#losses = 'state'
   }
+
+  #hasLostRecords () { if (this.#losses === 'none') this.#losses = 'records' }
 
   /** Writes the state again, because all data was looked at. */
   async #repairState () {
@@ -265,14 +265,14 @@ class StoreCheck {
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
-        if (!isSound || !isKnownKind(key)) this.#adopts = true
+        if (!isSound || !isKnownKind(key)) this.#hasLostRecords()
         if (!isSound) await this.#stray(() => this.#parts.catalog.removeStray(key))
       }
     }
     for await (const batch of this.#recordBatches()) {
       for (const { root, record } of batch) {
         if (record === undefined) {
-          this.#adopts = true
+          this.#hasLostRecords()
           this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
           continue
         }
@@ -285,7 +285,7 @@ class StoreCheck {
 
   /** Checks the entries of blobs that share a file. */
   async #checkSharers () {
-    const options = { repair: this.#repairs, adopts: this.#adopts, signal: this.#signal }
+    const options = { repair: this.#repairs, losses: this.#losses, signal: this.#signal }
     const { catalog, databases, locks, tags } = this.#parts
     const check = new SharerCheck({ catalog, databases, locks, tags }, options)
     await check.run()
@@ -324,12 +324,12 @@ class StoreCheck {
     }
     for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
     if (this.#unclaimed.size === 0) return
-    const { adopted, kept } = await this.#parts.orphans.adoptClaimed(this.#unclaimed, this.#signal)
-    for (const [id, root] of adopted) {
+    const { restored, kept } = await this.#parts.orphans.restoreClaimed(this.#unclaimed, this.#signal)
+    for (const [id, root] of restored) {
       this.#orphans.delete(id)
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
-    for (const id of this.#unclaimed.keys()) if (!adopted.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
+    for (const id of this.#unclaimed.keys()) if (!restored.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
   }
 
   /** @param {number} id @param {boolean} hasFile */
@@ -338,8 +338,7 @@ class StoreCheck {
     let found
     try {
       const isTagged = async (/** @type {Uint8Array} */ root) => (await this.#parts.tags.tagOf(root)).isTagged
-      const [adopts, adoptsFiles, signal] = [this.#adopts, this.#report.isStateDamaged, this.#signal]
-      const options = { hasFile, adopts, adoptsFiles, isTagged, signal }
+      const options = { hasFile, losses: this.#losses, isTagged, signal: this.#signal }
       found = await findRecord(this.#parts.databases, this.#parts.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error

@@ -9,11 +9,11 @@ import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
 import { recordedIds } from '../storage/opening/recorded-ids.js'
-import { possibleBlobs } from './find-owner.js'
+import { possibleBlobs } from './identify-data.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Found } from './find-owner.js' */
-/** @import { Left } from '../storage/opening/recovery.js' */
+/** @import { Found } from './identify-data.js' */
+/** @import { Leftovers } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
@@ -55,9 +55,9 @@ export class Orphans {
   /**
    * Sweeps what an earlier process has left.
    *
-   * @param {Left} left @param {AbortSignal} [signal]
+   * @param {Leftovers} leftovers @param {AbortSignal} [signal]
    */
-  async sweepLeft ({ recorded, swept }, signal) {
+  async sweepLeftovers ({ recorded, swept }, signal) {
     const { ids } = this.#databases
     const limit = ids.next
     try {
@@ -102,10 +102,10 @@ export class Orphans {
     }
     if (orphans.size === 0) return true
     if (!await this.#isIndexWhole(signal)) return false
-    const { adopted, kept } = await this.adoptClaimed(orphans, signal)
+    const { restored, kept } = await this.restoreClaimed(orphans, signal)
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
-      if (!adopted.has(id) && !kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (!restored.has(id) && !kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
     }
     await databases.dropNotes()
     return true
@@ -116,36 +116,36 @@ export class Orphans {
    *
    * @param {Map<number, boolean>} orphans  by id, true for those with a file
    * @param {AbortSignal} [signal]
-   * @returns {Promise<{ adopted: Map<number, Uint8Array>, kept: Set<number> }>} `adopted`: the ids that have records
+   * @returns {Promise<{ restored: Map<number, Uint8Array>, kept: Set<number> }>} `restored`: the ids that have records
    *   now, with the roots of their blobs; `kept`: other ids that must not be deleted, because the system cannot read
    *   their files, or the blob that claims them is not whole
    * @throws {BaoError} STORE_CORRUPT when damage hides what tags claim
    */
-  async adoptClaimed (orphans, signal) {
-    const adopted = /** @type {Map<number, Uint8Array>} */ (new Map())
+  async restoreClaimed (orphans, signal) {
+    const restored = /** @type {Map<number, Uint8Array>} */ (new Map())
     const sequences = [...this.#protection.sequences, ...(await this.#tags.survey()).sequences]
     const mayClaim = sequences.length > 0 || this.#protection.hasTags || await this.#tags.count() > 0
-    if (!mayClaim) return { adopted, kept: new Set() }
+    if (!mayClaim) return { restored, kept: new Set() }
     const { found, kept } = await this.#blobsOf(orphans, signal)
-    const adopt = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
+    const restore = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
       for (const { root, record } of found) {
-        if (adopted.has(record.id) || !await isClaimed(root)) continue
+        if (restored.has(record.id) || !await isClaimed(root)) continue
         const outcome = await this.#giveRecord(root, record, signal)
-        if (outcome === 'adopted') adopted.set(record.id, root)
+        if (outcome === 'restored') restored.set(record.id, root)
         if (outcome === 'incomplete') kept.add(record.id)
       }
     }
-    await adopt(async root => (await this.#tags.tagOf(root)).isTagged)
+    await restore(async root => (await this.#tags.tagOf(root)).isTagged)
     const members = /** @type {Set<string>} */ (new Set())
     const names = new Set(found.map(({ root }) => nameOf(root)))
-    // A sequence may have been adopted now.
+    // A sequence may have been restored now.
     for (const sequence of sequences) {
       for await (const member of this.#membersOf(sequence, signal)) {
         if (names.has(nameOf(member))) members.add(nameOf(member))
       }
     }
-    await adopt(root => members.has(nameOf(root)))
-    return { adopted, kept }
+    await restore(root => members.has(nameOf(root)))
+    return { restored, kept }
   }
 
   /**
@@ -174,7 +174,7 @@ export class Orphans {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<'adopted' | 'incomplete' | 'superfluous'>} `incomplete`: the blob has another record, and is not
+   * @returns {Promise<'restored' | 'incomplete' | 'superfluous'>} `incomplete`: the blob has another record, and is not
    *   whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or nothing of the
    *   data is right
    */
@@ -184,7 +184,7 @@ export class Orphans {
       if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
       const right = await this.#repairs.restore(root, record, signal)
       if (right === undefined) return 'incomplete'
-      return right.isEmpty ? 'superfluous' : 'adopted'
+      return right.isEmpty ? 'superfluous' : 'restored'
     })
   }
 
@@ -225,7 +225,7 @@ export class Orphans {
    */
   async #isIndexWhole (signal) {
     const databases = this.#databases
-    await databases.assertSound({ names: ['index'], checksOrder: true, signal })
+    await databases.assertTablesSound({ names: ['index'], checksOrder: true, signal })
     return await isInOrder(databases.index, signal) && this.#isIndexKnown(signal)
   }
 

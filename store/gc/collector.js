@@ -90,7 +90,7 @@ export class Collector {
       const freed = { blobs: 0, bytes: 0 }
       const { marks, end } = await this.mark(signal, async () => {
         // A damaged table may hide a tag.
-        await this.#databases.assertSound({ names: ['index'], signal })
+        await this.#databases.assertTablesSound({ names: ['index'], signal })
         if (!dryRun) await this.#tags.sweepExpired(signal)
       })
       const sweep = this.sweep(marks)
@@ -98,7 +98,7 @@ export class Collector {
       let done = 0
       let deleting = Promise.resolve()
       try {
-        // A sequence that has lost its record protects no members. When it is adopted, the marks are told.
+        // A sequence that has lost its record protects no members. When it is restored, the marks are told.
         if (!dryRun) await this.#orphans.sweep(signal)
         for await (const blobs of this.unprotected(marks)) {
           signal?.throwIfAborted()
@@ -137,7 +137,7 @@ export class Collector {
     return this.#locks.run('gc', async () => {
       this.#databases.assertWritable()
       signal?.throwIfAborted()
-      await this.#databases.assertSound({ checksOrder: true, signal }) // LevelDB reads all tables.
+      await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
       await this.#orphans.sweep(signal)
       await this.#databases.compact()
     })

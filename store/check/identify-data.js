@@ -22,6 +22,11 @@ const MAX_LEVEL = 42
 const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
+ * @typedef {'none' | 'records' | 'state'} Losses  what the index may have lost without leaving a damaged entry.
+ *   `records`: the records of some blobs; `state`: its state, too, so that it may be older than the data
+ */
+
+/**
  * @typedef {object} Found  a blob that data may belong to
  * @property {Uint8Array} root
  * @property {BlobRecord} record  of which nothing is proven
@@ -32,16 +37,15 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
  * @param {boolean} options.hasFile  true when the id has a file
- * @param {boolean} options.adopts  true when the blob may have no record at all
- * @param {boolean} options.adoptsFiles  true when its tree may be lost, too, so that only hashing the file tells which
- *   blob it is
+ * @param {Losses} options.losses  with `state` the tree may be lost, too, so that only hashing a file tells which blob
+ *   it is
  * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  returns true for a blob that a tag names
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, isTagged, signal }) {
+export async function findRecord (databases, catalog, id, { hasFile, losses, isTagged, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
   let unrecorded, tagged
@@ -53,11 +57,11 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
     if (!isThere && size === end) unrecorded ??= found
     // The beginning of a blob looks like a whole blob. What a tag names goes first; the longest comes last.
-    if (adopts && !isThere && await isTagged(root)) tagged = found
+    if (losses !== 'none' && !isThere && await isTagged(root)) tagged = found
   }
-  if (!adopts) return undefined
+  if (losses === 'none') return undefined
   if (tagged !== undefined) return tagged
-  if (!adoptsFiles || !hasFile || isInParts || end === 0) return unrecorded
+  if (losses !== 'state' || !hasFile || isInParts || end === 0) return unrecorded
   // The pairs may be older than the file, when blobs have shared it.
   const root = await hashFile(databases, unknown, end, signal)
   const { record } = await catalog.find(root)
