@@ -3,6 +3,7 @@
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
+import { GC_OPTIONS } from './gc/collector.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
 import { EXPORT_OPTIONS } from './read/export-file.js'
@@ -232,7 +233,7 @@ export class BlobStore {
 
   /** @type {Store['gc']} */
   gc (options = {}) {
-    return this.#run(() => this.#parts.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
+    return this.#run(() => this.#parts.collector.gc(options), options, GC_OPTIONS)
   }
 
   /**

@@ -31,11 +31,16 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  only report which blobs would be deleted? Default: false
+ * @property {boolean} [compact]  also give the space of deleted blobs back to the disk, as `compact` does? Without
+ *   this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every blob that is deleted
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the
  *   number of blobs that were checked
  */
+
+/** The names of all options in `GcOptions`. */
+export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress']
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, noUseAsOfFlush?: number }} Unprotected */
 
@@ -83,49 +88,56 @@ export class Collector {
   }
 
   /** @param {GcOptions} [options]  see `BlobStore.gc` */
-  gc ({ dryRun = false, onBlob, signal, onProgress } = {}) {
+  gc ({ compact = false, ...options } = {}) {
     return this.#locks.run('gc', async () => {
-      if (!dryRun) this.#databases.assertWritable()
-      signal?.throwIfAborted()
-      const freed = { blobs: 0, bytes: 0 }
-      const { marks, end } = await this.mark(signal, async () => {
-        // A damaged table may hide a tag.
-        await this.#databases.assertTablesSound({ names: ['index'], signal })
-        if (!dryRun) await this.#tags.sweepExpired(signal)
-      })
-      const sweep = this.sweep(marks)
-      const trial = this.#catalog.bases.trial()
-      let done = 0
-      let deleting = Promise.resolve()
-      try {
-        // A sequence that has lost its record protects no members. When it is restored, the marks are told.
-        if (!dryRun) await this.#orphans.sweep(signal)
-        for await (const blobs of this.unprotected(marks)) {
-          signal?.throwIfAborted()
-          const { gone, deletion } =
-            dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-          // The data of the batch before is deleted while the next batch is looked for.
-          await deleting
-          deleting = deletion
-          for await (const { root, bytes } of gone) {
-            // Report deleted blobs, even after the signal was aborted.
-            if (dryRun) signal?.throwIfAborted()
-            freed.blobs++
-            freed.bytes += bytes
-            onBlob?.({ cid: toCid(root), bytes })
-          }
-          for (const { length } = blobs, before = done; done < before + length;) {
-            if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done } })
-          }
-          signal?.throwIfAborted()
-        }
-      } finally {
-        await deleting
-        end()
-      }
-      onProgress?.({ type: 'baobox:gc', detail: { done } })
+      const freed = await this.#collect(options)
+      if (compact && !options.dryRun) await this.#compact(options.signal)
       return freed
     })
+  }
+
+  /** @param {Omit<GcOptions, 'compact'>} options */
+  async #collect ({ dryRun = false, onBlob, signal, onProgress }) {
+    if (!dryRun) this.#databases.assertWritable()
+    signal?.throwIfAborted()
+    const freed = { blobs: 0, bytes: 0 }
+    const { marks, end } = await this.mark(signal, async () => {
+      // A damaged table may hide a tag.
+      await this.#databases.assertTablesSound({ names: ['index'], signal })
+      if (!dryRun) await this.#tags.sweepExpired(signal)
+    })
+    const sweep = this.sweep(marks)
+    const trial = this.#catalog.bases.trial()
+    let done = 0
+    let deleting = Promise.resolve()
+    try {
+      // A sequence that has lost its record protects no members. When it is restored, the marks are told.
+      if (!dryRun) await this.#orphans.sweep(signal)
+      for await (const blobs of this.unprotected(marks)) {
+        signal?.throwIfAborted()
+        const { gone, deletion } =
+            dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
+        // The data of the batch before is deleted while the next batch is looked for.
+        await deleting
+        deleting = deletion
+        for await (const { root, bytes } of gone) {
+          // Report deleted blobs, even after the signal was aborted.
+          if (dryRun) signal?.throwIfAborted()
+          freed.blobs++
+          freed.bytes += bytes
+          onBlob?.({ cid: toCid(root), bytes })
+        }
+        for (const { length } = blobs, before = done; done < before + length;) {
+          if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done } })
+        }
+        signal?.throwIfAborted()
+      }
+    } finally {
+      await deleting
+      end()
+    }
+    onProgress?.({ type: 'baobox:gc', detail: { done } })
+    return freed
   }
 
   /**
@@ -137,10 +149,15 @@ export class Collector {
     return this.#locks.run('gc', async () => {
       this.#databases.assertWritable()
       signal?.throwIfAborted()
-      await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
-      await this.#orphans.sweep(signal)
-      await this.#databases.compact()
+      await this.#compact(signal, () => this.#orphans.sweep(signal))
     })
+  }
+
+  /** @param {AbortSignal} [signal] @param {() => Promise<void>} [before]  runs when the tables are known to be right */
+  async #compact (signal, before) {
+    await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
+    await before?.()
+    await this.#databases.compact()
   }
 
   /**

@@ -362,6 +362,9 @@ export { downloadBy }
 /** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
 export const countReads = store => countCalls(partsOf(store).databases.data, 'get')
 
+/** Counts how often a store has its databases rewritten from now on. @returns {{ count: number }} */
+export const countCompactions = store => countCalls(partsOf(store).databases, 'compact')
+
 /** Counts how often a store looks up a record from now on. @returns {{ count: number }} */
 export const countLookups = store => countCalls(partsOf(store).catalog, 'get')
 
