@@ -31,13 +31,13 @@ for (const groupLog of GROUP_LOGS) {
 }
 for (const groupLog of GROUP_LOGS) {
   const outboard = createOutboardSync(blob, { groupLog })
-  for (const validate of [true, false]) {
-    const name = `slice of everything, group log ${groupLog}${validate ? '' : ', not validated'}`
-    waysToMake[name] = () => encodeSliceSync(blob, outboard, undefined, { validate })
-    waysToMake[`${name}, into memory at hand`] = () => encodeSliceSync(blob, outboard, undefined, { validate, into })
-    waysToMake[`${name}, streamed`] = () => drain(encodeSlice(blob, outboard, undefined, { validate }))
+  for (const verify of [true, false]) {
+    const name = `slice of everything, group log ${groupLog}${verify ? '' : ', not validated'}`
+    waysToMake[name] = () => encodeSliceSync(blob, outboard, undefined, { verify })
+    waysToMake[`${name}, into memory at hand`] = () => encodeSliceSync(blob, outboard, undefined, { verify, into })
+    waysToMake[`${name}, streamed`] = () => drain(encodeSlice(blob, outboard, undefined, { verify }))
     waysToMake[`${name}, streamed, memory reused`] = () =>
-      drain(encodeSlice(blob, outboard, undefined, { validate, reuse: true }))
+      drain(encodeSlice(blob, outboard, undefined, { verify, reuse: true }))
   }
 }
 

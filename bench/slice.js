@@ -29,12 +29,12 @@ await runBesideRust('slice', 'slices that come in, time of a call', verification
 
 function * extraction () {
   for (const { name, outboard, ranges, wanted } of slices()) {
-    for (const validate of [true, false]) {
+    for (const verify of [true, false]) {
       yield {
-        name: `${name}${validate ? '' : ', not validated'}`,
+        name: `${name}${verify ? '' : ', not validated'}`,
         bytes: wanted.length,
         unit: /** @type {const} */ ('time'),
-        contestants: { extract: () => encodeSliceSync(blob, outboard, ranges, { validate }), hash: () => hash(wanted) }
+        contestants: { extract: () => encodeSliceSync(blob, outboard, ranges, { verify }), hash: () => hash(wanted) }
       }
     }
   }
@@ -44,7 +44,7 @@ function * verification () {
   for (const { name, outboard, ranges, wanted } of slices()) {
     const { root, groupLog } = outboard
     const slice = encodeSliceSync(blob, outboard, ranges)
-    const options = { root, groupLog, ranges }
+    const options = { cid: root, groupLog, ranges }
     const verified = Buffer.concat(verifySlice(slice, options).map(({ bytes }) => bytes))
     assert.ok(verified.equals(wanted), 'verified bytes differ from the blob')
     yield {

@@ -1,7 +1,7 @@
 // What does it cost when a blob grows at its end, beside putting it again?
 //
 // The first append to a blob has both share its file; later ones find it so. `put` has the longer blob in memory, and
-// `splice` copies what is in front of the end where the disk cannot share blocks. TMPDIR says on which disk the store
+// `compose` copies what is in front of the end where the disk cannot share blocks. TMPDIR says on which disk the store
 // is. The last two questions are about a log whose states are all kept: what they take on the disk, and how long fsck
 // looks at them.
 
@@ -40,7 +40,7 @@ async function growing (size) {
       const { cid } = await store.put(piecesOf(size))
       const first = await timed(samples, 'append, first', () => store.append(cid, randomBytes(MiB)))
       const later = await timed(samples, 'append, later', () => store.append(first.cid, randomBytes(MiB)))
-      const spliced = await timed(samples, 'splice', () => store.splice(cid, { start: size, source: randomBytes(MiB) }))
+      const spliced = await timed(samples, 'compose', () => store.compose([{ cid }, { source: randomBytes(MiB) }]))
       const put = await timed(samples, 'put', () => store.put([...piecesOf(size), randomBytes(MiB)]))
       for (const made of [later, first, spliced, put]) await store.delete(made.cid)
       await store.delete(cid)

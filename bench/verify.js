@@ -29,7 +29,7 @@ const onLeaf = () => {}
 function * wholeEncodings () {
   for (const groupLog of GROUP_LOGS) {
     const { root, bytes: encoding } = encode(blob, { groupLog })
-    const options = { root, groupLog }
+    const options = { cid: root, groupLog }
     assertVerified(verifySlice(encoding, options), blob)
     yield {
       name: `whole, group log ${groupLog}`,

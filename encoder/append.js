@@ -94,7 +94,7 @@ export async function grownFrom (source, outboard, sinkFor, { mode, signal, onPr
       tree.update(piece)
       await untilAborted(sink.flush?.(), signal)
       done += piece.length
-      onProgress?.({ type: 'baobox:outboard', detail: { done, total: size - edge.start } })
+      onProgress?.({ type: 'baobox:outboard', detail: { done, total: size - edge.start, unit: 'bytes' } })
     }
     if ('check' in blob) await /** @type {{ check: () => Promise<void> }} */ (blob).check()
     return { root: tree.hash(), size, sink }

@@ -1,7 +1,7 @@
 // Makes combined encodings: the size, then pairs and bytes of a blob interleaved in pre-order. Source:
 // Bao spec, "Combined Encoding Format".
 
-import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
@@ -17,7 +17,7 @@ import { modeOf } from '../lib/hash/mode-options.js'
 
 /**
  * @typedef {object} EncodeOptions
- * @property {number} [groupLog]  0 to 16; default: 0
+ * @property {number} [groupLog]  0 to 16; default: 4
  * @property {boolean} [header]  begin with the size in 8 bytes? default: true
  * @property {Uint8Array} [key]  of a keyed tree
  * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, that
@@ -25,7 +25,7 @@ import { modeOf } from '../lib/hash/mode-options.js'
  */
 
 /**
- * Makes the combined encoding of a blob in memory: bao's encoding at group log 0, iroh's at 4.
+ * Makes the combined encoding of a blob in memory: iroh's encoding at group log 4, bao's at 0.
  *
  * @param {Uint8Array} bytes
  * @param {EncodeOptions} [options]
@@ -35,7 +35,7 @@ import { modeOf } from '../lib/hash/mode-options.js'
 export function encode (bytes, options = {}) {
   assertBytes('bytes', bytes)
   assertKnownOptions(options, ['groupLog', 'header', 'key', 'into'])
-  const { groupLog = 0, header = true, key, into } = options
+  const { groupLog = DEFAULT_GROUP_LOG, header = true, key, into } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   const encoding = new Encoding(bytes, groupLog, header ? HEADER_LEN : 0, into)
   const tree = new TreeBuilder(modeOf({ key }), { sink: encoding })

@@ -31,6 +31,8 @@ export { createProof, createProofSync } from './proof.js'
 /** @typedef {import('./proof.js').ProofOptions} ProofOptions */
 /** @typedef {import('../lib/outboard/pairs.js').Order} Order */
 /** @typedef {import('../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
+/** @typedef {import('../lib/tree/ranges.js').ByteRange} ByteRange */
+/** @typedef {import('../lib/tree/ranges.js').RangeLike} RangeLike */
 /** @typedef {import('../lib/tree/ranges.js').RangesLike} RangesLike */
 /** @typedef {import('../lib/core/types.js').PairReader} PairReader */
 /** @typedef {import('../lib/core/types.js').PairSource} PairSource */

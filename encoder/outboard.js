@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../lib/core/options.js'
 import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { outboardLen, placeOf } from '../lib/tree/geometry.js'
-import { rootOf, toCid } from '../lib/hash/cid.js'
+import { parseRoot, toCid } from '../lib/hash/cid.js'
 import { reorderPairs } from '../lib/outboard/reorder.js'
 
 /** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/core/types.js' */
@@ -27,7 +27,8 @@ import { reorderPairs } from '../lib/outboard/reorder.js'
 /** @typedef {NamedBlob & { size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} OutboardParts */
 
 export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
-const PARTS = ['root', 'cid', 'size', 'groupLog', 'order', 'bytes']
+/** A `WrittenOutboard` may be among the parts: its `root` is not read. */
+const PARTS = ['cid', 'size', 'groupLog', 'order', 'bytes', 'root']
 
 /** The pairs of one blob, and which blob and layout they belong to. Immutable. */
 export class Outboard {
@@ -66,17 +67,17 @@ export class Outboard {
     const { size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', bytes } = parts
     assertOrder(order)
     assertBytesOf('bytes', bytes, outboardLen(size, groupLog))
-    return new Outboard({ root: rootOf(parts), size, groupLog, order, bytes })
+    return new Outboard({ root: parseRoot(parts.cid), size, groupLog, order, bytes })
   }
 
   /**
    * The outboard in a file of bao: the size, then all pairs in pre-order. Bytes behind it are ignored.
    *
    * @param {Uint8Array} bytes  not copied
-   * @param {BlobName} root  the hash of the blob
+   * @param {BlobName} cid
    * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, BAO_TRUNCATED
    */
-  static fromBao (bytes, root) {
+  static fromBao (bytes, cid) {
     assertBytes('bytes', bytes)
     if (bytes.length < HEADER_LEN) {
       throw new BaoError('BAO_BAD_HEADER', `bao's outboards begin with the size in 8 bytes, got ${bytes.length} bytes`)
@@ -88,7 +89,7 @@ export class Outboard {
       const message = `the outboard of ${size} bytes has ${len} bytes of pairs, got ${got}`
       throw new BaoError('BAO_TRUNCATED', message, { wanted: len, got })
     }
-    return Outboard.from({ root, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })
+    return Outboard.from({ cid, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })
   }
 
   /** The blob's name. @returns {CID} */

@@ -12,9 +12,9 @@ import { toRanges } from '../lib/tree/ranges.js'
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 /** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
-/** @typedef {{ validate?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
+/** @typedef {{ verify?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
 
-const OPTIONS = ['validate', 'key']
+const OPTIONS = ['verify', 'key']
 
 /**
  * The smallest proof that the chunks of some ranges stand in a blob: about 32 bytes for each level of
@@ -22,7 +22,7 @@ const OPTIONS = ['validate', 'key']
  * part is read and hashed whole, because the outboard has no pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
- *     send(proof.toBytes())    // and the bytes of proof.spans
+ *     send(proof.toBytes())    // and the bytes of proof.byteRanges
  *
  * It proves the size of the blob only if the last chunk is among its chunks: `ChunkRanges.last` asks for that.
  *

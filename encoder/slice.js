@@ -21,12 +21,12 @@ import { toRanges } from '../lib/tree/ranges.js'
 /**
  * @typedef {object} SliceOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do? default: true
- * @property {boolean} [validate]  check pairs and bytes against the root before they leave? default:
+ * @property {boolean} [verify]  check pairs and bytes against the root before they leave? default:
  *   true. Without it they are trusted
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
-const OPTIONS = ['header', 'validate', 'key']
+const OPTIONS = ['header', 'verify', 'key']
 
 /**
  * A slice of bytes in memory.
@@ -104,7 +104,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
       signal?.throwIfAborted()
       yield piece
       done += piece.length
-      onProgress?.({ type: 'baobox:slice', detail: { done } })
+      onProgress?.({ type: 'baobox:slice', detail: { done, unit: 'bytes' } })
     }
   } finally {
     await closeSource(blob, signal)
@@ -116,12 +116,12 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
-function begin (outboard, like, { header = true, validate = true, key } = {}) {
+function begin (outboard, like, { header = true, verify = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
-  if (validate) assertBytesOf('outboard.root', root, HASH_LEN)
+  if (verify) assertBytesOf('outboard.root', root, HASH_LEN)
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  const check = validate ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined
+  const check = verify ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined
   return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
 }
 

@@ -24,7 +24,7 @@ import { toCid } from '../lib/hash/cid.js'
 
 /**
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout
- * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it: `root` or `cid` in any form
+ * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it: `cid` in any form
  * @typedef {object} WriteOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0? default: false
  * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
@@ -35,6 +35,8 @@ const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress'
 
 /** The facts about an outboard that its bytes do not contain. `openOutboard` and `append` need them. */
 export class WrittenOutboard {
+  /** The blob's name. @type {CID} */
+  cid
   /** The hash of the blob: 32 bytes. */
   root
   /** Bytes of the blob. */
@@ -48,15 +50,13 @@ export class WrittenOutboard {
 
   /** @param {{ root: Uint8Array } & FileLayout} parts */
   constructor ({ root, size, groupLog, order, header }) {
+    this.cid = toCid(root)
     this.root = root
     this.size = size
     this.groupLog = groupLog
     this.order = order
     this.header = header
   }
-
-  /** The blob's name. Copies of this object do not have it. @returns {CID} */
-  get cid () { return toCid(this.root) }
 }
 
 /**

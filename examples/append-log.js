@@ -11,7 +11,8 @@ const note = `${log}.json`     // what the bytes of an outboard do not say: its 
 
 const append = await readFile(note, 'utf8').then(JSON.parse, () => undefined)
 const info = await writeOutboard(log, outboard, append === undefined ? { order: 'post' } : { append })
+const { size, groupLog, order, header } = info
 const cid = `${info.cid}`
-await writeFile(note, JSON.stringify({ ...info, root: undefined, cid }))
+await writeFile(note, JSON.stringify({ cid, size, groupLog, order, header }))
 
-console.log(`${info.size} bytes, ${append === undefined ? 'all' : info.size - append.size} of them new: ${cid}`)
+console.log(`${size} bytes, ${append === undefined ? 'all' : size - append.size} of them new: ${cid}`)

@@ -9,7 +9,7 @@ import { fetchVerified } from 'baobox/verifier'
 const [url, cid, start, end] = process.argv.slice(2)
 
 try {
-  const response = await fetchVerified(url, { cid, start: toNumber(start), end: toNumber(end) })
+  const response = await fetchVerified(url, { cid, range: { start: toNumber(start), end: toNumber(end) } })
   for await (const bytes of response.body) process.stdout.write(bytes)     // these are right, whatever comes later
 } catch (error) {
   // BAO_LEAF_MISMATCH and BAO_PARENT_MISMATCH: the server lies. BAO_TRUNCATED, FETCH_FAILED: try again.

@@ -18,6 +18,8 @@ export { HASHSEQ, RAW, blake3, fromCid, parseRoot, toCid } from './hash/cid.js'
 // Types in the signatures above.
 
 /** @typedef {import('./core/errors.js').BaoErrorCode} BaoErrorCode */
+/** @typedef {import('./tree/ranges.js').ByteRange} ByteRange */
+/** @typedef {import('./tree/ranges.js').RangeLike} RangeLike */
 /** @typedef {import('./tree/ranges.js').RangesLike} RangesLike */
 /** @typedef {import('./core/types.js').ModeOptions} ModeOptions */
 /** @typedef {import('./core/types.js').ProgressEvent} ProgressEvent */

@@ -8,8 +8,7 @@ import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
 import { EXPORT_OPTIONS } from './read/export-file.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { concat } from './write/grow/concat.js'
-import { GROW_OPTIONS, splice } from './write/grow/splice.js'
+import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
 import { IMPORT_OPTIONS } from './write/import/import-file.js'
 import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
@@ -18,15 +17,16 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { Store } from './interface.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { ExportFileOptions } from './read/export-file.js' */
-/** @import { OutboardOptions, OutboardSpan } from './read/slice-reader.js' */
+/** @import { OutboardOptions, OutboardRange } from './read/slice-reader.js' */
 /** @import { StoreOptions, StoreParts } from './open.js' */
 /** @import { PutResult } from './write/put-many.js' */
-/** @import { GrowOptions, SpliceChange } from './write/grow/splice.js' */
+/** @import { BlobPart, ComposeOptions } from './write/compose/compose.js' */
 /** @import { ImportFileOptions } from './write/import/import-file.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
+/** @import { RangeLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
 
@@ -63,8 +63,8 @@ export class BlobStore {
   get syncReads () { return this.#parts.syncReads }
 
   /**
-   * @param {string | DatabasePair} where  a directory, created when it is missing (in a browser: a name); or two levels
-   *   `{ index, data }`, which belong to the store from then on
+   * @param {string | URL | DatabasePair} where  the path of a directory, which is made when it is missing (in a
+   *   browser: a name); or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
@@ -84,7 +84,7 @@ export class BlobStore {
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
    *
-   * @param {string} location
+   * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
@@ -102,64 +102,50 @@ export class BlobStore {
   /**
    * Keeps a blob that consists of all bytes of another one, followed by appended bytes. The other blob stays. When that
    * is longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. It works like
-   * `splice` when the other blob is shorter, is already the beginning of another one, or is a reference.
+   * `compose` when the other blob is shorter, is already the beginning of another one, or is a reference.
    *
    * @param {BlobName} cid  of a whole blob
    * @param {Source} source  the bytes to append
-   * @param {GrowOptions} [options]  as for `splice`. `onProgress` gets `baobox:append`
+   * @param {ComposeOptions} [options]  as for `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob was deleted meanwhile; STORE_MISSING
    *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#parts.appender.append(cid, source, options), options, GROW_OPTIONS)
+    return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['putMany']} */
   putMany (blobs, options = {}) { return this.#parts.manyWriter.putMany(blobs, options) }
 
   /**
-   * Makes a blob from one that the store has, by replacing the bytes from `start` to `end`. Whole chunk groups (16 KiB)
-   * that keep their position also keep their tree; `verify` says whether their bytes are compared with it. The old blob
-   * stays, and is protected meanwhile as by a tag. A failure leaves nothing.
+   * Makes a blob of parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
+   * KiB) that keep their offset also keep their tree, whichever blob they come from; `verify` says whether their bytes
+   * are compared with it. All blobs stay, and are protected meanwhile as by a tag. A failure leaves nothing.
    *
-   * @param {BlobName} cid  of a blob of which all bytes to keep are present
-   * @param {SpliceChange} change
-   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:splice`, in bytes of the new blob
+   * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, of which all bytes are present,
+   *   or `{ source }`. All parts are asked for before the first is read. Without any, the result is the empty blob
+   * @param {ComposeOptions} [options]  as for `put`; `onProgress` gets `baobox:compose`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
-   *   len } when the blob is damaged. RangeError when `end` lies beyond the end of the blob
+   *   len } when a blob is damaged. RangeError when a part goes beyond the end of its blob
    */
-  splice (cid, change, options = {}) {
-    return this.#run(() => splice(this.#parts.growing, cid, change, options), options, GROW_OPTIONS)
-  }
-
-  /**
-   * Makes one blob of several, one after the other. The first keeps its tree. All blobs stay, and are protected
-   * meanwhile as by a tag. A failure leaves nothing.
-   *
-   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; without any, the result is the empty
-   *   blob
-   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:concat`, in bytes of the new blob
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
-   * @throws {BaoError} as `splice`
-   */
-  concat (cids, options = {}) {
-    return this.#run(() => concat(this.#parts.growing, cids, options), options, GROW_OPTIONS)
+  compose (parts, options = {}) {
+    return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['getMany']} */
   getMany (cids, options = {}) { return this.#parts.manyReader.getMany(cids, options) }
 
   /** @type {Store['get']} */
-  get (cid, range, options) { return this.#parts.reader.get(cid, range, options) }
+  get (cid, ranges, options) { return this.#parts.reader.get(cid, ranges, options) }
 
   /** @type {Store['bytes']} */
-  bytes (cid, range, options) { return this.#parts.reader.bytes(cid, range, options) }
+  bytes (cid, ranges, options) { return this.#parts.reader.bytes(cid, ranges, options) }
 
   /** @type {Store['stream']} */
-  stream (cid, range, options) {
-    const pieces = this.get(cid, range, { ...options, reuse: false })
+  stream (cid, ranges, options) {
+    const pieces = this.get(cid, ranges, { ...options, reuse: false })
     return new ReadableStream({
       async pull (controller) {
         const { done, value } = await pieces.next()
@@ -281,7 +267,7 @@ export class BlobStore {
   watch (options = {}) { return this.#parts.watcher.watch(options) }
 
   /**
-   * @overload @param {BlobName} cid @param {OutboardOptions & OutboardSpan} options
+   * @overload @param {BlobName} cid @param {OutboardOptions & OutboardRange} options
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   /**
@@ -291,13 +277,13 @@ export class BlobStore {
   /**
    * See `Store.outboard`.
    *
-   * @param {BlobName} cid @param {OutboardOptions & { start?: number, end?: number }} [options]
+   * @param {BlobName} cid @param {OutboardOptions & { range?: RangeLike }} [options]
    * @returns {Promise<Outboard> | AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   outboard (cid, options = {}) {
     const { slices } = this.#parts
-    if (options?.start === undefined && options?.end === undefined) return slices.outboard(cid, options)
-    return slices.outboardPieces(cid, /** @type {OutboardOptions & OutboardSpan} */ (options))
+    if (options?.range === undefined) return slices.outboard(cid, options)
+    return slices.outboardPieces(cid, /** @type {OutboardOptions & OutboardRange} */ (options))
   }
 
   /** @type {Store['close']} */

@@ -7,6 +7,7 @@
 // all others throw it at once. After `close` every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
+import { readOnlyError } from './storage/errors.js'
 
 export { isNoFile } from '../lib/source/open-files.js'
 export { areSameTags } from './catalog/names/tags.js'
@@ -14,10 +15,9 @@ export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export { LOOKUP_COUNT, LOOKUP_LEN } from './read/get-many.js'
 export { GROUP_LEN } from './storage/content/tree-pages.js'
 export {
-  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, readOnlyError,
-  tagNotFound
+  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
 } from './storage/errors.js'
-export { FILE_FROM } from './write/blob-builder.js'
+export { FILE_FROM } from './storage/content/content-of.js'
 export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -37,8 +37,9 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { TempTag } from './gc/protection.js' */
 /** @import { GetManyOptions, GetResult } from './read/get-many.js' */
-/** @import { GetOptions, ReadOptions } from './read/reader.js' */
-/** @import { OutboardOptions, OutboardSpan, SliceOptions } from './read/slice-reader.js' */
+/** @import { Deleted } from './catalog/calls/deleter.js' */
+/** @import { ReadOptions } from './read/reader.js' */
+/** @import { OutboardOptions, OutboardRange, SliceOptions } from './read/slice-reader.js' */
 /** @import { PutOptions } from './write/put.js' */
 /** @import { AliasedSource, PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { ReceiveOptions } from './write/receive/receive.js' */
@@ -50,8 +51,8 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
  */
 /**
  * @typedef {object} OutboardPart
- * @property {(cid: BlobName, options: OutboardOptions & OutboardSpan) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   outboard  Gives the bytes from `start` to `end` of that outboard, piece by piece. Each pair is verified first.
+ * @property {(cid: BlobName, options: OutboardOptions & OutboardRange) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ *   outboard  Gives the bytes of a range of that outboard, piece by piece. Each pair is verified first.
  */
 
 /**
@@ -72,20 +73,19 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
  *   blob is kept. After a failure the blobs before it are kept, and no other blob is kept once the failure is thrown.
  *   When a caller stops before the end, up to three more batches may have been kept.
  *
- * @property {(cid: BlobName, range?: GetOptions | ChunkRanges, options?: ReadOptions) =>
- *   AsyncGenerator<Uint8Array<ArrayBuffer>>} get  Reads a blob piece by piece. Each piece is verified before the caller
- *   gets it. `range` is `{ start, end }` in bytes, and the options, if they are in one object; or ranges of chunks,
- *   whose bytes come one after the other. Default: the whole blob. With `reuse` a piece is borrowed until the next
- *   piece. Throws STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }.
+ * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ *   get  Reads a blob piece by piece. Each piece is verified before the caller gets it. The bytes of several ranges
+ *   come one after the other. Default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws
+ *   STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }.
  *
  * @property {(cids: Many<BlobName>, options?: GetManyOptions) => AsyncGenerator<GetResult>} getMany  Reads many blobs,
  *   each into one piece of memory, and verifies them. Small ones are read in batches. It gives `{ cid, bytes }` for
  *   each CID, in the same order; or `{ cid, error }` with the error that `bytes` would throw.
  *
- * @property {(cid: BlobName, range?: GetOptions | ChunkRanges, options?: ReadOptions) =>
+ * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) =>
  *   Promise<Uint8Array<ArrayBuffer>>} bytes  Reads a blob, or a part of it, in one piece of memory, as `get` does.
  *
- * @property {(cid: BlobName, range?: GetOptions | ChunkRanges, options?: ReadOptions) =>
+ * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) =>
  *   ReadableStream<Uint8Array<ArrayBuffer>>} stream  Reads a blob, or a part of it, as a web stream of bytes.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -115,14 +115,14 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
  *   of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after all others were given;
  *   STORE_NOT_FOUND { cid } for `after`, in the order of a time.
  *
- * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<boolean>} delete  Deletes a blob, whole or in
+ * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<Deleted>} delete  Deletes a blob, whole or in
  *   part. Readers that have already begun get the rest, or STORE_NOT_FOUND. `force`: delete the blob even if it has
- *   tags? The tags stay, and name a blob that the store does not have. Default: false. The result is whether the store
- *   had it. Throws STORE_TAGGED { cid, tag } when a tag names it; a tagged sequence that has it as a member does not
- *   count.
+ *   tags? The tags stay, and name a blob that the store does not have. Default: false. The result says that no blob was
+ *   deleted if the store did not have it. Throws STORE_TAGGED { cid, tag } when a tag names it; a tagged sequence that
+ *   has it as a member does not count.
  *
  * @property {(cids: Many<BlobName>, options?: ProgressOptions & { force?: boolean }) =>
- *   Promise<{ blobs: number, bytes: number }>} deleteMany  Deletes blobs, a thousand of them in one write. Blobs that
+ *   Promise<Deleted>} deleteMany  Deletes blobs, a thousand of them in one write. Blobs that
  *   the store does not have are ignored. `force`: as for `delete`. `onProgress` gets `baobox:delete`, with the number
  *   of CIDs that were looked at. The result is what was deleted. Throws STORE_TAGGED { cid, tag } when a tag names one
  *   of them; the blobs before that one are deleted.
@@ -218,3 +218,8 @@ export function assertStore (value, name = 'store') {
 /** @param {any} value @param {string[]} calls */
 const hasCalls = (value, calls) =>
   typeof value === 'object' && value !== null && calls.every(call => typeof value[call] === 'function')
+
+/** @param {Store} store @throws {BaoError} STORE_READ_ONLY { location } when calls that write would fail */
+export function assertWritable ({ isReadOnly, location }) {
+  if (isReadOnly) throw readOnlyError(location)
+}

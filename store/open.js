@@ -18,6 +18,7 @@ import { Quota } from './catalog/quota.js'
 import { Records } from './catalog/records.js'
 import { Uses } from './catalog/uses.js'
 import { Repairs } from './check/blob/repairs.js'
+import { ClaimFinder } from './check/claims.js'
 import { DamageNotes } from './check/damage-notes.js'
 import { Fsck } from './check/fsck.js'
 import { Orphans } from './check/orphans.js'
@@ -34,7 +35,7 @@ import { Activity } from './storage/concurrency/activity.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
-import { openDatabases } from './storage/opening/open.js'
+import { openDatabases, pathIn } from './storage/opening/open.js'
 import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { Appender } from './write/append/append.js'
@@ -65,8 +66,8 @@ import { BlobReceiver } from './write/receive/receive.js'
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
- * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
- *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
+ * @property {string | URL} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much
+ *   space as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
@@ -89,14 +90,15 @@ export const partsOf = store => all.get(store)
 /**
  * See `BlobStore.open`.
  *
- * @param {string | DatabasePair} where @param {StoreOptions} options
+ * @param {string | URL | DatabasePair} place @param {StoreOptions} options
  * @returns {Promise<StoreParts>}
  */
-export async function openStore (where, options) {
+export async function openStore (place, options) {
   assertOptions(options)
+  const where = pathIn(place)
   const { durability, create = true, wait = 0, readOnly = false, tempDir, signal } = options
   const databases = readOnly
-    ? await openReadOnly(where, { tempDir, signal })
+    ? await openReadOnly(where, { tempDir: pathIn(tempDir), signal })
     : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
   const parts = wire(databases, options, typeof where === 'string' ? where : undefined)
   try {
@@ -113,11 +115,11 @@ export async function openStore (where, options) {
 /**
  * See `BlobStore.rescue`.
  *
- * @param {string} location @param {ProgressOptions} options
+ * @param {string | URL} location @param {ProgressOptions} options
  * @returns {Promise<FsckReport>}
  */
 export function rescueStore (location, options) {
-  return rescueDatabases(location, async (databases, lostBytes) => {
+  return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
     const { close, fsck, log } = wire(databases)
     try {
       await log.begin()
@@ -147,7 +149,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const quota = new Quota(limit)
 
   // Which blobs there are.
-  const presence = new Presence(databases.data)
+  const presence = new Presence(databases)
   const aliases = new AliasIndex(index)
   const uses = new Uses(index, new Records(databases))
   const log = new EventLog(databases)
@@ -158,29 +160,32 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const census = new Census({ catalog, databases, life, log, presence, quota, tags })
   catalog.subscribe(presence, quota, observers, protection, census)
   const watcher = new Watcher({ index, life, log })
-  const lister = new Lister({ catalog, life, uses })
+  const lister = new Lister({ catalog, databases, life, uses })
   const lookups = new Lookups({ aliases, catalog, databases, presence, uses })
   const deleter = new Deleter({ catalog, databases, locks, tags })
 
   // What is deleted, and what is damaged.
   const access = new BlobAccess({ catalog, databases, life, presence, protection })
   const repairs = new Repairs({ catalog, databases, presence })
-  const orphans = new Orphans({ access, catalog, databases, locks, protection, repairs, tags })
+  const claims = new ClaimFinder({ access, catalog, protection, tags })
+  const orphans = new Orphans({ catalog, claims, databases, locks, protection, repairs, tags })
   const collector = new Collector({
     access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses
   })
-  const evictor = new Evictor({ catalog, collector, locks, presence, quota, uses })
+  const evictor = new Evictor({ catalog, collector, databases, locks, presence, quota, uses })
   const damage = new DamageNotes({ activity, catalog, databases, locks, presence, repairs })
-  const fsck = new Fsck({ catalog, databases, locks, orphans, presence, repairs, tags })
+  const fsck = new Fsck({ catalog, claims, databases, locks, orphans, presence, repairs, tags })
 
   // How bytes come and go.
   const receiver = new BlobReceiver({
     activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
   })
-  const supplies = new Supplies({ activity, catalog, damage, life, presence, protection, receiver, uses }, supply)
+  const supplies = new Supplies({
+    activity, catalog, damage, databases, life, presence, protection, receiver, uses
+  }, supply)
   const reader = new BlobReader({ access, databases, life, protection, supplies, verifies })
   const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
-  const slices = new SliceReader({ access, protection, supplies, verifies })
+  const slices = new SliceReader({ access, databases, protection, supplies, verifies })
   const exporter = new FileExporter({ catalog, databases, deleter, protection, reader })
   const writer = new BlobWriter({
     activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags
@@ -189,8 +194,8 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     activity, catalog, databases, life, locks, presence, protection, quota, uses, writer
   })
   const importer = new FileImporter({ databases, writer })
-  const growing = { access, databases, protection, reader, supplies, verifies, writer }
-  const appender = new Appender({ ...growing, activity, catalog, locks, uses })
+  const composing = { access, databases, protection, reader, supplies, verifies, writer }
+  const appender = new Appender({ ...composing, activity, catalog, locks, uses })
 
   /** @type {Promise<void> | undefined} */
   let closing
@@ -220,13 +225,13 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     census,
     close,
     collector,
+    composing,
     damage,
     databases,
     deleter,
     evictor,
     exporter,
     fsck,
-    growing,
     importer,
     life,
     lister,
@@ -266,7 +271,7 @@ function assertOptions (options) {
   if (supply !== undefined && typeof supply !== 'function') {
     throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
   }
-  if (tempDir !== undefined && typeof tempDir !== 'string') {
+  if (tempDir !== undefined && typeof tempDir !== 'string' && !(tempDir instanceof URL)) {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
   }
   if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')

@@ -24,11 +24,6 @@ const ENTRY_POINTS = [
 ]
   .map(folder => `${folder}/index.js`)
 
-/** The folders that use a store as its callers do. */
-const GUESTS = [
-  'exchange/blockstore', 'exchange/collections', 'exchange/http', 'exchange/iroh', 'exchange/transfer'
-]
-
 /** The folders that `baobox/hash` loads. */
 const HASHING = ['lib/core', 'lib/engine', 'lib/engine/kernel', 'lib/hash', 'lib/tree']
 
@@ -46,6 +41,7 @@ const IMPORT_INTERNALS = {
   'encoder/tail.test.js': 'the pairs of a tree of subtrees are compared with those of a tree of bytes',
   'encoder/write.test.js': 'the same tree in spans of other lengths',
   'verifier/audit-threads.test.js': 'the same audit in other pools and spans',
+  'exchange/download/downloader.test.js': 'the downloader is given a book of mirrors',
   'store/write/import/page-writer.test.js': 'the same pages in spans of other lengths',
   'slow/collections.test.js': 'names are checked without making the millions of folders that they have',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',
@@ -73,7 +69,7 @@ describe('imports', () => {
 
   it('of the guests of a store name its entry point and its interface, and nothing else of it', () => {
     const open = ['store/index.js', 'store/interface.js']
-    for (const file of GUESTS.flatMap(filesIn)) {
+    for (const file of filesIn('exchange')) {
       const targets = importsOf(file).flatMap(specifier => targetsOf(file, specifier))
       for (const target of targets.filter(target => folderOf(target) === 'store')) {
         expect(open, `${file} imports ${target}`).to.include(target)

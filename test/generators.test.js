@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, walk } from '../lib/index.js'
 import { createOutboardSync, encodeSlice, encodeStream } from '../encoder/index.js'
-import { SliceSource, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
+import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { collectionEntries } from '../exchange/collections/index.js'
@@ -22,7 +22,7 @@ const signal = AbortSignal.abort()
 const other = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' // of SHA2-256
 
 let store, blockstore, tags, aliases
-const reader = new VerifiedReader({ root: ROOT, encoded })
+const reader = new VerifiedReader({ cid: ROOT, encoded, groupLog: 0 })
 const slices = () => new SliceSource(BYTES)
 const mirror = mirrorOf({ source: BYTES, outboard })
 const ranges = ChunkRanges.all
@@ -40,12 +40,17 @@ const CALLS = {
     () => encodeSlice(undefined, outboard), () => encodeSlice([BYTES], outboard)
   ],
   verifyStream: [
-    () => verifyStream([BYTES]), () => verifyStream([BYTES], { root: 5 }), () => verifyStream(5, { root: ROOT }),
-    () => verifyStream([BYTES], { root: ROOT, ...odd }), () => verifyStream(undefined, { root: ROOT, size: 100 })
+    () => verifyStream([BYTES]), () => verifyStream([BYTES], { cid: 5 }), () => verifyStream(5, { cid: ROOT }),
+    () => verifyStream([BYTES], { cid: ROOT, ...odd }), () => verifyStream(undefined, { cid: ROOT, size: 100 })
   ],
   'sliceSource.take': [() => slices().take(-1), () => slices().take('5')],
-  'sliceSource.verifyNext': [() => slices().verifyNext(), () => slices().verifyNext({})],
-  'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(-1, 5)],
+  'sliceSource.verifyNext': [
+    () => slices().verifyNext(), () => slices().verifyNext({}),
+    () => slices().verifyNext(new SliceVerifier({ cid: ROOT }), odd)
+  ],
+  'verifiedReader.stream': [() => reader.stream(odd), () => reader.stream({}, odd), () => reader.stream(
+    { start: -1, end: 5 }
+  )],
   'mirror.pieces': [
     () => mirror.pieces(), () => mirror.pieces({ root: 5, ranges, groupLog: 4 }),
     () => mirror.pieces({ root: ROOT, ranges: 5, groupLog: 4 }),
@@ -65,7 +70,7 @@ const CALLS = {
   'blobStore.stream': [() => store.stream(5), () => store.stream(ROOT, odd), () => store.stream(ROOT, {}, odd)],
   'blobStore.getMany': [() => store.getMany(5), () => store.getMany('abc'), () => store.getMany([], odd)],
   'blobStore.list': [
-    () => store.list(odd), () => store.list({ prefix: 'x' }), () => store.list({ limit: -1 }),
+    () => store.list(odd), () => store.list({ prefix: 'x' }), () => store.list({ maxBlobs: -1 }),
     () => store.list({ order: 'size' }), () => store.list({ after: 5 }), () => store.list({ reverse: 1 })
   ],
   'blobStore.slice': [
@@ -137,7 +142,9 @@ describe('what is wrong with the arguments of a generator is told at the call:',
 
   it('a signal that is aborted is no wrong argument: it is told with the first item', async () => {
     for (const given of [
-      encodeSlice(BYTES, outboard, {}, { signal }), store.get(ROOT, { signal }), store.slice(ROOT, {}, { signal }),
+      encodeSlice(
+        BYTES, outboard, {}, { signal }
+      ), store.get(ROOT, undefined, { signal }), store.slice(ROOT, {}, { signal }),
       store.observe(ROOT, { signal }), store.watch({ signal }), blockstore.getAll({ signal })
     ]) expect(await given.next().catch(error => error)).to.equal(signal.reason)
   })

@@ -41,6 +41,8 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
+/** @typedef {import('../lib/tree/ranges.js').ByteRange} ByteRange */
+/** @typedef {import('../lib/tree/ranges.js').RangeLike} RangeLike */
 /** @typedef {import('../lib/tree/ranges.js').RangesLike} RangesLike */
 /** @typedef {import('../lib/core/types.js').PairReader} PairReader */
 /** @typedef {import('../lib/core/types.js').PairSource} PairSource */

@@ -9,8 +9,8 @@ import { badProof, proofMismatch } from '../lib/core/errors.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { parentCv, rootHash } from '../lib/hash/subtree.js'
-import { rootOf } from '../lib/hash/cid.js'
-import { spansOf, trimTo } from './slice/wanted-bytes.js'
+import { parseRoot } from '../lib/hash/cid.js'
+import { trimTo, wantedBytes } from './slice/wanted-bytes.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
 /** @import { NamedBlob } from '../lib/hash/cid.js' */
@@ -28,13 +28,13 @@ import { toRanges } from '../lib/tree/ranges.js'
 /**
  * Verifies a proof. Returns the proven bytes with their offsets, or throws.
  *
- *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { root, ranges: { start: 5000, end: 6000 } })
+ *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { cid, ranges: { start: 5000, end: 6000 } })
  *
  * A proof shows that the bytes stand at these offsets. It shows the size of the blob, and so that
  * nothing follows, only if the last chunk is among its chunks: `provesSize` of the proof tells.
  *
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
- * @param {Uint8Array} bytes  those of the proof's `spans`, one after the other
+ * @param {Uint8Array} bytes  those of the proof's `byteRanges`, one after the other
  * @param {NamedBlob & ProofTerms & ExactOptions} options
  * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`.
  *   Without `ranges` in bytes, whole chunks. None for the empty blob, and for a range beyond the end
@@ -44,10 +44,10 @@ import { toRanges } from '../lib/tree/ranges.js'
 export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
   assertBytes('bytes', bytes)
-  assertOptions('options', options, '{ root, ... }')
-  assertKnownOptions(options, ['root', 'cid', 'ranges', 'key', 'exact'])
-  const { ranges, key, exact } = options
-  const expected = rootOf(options)
+  assertOptions('options', options, '{ cid, ... }')
+  assertKnownOptions(options, ['cid', 'ranges', 'key', 'exact'])
+  const { cid, ranges, key, exact } = options
+  const expected = parseRoot(cid)
   const wanted = toRanges(ranges)
   modeOf({ key })
   const { size, contentLen } = parsed
@@ -58,13 +58,13 @@ export function verifyProof (proof, bytes, options) {
     throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
   }
   if (!areEqual(expected, 0, computeRoot(parsed, bytes, key))) throw proofMismatch()
-  const trimmed = trimTo(spansOf(ranges, exact) ?? parsed.spans)
+  const trimmed = trimTo(wantedBytes(ranges, exact) ?? parsed.byteRanges)
   let at = 0
-  return parsed.spans.flatMap(([start, end]) => {
+  return parsed.byteRanges.flatMap(({ start, end }) => {
     const before = at - start
     at += end - start
     return trimmed(start, end - start)
-      .map(([from, to]) => ({ offset: from, bytes: bytes.subarray(before + from, before + to) }))
+      .map(part => ({ offset: part.start, bytes: bytes.subarray(before + part.start, before + part.end) }))
   })
 }
 

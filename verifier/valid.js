@@ -67,7 +67,7 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
     }, all, all.pairs, {
       ...threads,
       signal,
-      onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } })
+      onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total, unit: 'bytes' } })
     })
     const what = { ...all, ranges: all.ranges.difference(right) }
     progress.go(what.ranges)
@@ -141,7 +141,7 @@ async function run (audit, what, progress, { signal, onProgress, type }, look) {
   while (audit.plan()) {
     if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
     await look(yieldWhenDue)
-    onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total } })
+    onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total, unit: 'bytes' } })
     await yieldWhenDue()
   }
   return audit.valid
@@ -159,7 +159,7 @@ class Progress {
   constructor (ranges, size) {
     this.#size = size
     this.#spans = ranges.toBytes(size)
-    this.total = this.#spans.reduce((sum, [start, end]) => sum + end - start, 0)
+    this.total = this.#spans.reduce((sum, { start, end }) => sum + end - start, 0)
   }
 
   /** Counts bytes that were audited out of order. @param {number} len @returns {number} bytes passed so far */
@@ -170,10 +170,10 @@ class Progress {
 
   /** Bytes passed before a place. @param {number} place  at or behind the last one */
   upTo (place) {
-    for (; this.#at < this.#spans.length && this.#spans[this.#at][1] <= place; this.#at++) {
-      this.#passed += this.#spans[this.#at][1] - this.#spans[this.#at][0]
+    for (; this.#at < this.#spans.length && this.#spans[this.#at].end <= place; this.#at++) {
+      this.#passed += this.#spans[this.#at].end - this.#spans[this.#at].start
     }
-    const [start] = this.#spans[this.#at] ?? [place]
+    const { start } = this.#spans[this.#at] ?? { start: place }
     return this.#passed + Math.max(0, place - start)
   }
 }

@@ -35,8 +35,8 @@ const JOBS = {
   },
   encodeStream: () => withOutboard(outboard => drain(encodeStream(blob, outboard, { reuse, onProgress: sample }))),
   'encodeStream to verifyStream': () => withOutboard(outboard => {
-    const encoded = encodeStream(blob, outboard, { reuse, validate: false, onProgress: sample })
-    return drain(verifyStream(encoded, { root: outboard.root, groupLog, reuse }))
+    const encoded = encodeStream(blob, outboard, { reuse, verify: false, onProgress: sample })
+    return drain(verifyStream(encoded, { cid: outboard.root, groupLog, reuse }))
   }),
   /** What another process sends. */
   verifyStream: async () => {
@@ -44,10 +44,10 @@ const JOBS = {
     if (!existsSync(pipe)) execFileSync('mkfifo', [pipe])
     spawn(process.execPath, [fileURLToPath(import.meta.url), 'send', options, folder], { stdio: 'inherit' })
     const { info: { root } } = await outboardFile()
-    await drain(verifyStream(pipe, { root, groupLog, reuse }))
+    await drain(verifyStream(pipe, { cid: root, groupLog, reuse }))
   },
   send: () => withOutboard(outboard => {
-    const encoding = Readable.from(encodeStream(blob, outboard, { validate: false }))
+    const encoding = Readable.from(encodeStream(blob, outboard, { verify: false }))
     return pipeline(encoding, createWriteStream(join(folder, 'pipe')))
   }),
   validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))
@@ -88,9 +88,8 @@ async function withOutboard (work) {
 async function outboardFile () {
   const path = join(folder, `outboard${groupLog}`)
   if (!existsSync(path)) {
-    const { root, ...info } = await writeOutboard(blob, path, { groupLog, threads: 1 })
-    await writeFile(`${path}.json`, JSON.stringify({ ...info, root: [...root] }))
+    const { root, cid, ...info } = await writeOutboard(blob, path, { groupLog, threads: 1 })
+    await writeFile(`${path}.json`, JSON.stringify({ ...info, cid: `${cid}` }))
   }
-  const { root, ...info } = JSON.parse(await readFile(`${path}.json`, 'utf8'))
-  return { path, info: { ...info, root: Uint8Array.from(root) } }
+  return { path, info: JSON.parse(await readFile(`${path}.json`, 'utf8')) }
 }

@@ -69,7 +69,7 @@ async function ours (folder, options, reading) {
     get: async (cid, use) => { for await (const piece of store.get(cid, reading)) use(piece) },
     getSmall: cid => store.bytes(cid),
     getMany: async cids => { for await (const { error } of store.getMany(cids)) if (error) throw error },
-    range: (cid, start, len, verify) => store.bytes(cid, { start, end: start + len, verify }),
+    range: (cid, start, len, verify) => store.bytes(cid, { start, end: start + len }, { verify }),
     receive: (cid, slice) => store.receive(cid, slice),
     close: () => store.close()
   }

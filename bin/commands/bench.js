@@ -55,7 +55,7 @@ export async function bench ({ values }, context) {
   await repeat(`hash ${formatSize(MEMORY_LEN)} in memory`, () => hash(bytes))
   await repeat('make its outboard, group log 4', () => createOutboardSync(bytes))
   await repeat('make its outboard, group log 0', () => createOutboardSync(bytes, { groupLog: 0 }))
-  await repeat('verify it, group log 4', () => verifySlice(slice, { root: outboard.root }))
+  await repeat('verify it, group log 4', () => verifySlice(slice, { cid: outboard.root }))
 
   const folder = await mkdtemp(join(values.store ?? tmpdir(), 'baobox-bench-'))
   try {
@@ -64,7 +64,7 @@ export async function bench ({ values }, context) {
     await once(`hash a file of ${formatSize(FILE_LEN)}`, FILE_LEN, () => hashStream(file, { signal }))
     await withStore({ store: join(folder, 'store') }, context, async store => {
       const { cid } = await once('put it into a store', FILE_LEN, () => store.put(file, { signal }))
-      await once('get it', FILE_LEN, () => readAll(store.get(cid, { reuse: true, signal })))
+      await once('get it', FILE_LEN, () => readAll(store.get(cid, undefined, { reuse: true, signal })))
       const small = Array.from({ length: SMALL_COUNT }, (_, i) => bytes.slice(i * SMALL_LEN, (i + 1) * SMALL_LEN))
       /** @type {string[]} */
       const cids = []

@@ -17,10 +17,10 @@ import { withProgress } from '../terminal/progress.js'
 import { withStore } from './store/open.js'
 
 /** @import { BlobStore } from '../../store/index.js' */
+/** @import { ByteRange } from '../../lib/index.js' */
 /** @import { Context, Run } from '../types.js' */
 /** @import { ProgressListener } from '../terminal/progress.js' */
 /** @typedef {{ file: string, size: number, signal: AbortSignal }} Subject */
-/** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 const HEADER_LEN = 8
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
@@ -133,7 +133,7 @@ async function showFault ({ bytes, span, root, size }) {
 async function showGet ({ file, size, signal }, root, store) {
   const [start, end] = [Math.floor(size / 4), Math.ceil(size * 3 / 4)]
   const began = performance.now()
-  const got = await hashStream(store.get(root, { start, end, signal }))
+  const got = await hashStream(store.get(root, { start, end }, { signal }))
   const ms = performance.now() - began
   const expected = await hashStream(createReadStream(file, { start, end: end - 1, signal }))
   if (hex(got) !== hex(expected)) {
@@ -147,7 +147,7 @@ async function showGet ({ file, size, signal }, root, store) {
  * Verifies a slice that arrives packet by packet.
  *
  * @param {Uint8Array} slice
- * @param {Span} ranges
+ * @param {ByteRange} ranges
  * @param {Uint8Array} root
  * @returns {Promise<{ leaves: number, len: number, firstAt: number, error?: BaoError, ms: number }>}
  *   `len`: bytes of the leaves; `firstAt`: bytes of the slice that had arrived when the first leaf was proven
@@ -161,7 +161,7 @@ async function receiveSlice (slice, ranges, root) {
   /** @type {BaoError | undefined} */
   let error
   try {
-    for await (const leaf of verifyStream(packets(), { root, ranges, release: 'leaf' })) {
+    for await (const leaf of verifyStream(packets(), { cid: root, ranges, release: 'leaf' })) {
       if (leaves++ === 0) firstAt = arrived
       len += leaf.bytes.length
     }
@@ -172,7 +172,7 @@ async function receiveSlice (slice, ranges, root) {
   return { leaves, len, firstAt, error, ms: performance.now() - began }
 }
 
-/** Whole groups around the middle of the file, half of it at most. @param {number} size @returns {Span} */
+/** Whole groups around the middle of the file, half of it at most. @param {number} size @returns {ByteRange} */
 function middleOf (size) {
   const len = Math.min(SLICE_LEN, size / 2)
   const start = Math.floor((size - len) / 2 / GROUP_LEN) * GROUP_LEN
@@ -182,7 +182,7 @@ function middleOf (size) {
 /**
  * The offset, in a slice, of the middle of its middle leaf. The walk yields pairs and leaves in the order of the slice.
  *
- * @param {Span} span @param {number} size
+ * @param {ByteRange} span @param {number} size
  */
 function middleOfLeaf ({ start, end }, size) {
   let at = HEADER_LEN

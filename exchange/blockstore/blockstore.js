@@ -172,14 +172,21 @@ class Blockstore {
     const found = await this.#find(name)
     if (name.isContent) yield new Uint8Array(name.digest)
     else if (found === undefined) throw blockNotFound(cid)
-    else {
-      try {
-        const isTrusted = name.isOwn || !this.#store.verifies
-        yield * isTrusted ? this.#store.get(found, { signal }) : this.#byAlias(name, found, signal)
-      } catch (error) {
-        // The block was deleted meanwhile, or the file of a reference is gone.
-        throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
-      }
+    else yield * this.#read(name, found, signal)
+  }
+
+  /**
+   * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * #read (name, cid, signal) {
+    try {
+      if (name.isOwn || !this.#store.verifies) yield * this.#store.get(cid, undefined, { signal })
+      else yield await this.#byAlias(name, cid, signal)
+    } catch (error) {
+      // The block was deleted meanwhile, or the file of a reference is gone.
+      const isGone = isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING')
+      throw isGone ? blockNotFound(name.cid, error) : error
     }
   }
 
@@ -226,10 +233,10 @@ class Blockstore {
   async * getAll (options) {
     const { aliases } = this.#store
     for await (const { cid, alias } of untilSignal(aliases.list(), options?.signal)) {
-      if (await this.#store.has(cid)) yield { cid: alias, bytes: this.get(alias, options) }
+      if (await this.#store.has(cid)) yield { cid: alias, bytes: this.#read(new Name(alias), cid, options?.signal) }
     }
     for await (const { cid, complete, isAliasOnly } of untilSignal(this.#store.list(), options?.signal)) {
-      if (complete && !isAliasOnly) yield { cid, bytes: this.get(cid, options) }
+      if (complete && !isAliasOnly) yield { cid, bytes: this.#read(new Name(cid), cid, options?.signal) }
     }
   }
 
@@ -327,16 +334,15 @@ class Blockstore {
    *
    * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
    */
-  async * #byAlias (name, cid, signal) {
-    const block = await this.#store.bytes(cid, { verify: false, signal }).catch(error => {
+  async #byAlias (name, cid, signal) {
+    const block = await this.#store.bytes(cid, undefined, { verify: false, signal }).catch(error => {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
-    if (block !== undefined && await this.#checker.isNamed(name, block)) yield block
-    else {
-      const verified = await this.#store.bytes(cid, { verify: true, signal }) // This also says what is damaged.
-      if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
-      yield verified
-    }
+    if (block !== undefined && await this.#checker.isNamed(name, block)) return block
+    // This also says what is damaged.
+    const verified = await this.#store.bytes(cid, undefined, { verify: true, signal })
+    if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
+    return verified
   }
 }
 

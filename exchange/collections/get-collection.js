@@ -70,7 +70,7 @@ export class BoundedReader {
   async bytes (root) {
     this.#len += await wholeLen(this.#store, root)
     if (this.#len > this.#maxBytes) throw tooLong(this.#cid, this.#maxBytes, this.#len)
-    return this.#store.bytes(root, { signal: this.#signal })
+    return this.#store.bytes(root, undefined, { signal: this.#signal })
   }
 }
 
@@ -102,13 +102,13 @@ async function * oneByOne (batches) {
  */
 export async function * entryBatches (store, root, signal) {
   const parser = new MetaParser(memberCount(await wholeLen(store, root)))
-  const hashes = new SliceSource(store.get(root, { reuse: true, signal }))
+  const hashes = new SliceSource(store.get(root, undefined, { reuse: true, signal }))
   try {
     const metaRoot = await hashes.read(HASH_LEN)
     await wholeLen(store, metaRoot).catch(error => {
       throw error.code === 'STORE_NOT_FOUND' ? noNames(root, metaRoot) : error
     })
-    for await (const piece of store.get(metaRoot, { reuse: true, signal })) {
+    for await (const piece of store.get(metaRoot, undefined, { reuse: true, signal })) {
       for (const names of parser.push(piece)) {
         const roots = await hashes.read(names.length * HASH_LEN)
         yield names.map((name, i) => [name, toCid(roots.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))])

@@ -39,7 +39,7 @@ export class Spool {
 
   /** All bytes. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
   async * pieces () {
-    for (const { cid } of this.#blobs) yield * this.#store.get(cid, { reuse: true, signal: this.#signal })
+    for (const { cid } of this.#blobs) yield * this.#store.get(cid, undefined, { reuse: true, signal: this.#signal })
     yield this.#last.bytes
   }
 

@@ -49,7 +49,7 @@ export async function downloadFile (cid, path, options) {
     isOver = true
     return result
   } catch (error) {
-    isOver = await store.list({ limit: 1 }).next().then(({ done }) => done === true, () => false)
+    isOver = await store.list({ maxBlobs: 1 }).next().then(({ done }) => done === true, () => false)
     throw error
   } finally {
     await store.close()

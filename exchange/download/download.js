@@ -9,7 +9,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
-import { assertName, assertStore, readOnlyError } from '../../store/interface.js'
+import { assertName, assertStore, assertWritable } from '../../store/interface.js'
 import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
@@ -122,7 +122,7 @@ export async function downloadBy (clock, store, cid, options) {
   const progress = new DownloadProgress({ clock, onProgress })
   const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
   if (recursive) book.maxDuplicates = 0 // A URL that a server names has one blob.
-  if (store.isReadOnly) throw readOnlyError(`${store.location}`)
+  assertWritable(store)
   signal?.throwIfAborted()
   const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
   const format = recursive ? 'hashseq' : 'raw'

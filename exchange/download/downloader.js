@@ -67,6 +67,8 @@ export class Downloader {
   /** What has ended the download, if it has failed. @type {{ error: unknown } | undefined} */
   #failure
   #wake = () => {}
+  /** True when something has happened since tasks were looked for last. */
+  #isAwake = false
   /** True while `from` may give more mirrors. */
   #isOpen = true
 
@@ -83,7 +85,13 @@ export class Downloader {
   /** Does work until it is done. @param {Work} work */
   async run (work) {
     while (true) {
-      const woken = new Promise(resolve => { this.#wake = () => resolve(undefined) })
+      this.#isAwake = false
+      const woken = new Promise(resolve => {
+        this.#wake = () => {
+          this.#isAwake = true
+          resolve(undefined)
+        }
+      })
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
@@ -170,6 +178,7 @@ export class Downloader {
    * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of that can happen
    */
   async #wait (woken, now, wakeAt = Infinity) {
+    if (this.#isAwake) return // A task has ended while the work was refilled, which has not seen that yet.
     const { clock, usable, errors } = this.#book
     const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {

@@ -27,7 +27,7 @@
  * @property {number} done  bytes
  * @property {number} [total]  bytes, when the size is proven
  */
-/** @typedef {{ type: 'baobox:download', detail: DownloadState }} DownloadEvent */
+/** @typedef {{ type: 'baobox:download', detail: DownloadState & { unit: 'bytes' } }} DownloadEvent */
 /** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
 
 /** Milliseconds between two events, at least, and of the time in which the rate is taken. */
@@ -62,6 +62,6 @@ export class DownloadProgress {
     const [first] = this.#samples
     const rate = Math.max(0, Math.round(1000 * (done - first.done) / Math.max(1, time - first.time)))
     const timeLeft = total === undefined || rate === 0 ? undefined : Math.round(1000 * (total - done) / rate)
-    this.#onProgress({ type: 'baobox:download', detail: { ...state, total, rate, timeLeft } })
+    this.#onProgress({ type: 'baobox:download', detail: { ...state, total, rate, timeLeft, unit: 'bytes' } })
   }
 }

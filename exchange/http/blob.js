@@ -48,18 +48,20 @@ export function answerBlobAs (served, blob, headers) {
  * @returns {AsyncGenerator<Piece>}
  */
 async function * piecesOf (store, root, { start, end }, signal) {
-  const open = store.get(root, { start, end: start + 1, signal })
+  if (endOfPiece(start) >= end) return yield * store.get(root, { start, end }, { signal })
+  const open = store.get(root, { start, end: start + 1 }, { signal })
   try {
-    for (let at = start; at < end;) {
-      const next = Math.min(end, at - at % PIECE_LEN + PIECE_LEN)
-      if (at === start && next < end) await open.next()
-      yield * store.get(root, { start: at, end: next, signal })
-      at = next
+    await open.next()
+    for (let at = start; at < end; at = endOfPiece(at)) {
+      yield * store.get(root, { start: at, end: Math.min(endOfPiece(at), end) }, { signal })
     }
   } finally {
     await open.return(undefined)
   }
 }
+
+/** @param {number} at  byte of a blob */
+const endOfPiece = at => at - at % PIECE_LEN + PIECE_LEN
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @returns {Content['headers']} */
 function headersOf ({ request, url, options }, { root, cid }, { family, top }) {

@@ -20,7 +20,7 @@ export async function answerList (served) {
   }
   if (after !== null && !/^[0-9a-f]{64}$/.test(after)) throw badRequest('"after" expected 64 hexadecimal digits')
   const blobs = []
-  for await (const { cid, size, sizeProven, complete } of store.list({ after: after ?? undefined, limit })) {
+  for await (const { cid, size, sizeProven, complete } of store.list({ after: after ?? undefined, maxBlobs: limit })) {
     blobs.push({ cid: `${cid}`, hash: base16.baseEncode(cid.multihash.digest), size, sizeProven, complete })
   }
   const next = blobs.length < limit ? undefined : `?after=${blobs[limit - 1].hash}&limit=${limit}`

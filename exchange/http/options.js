@@ -5,7 +5,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/interface.js'
 import { MAX_TIMEOUT } from '../time-limits.js'
-import { MAX_SIZE } from './put.js'
+import { MAX_BYTES } from './put.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { SiteRules } from './sites/site.js' */
@@ -14,7 +14,7 @@ import { MAX_SIZE } from './put.js'
 /**
  * @typedef {object} PutRules
  * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
- * @property {number} [maxSize]  bytes of one upload. Default: 1 GiB
+ * @property {number} [maxBytes]  bytes of one upload. Default: 1 GiB
  */
 
 /**
@@ -98,12 +98,12 @@ function checkedSite (site) {
 /** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
 function checkedPut (put) {
   if (put === false) return undefined
-  assertOptions('put', put, '{ token, maxSize }')
-  assertKnownOptions(put, ['token', 'maxSize'])
-  const { token, maxSize = MAX_SIZE } = put
+  assertOptions('put', put, '{ token, maxBytes }')
+  assertKnownOptions(put, ['token', 'maxBytes'])
+  const { token, maxBytes = MAX_BYTES } = put
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError('"put.token" expected a text of visible ASCII characters')
   }
-  assertInteger('put.maxSize', maxSize)
-  return { token, maxSize }
+  assertInteger('put.maxBytes', maxBytes)
+  return { token, maxBytes }
 }

@@ -11,19 +11,19 @@ import { SLICE_TYPE } from './slice.js'
 /** @import { PutRules } from './options.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
-/** Default of `maxSize`: bytes of an upload, 1 GiB. */
-export const MAX_SIZE = 1 << 30
+/** Default of `maxBytes`: bytes of an upload, 1 GiB. */
+export const MAX_BYTES = 1 << 30
 
 /** @param {ServedRequest} served @param {Uint8Array} root @param {Required<PutRules>} rules */
-export async function answerPut (served, root, { token, maxSize }) {
+export async function answerPut (served, root, { token, maxBytes }) {
   const { request, store, cid } = served
   if (!isAuthorized(request.headers.get('authorization'), token)) {
     throw new HttpError(401, 'HTTP_UNAUTHORIZED', 'uploads need the bearer token', { 'www-authenticate': 'Bearer' })
   }
   if (request.headers.has('content-encoding')) throw badRequest('uploads are sent without a Content-Encoding')
-  if (Number(request.headers.get('content-length') ?? 0) > maxSize) throw tooLarge(maxSize)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const { signal } = served
-  const body = uploaded(served, maxSize)
+  const body = uploaded(served, maxBytes)
   const [type, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   if (type.trim() === SLICE_TYPE) {
     if (parameters.some(parameter => /group-log=/.test(parameter) && parameter.trim() !== SLICE_LOG)) {
@@ -49,8 +49,8 @@ function isAuthorized (header, token) {
   return areEqual(hash(encoder.encode(given ?? '')), 0, hash(encoder.encode(token))) && given !== undefined
 }
 
-/** @param {number} maxSize */
-const tooLarge = maxSize => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxSize} bytes`)
+/** @param {number} maxBytes */
+const tooLarge = maxBytes => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxBytes} bytes`)
 
 /** @param {number} ms */
 const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing for ${ms} ms`)
@@ -58,10 +58,10 @@ const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing
 /**
  * The bytes of an upload. A client that sends nothing for a while, or too much, ends it.
  *
- * @param {ServedRequest} served @param {number} maxSize
+ * @param {ServedRequest} served @param {number} maxBytes
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * uploaded (served, maxSize) {
+async function * uploaded (served, maxBytes) {
   const { request, options: { idleTimeout } } = served
   // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
   const body = request.body === undefined ? (await request.blob()).stream() : request.body
@@ -73,7 +73,7 @@ async function * uploaded (served, maxSize) {
       const { done, value } = await within(reading, idleTimeout, () => { throw silent(idleTimeout) })
       if (done) return
       served.received += value.length
-      if (served.received > maxSize) throw tooLarge(maxSize)
+      if (served.received > maxBytes) throw tooLarge(maxBytes)
       yield value
     }
   } finally {

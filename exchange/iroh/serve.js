@@ -23,7 +23,7 @@ import { formatTicket } from './wire/ticket.js'
  *   `maxConnections`, at least one
  * @property {number} [handshakeTimeout]  milliseconds in which a connection must be made. Default: 10000
  * @property {number} [maxStreams]  requests of one connection that are answered at a time; more wait. Default: 16
- * @property {number} [maxRequest]  bytes of a request, up to 1 MiB. Default: 64 KiB
+ * @property {number} [maxRequestBytes]  bytes of a request, up to 1 MiB. Default: 64 KiB
  * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or ask for something.
  *   Then its connection is closed. Default: 60000
  * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. What it throws is ignored
@@ -39,7 +39,7 @@ import { formatTicket } from './wire/ticket.js'
  */
 
 const OPTIONS = [
-  'maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'maxRequest', 'idleTimeout', 'onRequest'
+  'maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'maxRequestBytes', 'idleTimeout', 'onRequest'
 ]
 
 /**
@@ -164,16 +164,16 @@ class Server {
 /** @param {IrohServeOptions} options */
 function checked (options) {
   assertKnownOptions(options, OPTIONS)
-  const { maxConnections = 64, maxStreams = 16, maxRequest = 1 << 16, idleTimeout = 60_000, onRequest } = options
+  const { maxConnections = 64, maxStreams = 16, maxRequestBytes = 1 << 16, idleTimeout = 60_000, onRequest } = options
   assertInteger('maxConnections', maxConnections, 1)
   const { maxPerPeer = Math.ceil(maxConnections / 8), handshakeTimeout = 10_000 } = options
   assertInteger('maxPerPeer', maxPerPeer, 1)
   assertInteger('handshakeTimeout', handshakeTimeout, 1, MAX_TIMEOUT)
   assertInteger('maxStreams', maxStreams, 1)
-  assertInteger('maxRequest', maxRequest, 1, MAX_REQUEST_LEN)
+  assertInteger('maxRequestBytes', maxRequestBytes, 1, MAX_REQUEST_LEN)
   assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
   if (onRequest !== undefined && typeof onRequest !== 'function') {
     throw new TypeError(`"onRequest" expected a function, got ${describe(onRequest)}`)
   }
-  return { maxConnections, maxPerPeer, handshakeTimeout, maxStreams, maxRequest, idleTimeout, onRequest }
+  return { maxConnections, maxPerPeer, handshakeTimeout, maxStreams, maxRequestBytes, idleTimeout, onRequest }
 }

@@ -28,7 +28,7 @@ import { shortened } from './endpoint.js'
 /**
  * @typedef {object} Terms
  * @property {Store} store
- * @property {number} maxStreams @property {number} maxRequest @property {number} idleTimeout
+ * @property {number} maxStreams @property {number} maxRequestBytes @property {number} idleTimeout
  * @property {(event: PeerRequest) => void} onRequest
  */
 
@@ -143,12 +143,12 @@ export class ServedConnection {
 
   /** A request, up to the end of the stream. @param {IrohStream['recv']} recv */
   async #read (recv) {
-    const { maxRequest } = this.#terms
+    const { maxRequestBytes } = this.#terms
     try {
-      return await this.#inTime(recv.readToEnd(maxRequest))
+      return await this.#inTime(recv.readToEnd(maxRequestBytes))
     } catch (error) {
       const isTooLong = error instanceof PeerError && TOO_LONG.test(error.message)
-      throw isTooLong ? invalid(`more than ${maxRequest} bytes`) : error
+      throw isTooLong ? invalid(`more than ${maxRequestBytes} bytes`) : error
     }
   }
 

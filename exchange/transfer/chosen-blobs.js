@@ -4,7 +4,6 @@ import { compare } from 'uint8arrays/compare'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
-import { assertKnownOptions } from '../../lib/core/options.js'
 import { multihashOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
@@ -14,7 +13,6 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { BlobStat, TagInfo } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
-/** @import { ExportOptions } from './export-car.js' */
 
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
@@ -48,17 +46,6 @@ export function assertSelection ({ cids, tags, recursive }) {
   assertMany('tags', tags, 'names of tags')
   if (Symbol.iterator in tags && typeof tags !== 'string') return
   throw new TypeError('"tags" expected an iterable of names, not an asynchronous one')
-}
-
-/**
- * Checks the options of an export. Here, because export-car.js loads packages.
- *
- * @param {ExportOptions} options @throws {TypeError}
- */
-export function assertExportOptions (options) {
-  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
-  assertMany('hashers', options.hashers ?? [], 'hash functions')
-  assertSelection(options)
 }
 
 /** @param {SelectionOptions} options */
@@ -107,7 +94,9 @@ export async function * chosenBlobs (store, options, { tags, deleted = false, on
       for await (const stats of untilUnreadable(inBatches(store.list()), onUnreadable, options.signal)) {
         const batch = /** @type {Chosen[]} */ ([])
         for (const stat of stats) {
-          batch.push({ cid: stat.cid, stat, aliases: await aliases.of(stat), isSequence: false })
+          const found = aliases.of(stat)
+          const names = found instanceof Promise ? await found : found
+          batch.push({ cid: stat.cid, stat, aliases: names, isSequence: false })
         }
         yield batch
       }
@@ -131,6 +120,7 @@ class AliasesInOrder {
   #deleted
   #all
   #next = /** @type {{ cid: CID, alias: CID } | undefined} */ (undefined)
+  #hasEnded = false
 
   /** @param {Store} store @param {boolean} deleted  as for `aliases.list` */
   constructor (store, deleted) {
@@ -139,12 +129,19 @@ class AliasesInOrder {
     this.#all = store.aliases.list({ deleted })
   }
 
+  /** @param {BlobStat} blob @returns {CID[] | Promise<CID[]>} at once where that is known: few blobs have aliases */
+  of (blob) {
+    const isKnown = this.#hasEnded || (this.#next !== undefined && orderOf(this.#next, blob) > 0)
+    return isKnown && !blob.isAliasOnly ? [] : this.#find(blob)
+  }
+
   /** @param {BlobStat} blob @returns {Promise<CID[]>} */
-  async of ({ cid, isAliasOnly }) {
+  async #find (blob) {
+    const { cid, isAliasOnly } = blob
     const found = /** @type {CID[]} */ ([])
     for (let order = -1; order <= 0;) {
       this.#next ??= await this.#read()
-      order = this.#next === undefined ? 1 : compare(this.#next.cid.multihash.digest, cid.multihash.digest)
+      order = this.#next === undefined ? 1 : orderOf(this.#next, blob)
       if (order === 0) found.push(/** @type {{ alias: CID }} */ (this.#next).alias)
       if (order <= 0) this.#next = undefined
     }
@@ -153,15 +150,17 @@ class AliasesInOrder {
   }
 
   async #read () {
-    try {
-      return (await this.#all.next()).value
-    } catch (error) {
-      unlessLoss(error) // what damage has hidden is known at the end of the list
-    }
+    // What damage has hidden is known at the end of the list.
+    const next = this.#hasEnded ? undefined : (await this.#all.next().catch(unlessLoss))?.value
+    this.#hasEnded = next === undefined
+    return next
   }
 
   async close () { await this.#all.return(undefined) }
 }
+
+/** @param {{ cid: CID }} a @param {{ cid: CID }} b @returns {number} below 0 when the hash of the first sorts first */
+const orderOf = (a, b) => compare(a.cid.multihash.digest, b.cid.multihash.digest)
 
 /**
  * Gathers items in batches. After a failure it first gives those before.

@@ -3,7 +3,7 @@
 // has arrived is not sent again.
 
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { FILE_FROM, areSameTags, assertStore, missing, notFound } from '../../store/interface.js'
+import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
 import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isLoss, unlessLoss } from './chosen-blobs.js'
 import { copySlices, isUnproven } from './copy-slices.js'
 
@@ -45,6 +45,7 @@ export async function copy (from, to, options = {}) {
   assertKnownOptions(options, ['cids', 'tags', 'recursive', 'signal', 'onProgress'])
   assertStore(from, 'from')
   assertStore(to, 'to')
+  assertWritable(to)
   if (from === to) throw new TypeError('"to" expected another store, got the same one')
   return new Copy(from, to, options).run()
 }
@@ -91,6 +92,7 @@ class Copy {
    * @returns {AsyncGenerator<Source | AliasedSource>}
    */
   async * #smallBlobs (tags, hold) {
+    const { signal } = this.#options
     const choosing = {
       tags,
       deleted: true,
@@ -102,7 +104,7 @@ class Copy {
       const small = /** @type {Chosen[]} */ ([])
       const found = await this.#to.statMany(chosen.map(({ cid }) => cid))
       for (const [i, blob] of chosen.entries()) {
-        this.#options.signal?.throwIfAborted()
+        signal?.throwIfAborted()
         const { cid, stat, isSequence } = blob
         const there = found[i]
         if (stat === undefined) this.#failed(cid, notFound(cid.multihash.digest))
@@ -111,22 +113,17 @@ class Copy {
         else if (stat.complete && stat.size <= FILE_FROM && !isSequence) small.push(blob)
         else await this.#copyLong(blob)
       }
-      yield * this.#read(small)
-    }
-  }
-
-  /** @param {Chosen[]} small @returns {AsyncGenerator<Source | AliasedSource>} */
-  async * #read (small) {
-    const { signal } = this.#options
-    let i = 0
-    for await (const { bytes, error } of this.#from.getMany(small.map(({ cid }) => cid), { signal })) {
-      const blob = small[i++]
-      if (bytes === undefined) {
-        await this.#copyLong(blob, error)
-        continue
+      if (small.length === 0) continue
+      let at = 0
+      for await (const { bytes, error } of this.#from.getMany(small.map(({ cid }) => cid), { signal })) {
+        const blob = small[at++]
+        if (bytes === undefined) {
+          await this.#copyLong(blob, error)
+          continue
+        }
+        if (hasOwnName(blob)) yield bytes
+        for (const alias of blob.aliases) yield { source: bytes, alias }
       }
-      if (hasOwnName(blob)) yield bytes
-      for (const alias of blob.aliases) yield { source: bytes, alias }
     }
   }
 
@@ -182,7 +179,7 @@ class Copy {
   /** @param {number} len  bytes more */
   #progress (len) {
     this.#result.bytes += len
-    this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes } })
+    this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes, unit: 'bytes' } })
   }
 
   /**

@@ -6,11 +6,12 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
-import { untilSignal } from '../../lib/async/in-order.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { assertStore, missing, notFound } from '../../store/interface.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
-import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
+import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
@@ -38,7 +39,9 @@ import { assertExportOptions, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll
  */
 export function exportCar (store, options = {}) {
   assertStore(store)
-  assertExportOptions(options)
+  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  assertMany('hashers', options.hashers ?? [], 'hash functions')
+  assertSelection(options)
   return archiveOf(store, options)
 }
 
@@ -62,7 +65,7 @@ async function * archiveOf (store, options) {
     const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
     let isBegun = false
     try {
-      for await (const piece of isOwn ? store.get(cid, { signal }) : blocks.get(cid, { signal })) {
+      for await (const piece of isOwn ? store.get(cid, undefined, { signal }) : blocks.get(cid, { signal })) {
         if (!isBegun) yield given(head)
         isBegun = true
         yield given(piece)
@@ -73,7 +76,7 @@ async function * archiveOf (store, options) {
       const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
       if (!isGone || isBegun || !isAll(selection)) throw error
     }
-    onProgress?.({ type: 'baobox:export', detail: { done } })
+    onProgress?.({ type: 'baobox:export', detail: { done, unit: 'bytes' } })
   }
 }
 

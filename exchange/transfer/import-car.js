@@ -8,7 +8,9 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { eitherOf } from '../../lib/source/async-util.js'
 import { toPieces } from '../../lib/source/source.js'
-import { FILE_FROM, assertName, assertStore, blockNotFound, blockTooLong } from '../../store/interface.js'
+import {
+  FILE_FROM, assertName, assertStore, assertWritable, blockNotFound, blockTooLong
+} from '../../store/interface.js'
 import { MAX_BLOCK_LEN, asBlockstore } from '../blockstore/blockstore.js'
 import { Name } from '../blockstore/block-name.js'
 import { CarReader } from './car-reader.js'
@@ -62,6 +64,7 @@ export async function importCar (store, source, options = {}) {
     throw new TypeError(`"unknown" expected 'refuse' or 'skip', got '${unknown}'`)
   }
   assertStore(store)
+  assertWritable(store)
   const blocks = asBlockstore(store, { hashers, maxBlockBytes })
   const codes = new Set([identity, sha256, sha512, ...hashers].map(({ code }) => code))
   const ending = new AbortController()

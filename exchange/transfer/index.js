@@ -19,6 +19,8 @@ export { importCar } from './import-car.js'
 /** @typedef {import('../../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../../lib/core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
+/** @typedef {import('../../lib/tree/ranges.js').ByteRange} ByteRange */
+/** @typedef {import('../../lib/tree/ranges.js').RangeLike} RangeLike */
 /** @typedef {import('../../lib/tree/ranges.js').RangesLike} RangesLike */
 /** @typedef {import('../../lib/core/types.js').ProgressEvent} ProgressEvent */
 /** @typedef {import('../../lib/core/types.js').ProgressOptions} ProgressOptions */

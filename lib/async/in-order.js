@@ -27,11 +27,18 @@ export const isAtHand = items => !(Symbol.asyncIterator in items)
  * @template T
  * @param {Many<T>} items
  * @param {AbortSignal} [signal]
+ * @returns {Many<T>} for `for await`; without a signal the items themselves
+ */
+export const untilSignal = (items, signal) => signal === undefined ? items : untilAbort(items, signal)
+
+/**
+ * @template T
+ * @param {Many<T>} items @param {AbortSignal} signal
  * @returns {AsyncGenerator<T>}
  */
-export async function * untilSignal (items, signal) {
-  for await (const item of signal === undefined ? items : abortable(items, signal)) {
-    signal?.throwIfAborted()
+async function * untilAbort (items, signal) {
+  for await (const item of abortable(items, signal)) {
+    signal.throwIfAborted()
     yield item
   }
 }

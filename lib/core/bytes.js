@@ -35,7 +35,7 @@ function isDetached (bytes) {
 
 /**
  * @param {string} name @param {unknown} value
- * @param {string} expected  like `{ root, ... }`
+ * @param {string} expected  like `{ cid, ... }`
  * @returns {asserts value is object}
  */
 export function assertOptions (name, value, expected) {

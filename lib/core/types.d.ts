@@ -173,8 +173,8 @@ export type Source =
 export interface ProgressEvent {
   /** `baobox:hash`, `baobox:outboard`, `baobox:put`, ... */
   type: string
-  /** In bytes; `total` when it is known. */
-  detail: { done: number, total?: number }
+  /** How many of the unit are done, and of how many if that is known. */
+  detail: { done: number, total?: number, unit: 'bytes' | 'blobs' | 'cids' }
 }
 
 /** Options of long calls. An abort rejects with the signal's reason. */

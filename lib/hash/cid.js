@@ -8,7 +8,7 @@ import { identity } from 'multiformats/hashes/identity'
 import { base16 } from 'multiformats/bases/base16'
 import { HASH_LEN } from '../core/constants.js'
 import { BaoError } from '../core/errors.js'
-import { areEqual, assertBytesOf, assertInteger, describe } from '../core/bytes.js'
+import { assertBytesOf, assertInteger, describe } from '../core/bytes.js'
 import { hash } from './hasher.js'
 
 /** Multicodec of plain bytes. */
@@ -73,7 +73,7 @@ export function fromCid (cid) {
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
  * @throws {BaoError} CID_UNSUPPORTED
  */
-export function parseRoot (name, argument = 'root') {
+export function parseRoot (name, argument = 'cid') {
   if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
   if (isHex(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
@@ -83,28 +83,7 @@ export function parseRoot (name, argument = 'root') {
 }
 
 /** @typedef {Uint8Array | CID | string} BlobName  whatever `parseRoot` takes */
-/**
- * @typedef {{ root: BlobName, cid?: BlobName } | { cid: BlobName, root?: BlobName }} NamedBlob  options that name a
- *   blob,
- *   as `root` or as `cid`: both take any `BlobName`
- */
-
-/**
- * The hash of the blob that options name.
- *
- * @param {{ root?: BlobName, cid?: BlobName }} options
- * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
- * @throws {BaoError} CID_UNSUPPORTED
- * @throws {TypeError} when neither is given, or both are and name different blobs
- */
-export function rootOf ({ root, cid }) {
-  if (cid === undefined) return parseRoot(/** @type {BlobName} */ (root))
-  const hash = parseRoot(cid, 'cid')
-  if (root !== undefined && !areEqual(parseRoot(root), 0, hash)) {
-    throw new TypeError('"root" and "cid" name different blobs')
-  }
-  return hash
-}
+/** @typedef {{ cid: BlobName }} NamedBlob  options that name a blob */
 
 /**
  * The codec of a name that is a CID; undefined for a hash.

@@ -1,13 +1,13 @@
 // Opens a combined encoding as a blob and its outboard, to be read at any place. Source: Bao spec,
 // "Combined Encoding Format".
 
-import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger } from '../core/bytes.js'
 import { assertKnownOptions } from '../core/options.js'
 import { PageCache } from '../source/page-cache.js'
 import { PagedOutboard } from './paged-outboard.js'
 import { pairsBeforeLeaf } from '../tree/geometry.js'
-import { rootOf } from '../hash/cid.js'
+import { parseRoot } from '../hash/cid.js'
 import { readHeader } from '../source/header.js'
 import { toRandomAccess } from '../source/source.js'
 
@@ -16,7 +16,7 @@ import { toRandomAccess } from '../source/source.js'
 /** @import { RandomAccess } from '../core/types.js' */
 
 /**
- * @typedef {NamedBlob & { groupLog?: number, size?: number }} EncodingInfo  `groupLog`: default: 0, as
+ * @typedef {NamedBlob & { groupLog?: number, size?: number }} EncodingInfo  `groupLog`: default: 4, as
  *   for `encode`; `size`: bytes of the blob, needed if the encoding has no header
  */
 
@@ -25,7 +25,7 @@ import { toRandomAccess } from '../source/source.js'
  * believed: pairs and bytes are checked against the root when they are used. Missing ones are an error
  * only where they are needed.
  *
- *     const { source, outboard, close } = await openEncoding('movie.bao', { root })
+ *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
  *     for await (const piece of encodeSlice(source, outboard, { start: 5000, end: 6000 })) send(piece)
  *     await close()
  *
@@ -36,9 +36,9 @@ import { toRandomAccess } from '../source/source.js'
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE
  */
 export async function openEncoding (encoded, info) {
-  assertKnownOptions(info, ['root', 'cid', 'groupLog', 'size'])
-  const { groupLog = 0, size } = info
-  const hash = rootOf(info)
+  assertKnownOptions(info, ['cid', 'groupLog', 'size'])
+  const { groupLog = DEFAULT_GROUP_LOG, size } = info
+  const hash = parseRoot(info.cid)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   if (size !== undefined) assertInteger('size', size)
   const file = await toRandomAccess(encoded)

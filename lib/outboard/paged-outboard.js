@@ -7,7 +7,7 @@ import { assertKnownOptions } from '../core/options.js'
 import { PAGE_LEN, PageCache } from '../source/page-cache.js'
 import { assertOrder } from './pairs.js'
 import { placeOf } from '../tree/geometry.js'
-import { rootOf, toCid } from '../hash/cid.js'
+import { parseRoot, toCid } from '../hash/cid.js'
 import { parentStep, startOf } from '../tree/walk.js'
 import { readHeader } from '../source/header.js'
 import { toRandomAccess } from '../source/source.js'
@@ -26,8 +26,8 @@ import { toRandomAccess } from '../source/source.js'
  */
 /** @typedef {NamedBlob & OutboardLayout} OutboardInfo  what the bytes of an outboard do not say */
 
-/** An `Outboard` may be given as the info: its bytes are ignored. */
-export const OUTBOARD_INFO = ['root', 'cid', 'size', 'groupLog', 'order', 'header', 'bytes']
+/** An `Outboard` or `WrittenOutboard` may be given as the info: its `root` and `bytes` are not read. */
+export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'root', 'bytes']
 
 /**
  * Opens an outboard that is kept in a file, or anything else that can be read at any place. Nothing in it is believed:
@@ -44,7 +44,7 @@ export const OUTBOARD_INFO = ['root', 'cid', 'size', 'groupLog', 'order', 'heade
 export async function openOutboard (source, info) {
   assertKnownOptions(info, OUTBOARD_INFO)
   const { size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = info
-  const hash = rootOf(info)
+  const hash = parseRoot(info.cid)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)
   if (size !== undefined || !header) assertInteger('size', size)

@@ -15,12 +15,11 @@ import { threadCount } from './hash-spans.js'
 
 /** @import { AuditOf } from '../slice/audit.js' */
 /** @import { OpenSource, PairReader, SpanResult, Step, ThreadOptions } from '../core/types.js' */
+/** @import { ByteRange } from '../tree/ranges.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
 
 /** Parents whose pairs are fetched at a time. */
 const MAX_NODES = 1024
-
-/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 
 /**
  * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'keepOpenUntil'>} opened
@@ -76,12 +75,12 @@ export async function auditInSpans (opened, what, pairs, options) {
  * The perfect subtrees of one size that are present and wanted as a whole, without the root.
  *
  * @param {AuditOf} what @param {number} present  bytes @param {number} spanLen
- * @returns {Span[]}
+ * @returns {ByteRange[]}
  */
 function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
   const spans = []
   if (spanLen < CHUNK_LEN * 2 ** groupLog || spanLen >= size) return []
-  for (const [start, end] of ranges.toBytes(size)) {
+  for (const { start, end } of ranges.toBytes(size)) {
     const stop = Math.min(end, present) - spanLen
     for (let at = Math.ceil(start / spanLen) * spanLen; at <= stop; at += spanLen) {
       spans.push({ start: at, end: at + spanLen })
@@ -93,8 +92,8 @@ function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
 /**
  * The chaining values that right parents expect of spans. Spans below a wrong or missing parent have none.
  *
- * @param {Span[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen @param {AbortSignal}
- *   [signal]
+ * @param {ByteRange[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Map<number, Uint8Array>>} chaining values, by the byte that a span starts at
  */
 async function expectedCvs (spans, { root, size, groupLog, mode }, pairs, spanLen, signal) {
@@ -143,7 +142,7 @@ const wantedIn = places => (start, end) => {
 /**
  * Are the pairs of a span those of the outboard?
  *
- * @param {Span} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result
+ * @param {ByteRange} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result
  * @param {AbortSignal} [signal]
  */
 async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: found = new Uint8Array(0) }, signal) {

@@ -116,7 +116,7 @@ class SpanJoiner {
     await this.#writer?.flush()
     if (signal?.aborted) return
     this.#done += end - start
-    onProgress?.({ type, detail: { done: this.#done, total: this.#size } })
+    onProgress?.({ type, detail: { done: this.#done, total: this.#size, unit: 'bytes' } })
   }
 
   /** @returns {HashedSource} */

@@ -18,12 +18,12 @@ import { forEachParent, forEachStep } from './subtree-encoding.js'
 import { hashLeaves, hashPairs } from './node-hashes.js'
 
 /** @import { Mode, PairReader, Step } from '../core/types.js' */
+/** @import { ByteRange } from '../tree/ranges.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
 /** Lost bytes that a walk passes over, at most. A new walk from the root would take longer than so few steps. */
 const MAX_WALKED = 128 << 20
 
-/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /**
  * @typedef {object} AuditOf
  * @property {Uint8Array} root
@@ -50,7 +50,7 @@ export class Audit {
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
   /** The next `check` needs these spans of the blob, increasing and apart, and copies the pairs of these parents. */
-  spans = /** @type {Span[]} */ ([])
+  spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /** The tree of a leaf that does not fit into the arena, and comes in pieces. @type {TreeBuilder | undefined} */
   large

@@ -16,6 +16,7 @@ import { badProof } from '../core/errors.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
 
 /** @import { BaoError } from '../core/errors.js' */
+/** @import { ByteRange } from '../tree/ranges.js' */
 
 const COUNT_LEN = 4
 const RANGE_LEN = 2 * HEADER_LEN
@@ -92,10 +93,10 @@ export class Proof {
   }
 
   /** The number of bytes in its chunks. */
-  get contentLen () { return this.spans.reduce((sum, [start, end]) => sum + end - start, 0) }
+  get contentLen () { return this.byteRanges.reduce((sum, { start, end }) => sum + end - start, 0) }
 
-  /** Where its chunks are in the blob, in bytes. @returns {[start: number, end: number][]} half-open, increasing */
-  get spans () { return this.ranges.toBytes(this.size) }
+  /** The bytes of the blob that its chunks are. @returns {ByteRange[]} increasing */
+  get byteRanges () { return this.ranges.toBytes(this.size) }
 
   /** Is the last chunk among its chunks? Then the proof proves the size, too; otherwise the size is a claim. */
   get provesSize () { return this.ranges.has(chunkCount(this.size) - 1) }

@@ -17,7 +17,7 @@ import { truncated } from '../core/errors.js'
 import { encodedLen, forEachStep, encodeWithPairs, placePairs, visitSteps } from './subtree-encoding.js'
 import { enter, whileBorrowed } from '../engine/mode.js'
 
-/** @import { ChunkRanges } from '../tree/ranges.js' */
+/** @import { ByteRange, ChunkRanges } from '../tree/ranges.js' */
 /** @import { BaoError } from '../core/errors.js' */
 /** @import { Mode, PairReader, RandomAccess, SliceOutboard, Step } from '../core/types.js' */
 
@@ -29,7 +29,6 @@ const PAIRS = STAGE + WINDOW_LEN
 /** Leaves of at least this length are copied to their places one by one; the kernel spreads shorter ones. */
 const LONG_LEAF = 1 << 12
 
-/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
 /**
  * Checks a batch before it is sent: says how many bytes from its start on are right, and what is wrong behind them.
@@ -143,7 +142,7 @@ class Slicer {
    * The next `emit` needs these spans of the blob, increasing and apart, and copies the pairs of these
    * parents from the outboard.
    */
-  spans = /** @type {Span[]} */ ([])
+  spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /**
    * The fault that ends the slice: bytes or a pair that are missing or wrong. The last batch ends
@@ -302,13 +301,13 @@ class Slicer {
     return at
   }
 
-  /** The group that a byte is in. @param {number} start @returns {Span} */
+  /** The group that a byte is in. @param {number} start @returns {ByteRange} */
   #groupOf (start) {
     const from = Math.floor(start / this.#groupLen) * this.#groupLen
     return { start: from, end: Math.min(from + this.#groupLen, this.#size) }
   }
 
-  /** The bytes of all groups that a step needs. @param {Walk} step @returns {Span} */
+  /** The bytes of all groups that a step needs. @param {Walk} step @returns {ByteRange} */
   #groupsOf (step) {
     return step.kind === SUBTREE ? { start: step.start, end: step.start + step.len } : this.#groupOf(step.start)
   }
@@ -316,14 +315,14 @@ class Slicer {
   /**
    * The number of bytes that a group adds to those that are needed.
    *
-   * @param {Span} group  at or behind the ones before
+   * @param {ByteRange} group  at or behind the ones before
    */
   #extra ({ start, end }) {
     if (start === this.#group.start) return 0
     return end - Math.max(start, Math.min(end, this.spans.at(-1)?.end ?? 0))
   }
 
-  /** Adds a group to what is needed. @param {Span} group  at or behind the ones before */
+  /** Adds a group to what is needed. @param {ByteRange} group  at or behind the ones before */
   #need ({ start, end }) {
     const last = this.spans.at(-1)
     if (last === undefined || last.end < start) this.spans.push({ start, end })

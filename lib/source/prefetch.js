@@ -6,6 +6,7 @@ import { untilAborted } from './async-util.js'
 import { assertInteger, concat } from '../core/bytes.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
+/** @import { ByteRange } from '../tree/ranges.js' */
 
 /** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: that they lie in, if it can be used again */
 
@@ -28,7 +29,7 @@ export class Prefetcher {
 
   /**
    * @param {RandomAccess} source
-   * @param {[start: number, end: number][]} ranges  bytes that will be asked for, increasing: nothing else is read
+   * @param {ByteRange[]} ranges  bytes that will be asked for, increasing: nothing else is read
    * @param {AbortSignal} [signal]
    */
   constructor (source, ranges, signal) {
@@ -101,8 +102,8 @@ export class Prefetcher {
    * @param {number} start
    */
   #stopOf (start) {
-    while (this.#range < this.#ranges.length - 1 && this.#ranges[this.#range][1] < start) this.#range++
-    const end = Math.min(this.#ranges[this.#range][1], this.#source.size)
+    while (this.#range < this.#ranges.length - 1 && this.#ranges[this.#range].end < start) this.#range++
+    const end = Math.min(this.#ranges[this.#range].end, this.#source.size)
     return Math.max(start, Math.min(start + PIECE_LEN, end))
   }
 }

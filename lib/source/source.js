@@ -130,7 +130,7 @@ export async function * withProgress (opened, { signal, onProgress, type = 'baob
   for await (const piece of withYields(opened.pieces(), signal)) {
     yield piece
     done += piece.length
-    onProgress?.({ type, detail: { done, total: opened.size } })
+    onProgress?.({ type, detail: { done, total: opened.size, unit: 'bytes' } })
   }
   signal?.throwIfAborted()
   await opened.check?.()
@@ -306,5 +306,6 @@ const isNodeStream = source =>
 const isPath = source => typeof source === 'string' || source instanceof URL
 
 /** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
-const isRandomAccess = source => typeof source === 'object' && source !== null && !(Symbol.asyncIterator in source) &&
-  'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'
+export const isRandomAccess = source => typeof source === 'object' && source !== null &&
+  !(Symbol.asyncIterator in source) && 'read' in source && typeof source.read === 'function' && 'size' in source &&
+  typeof source.size === 'number'

@@ -5,7 +5,9 @@ import { CHUNK_LEN, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, assertOptions, describe } from '../core/bytes.js'
 import { chunkCount } from './geometry.js'
 
-/** @typedef {ChunkRanges | { start?: number, end?: number }} RangesLike */
+/** @typedef {{ start: number, end: number }} ByteRange  bytes of a blob, half-open */
+/** @typedef {{ start?: number, end?: number }} RangeLike  bytes, half-open; default: from the start, to the end */
+/** @typedef {ChunkRanges | RangeLike | RangeLike[]} RangesLike */
 
 /** An immutable set of chunk indices. */
 export class ChunkRanges {
@@ -130,12 +132,12 @@ export class ChunkRanges {
    * The bytes that this set selects in a blob of `size` bytes.
    *
    * @param {number} size  bytes
-   * @returns {[start: number, end: number][]} half-open, increasing; none of them empty
+   * @returns {ByteRange[]} increasing; none of them empty
    */
   toBytes (size) {
     return [...this.canonical(size)]
-      .map(([start, end]) => /** @type {[number, number]} */ ([start * CHUNK_LEN, Math.min(end * CHUNK_LEN, size)]))
-      .filter(([start, end]) => start < end)
+      .map(([start, end]) => ({ start: start * CHUNK_LEN, end: Math.min(end * CHUNK_LEN, size) }))
+      .filter(({ start, end }) => start < end)
   }
 
   /**
@@ -178,21 +180,59 @@ export class ChunkRanges {
 /**
  * The `ranges` option of a caller, as a set of chunks.
  *
- * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao;
- *   undefined means all
+ * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao; an
+ *   array means the bytes of all its ranges; undefined means all
  * @returns {ChunkRanges}
  */
 export function toRanges (ranges) {
   if (ranges === undefined) return ChunkRanges.all
   if (ranges instanceof ChunkRanges) return ranges
-  assertOptions('ranges', ranges, 'ChunkRanges or { start, end }')
-  const { start = 0, end = Infinity } = ranges
-  const unknown = Object.keys(ranges).filter(name => name !== 'start' && name !== 'end')
-  if (unknown.length > 0) throw new TypeError(`"ranges" expected start and end, got ${unknown.join(', ')} as well`)
-  const chunks = ChunkRanges.fromBytes(start, end)
+  if (!Array.isArray(ranges)) return new ChunkRanges(boundariesOf([chunksOf(ranges)]))
+  return new ChunkRanges(boundariesOf(joined(ranges.map(chunksOf))))
+}
+
+/** The chunks of one range. @param {RangeLike} range */
+function chunksOf (range) {
+  const { start, end } = toRange(range, 'ranges')
   if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
-  const chunk = Math.floor(start / CHUNK_LEN)
-  return chunks.isEmpty ? new ChunkRanges([chunk, chunk + 1]) : chunks
+  const first = Math.floor(start / CHUNK_LEN)
+  return { start: first, end: Math.max(Math.ceil(end / CHUNK_LEN), first + 1) }
+}
+
+/** @param {{ start: number, end: number }[]} ranges  increasing and apart; the last may end at Infinity */
+const boundariesOf = ranges => ranges.flatMap(({ start, end }) => end === Infinity ? [start] : [start, end])
+
+/**
+ * Joins ranges that overlap or touch.
+ *
+ * @param {{ start: number, end: number }[]} ranges  in any order
+ * @returns {{ start: number, end: number }[]} increasing and apart
+ */
+export function joined (ranges) {
+  const apart = /** @type {{ start: number, end: number }[]} */ ([])
+  for (const { start, end } of [...ranges].sort((a, b) => a.start - b.start)) {
+    const last = apart.at(-1)
+    if (last === undefined || last.end < start) apart.push({ start, end })
+    else last.end = Math.max(last.end, end)
+  }
+  return apart
+}
+
+/**
+ * The one range of a caller. Its end may lie before its start: whether that is an error is for callers to decide.
+ *
+ * @param {RangeLike | undefined} range @param {string} [name]  of the argument
+ * @returns {ByteRange}
+ */
+export function toRange (range = {}, name = 'range') {
+  assertOptions(name, range, name === 'range' ? '{ start, end }' : 'ChunkRanges, { start, end } or an array of those')
+  const { start = 0, end = Infinity } = range
+  for (const key in range) {
+    if (key !== 'start' && key !== 'end') throw new TypeError(`"${name}" expected start and end, got "${key}" as well`)
+  }
+  assertInteger('start', start)
+  if (end !== Infinity) assertInteger('end', end)
+  return { start, end }
 }
 
 /** @param {ChunkRanges} a @param {ChunkRanges} b @param {(inA: boolean, inB: boolean) => boolean} rule */
@@ -212,4 +252,4 @@ function combine (a, b, rule) {
 }
 
 /** Counts the bytes in ranges of a blob. @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes */
-export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
+export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, { start, end }) => len + end - start, 0)

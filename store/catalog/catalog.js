@@ -9,7 +9,7 @@ import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
 import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
@@ -36,9 +36,6 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
  *   the multihashes that led to it
  * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` returned
  * @property {string} [path]  path of an imported file that the store does not own
- * @property {number} [joined]  set by `commit`: the base that the blob shares after the change, and did not before
- * @property {number} [left]  set by `commit`: the base that the blob does not share any more
- * @property {boolean} [isBaseGone]  set by `commit`: has that base lost its last sharer, so that its data is deleted?
  */
 
 /**
@@ -120,8 +117,8 @@ export class Catalog extends Records {
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     // If `removal` has made the changes, the bases are known and this awaits nothing.
-    const bases = basesOf(changes)
-    while (!this.bases.knows(bases)) await this.bases.load(bases)
+    const records = changes.flatMap(({ before, after }) => [before, after])
+    while (!this.bases.knows(records)) await this.bases.load(records)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
@@ -132,6 +129,7 @@ export class Catalog extends Records {
     try {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
+      this.#databases.postpone(this.#givenUpBy(changes))
       if (this.bases.doubt(changes)) this.#onLeftovers()
       throw error
     }
@@ -149,12 +147,9 @@ export class Catalog extends Records {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) await this.#databases.deleteDoomed(doomed).catch(() => {})
-    for (const { left, isBaseGone } of changes) {
-      if (left === undefined || isBaseGone) continue
-      await this.bases.cutOff(left).catch(() => this.#onLeftovers())
-    }
+    await this.bases.cutOffAfter(changes, this.#onLeftovers)
   }
 
   /**
@@ -183,7 +178,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root @param {BlobRecord} record
    */
   async addSharer (root, record) {
-    while (!this.bases.knows([record.base])) await this.bases.load([record.base])
+    while (!this.bases.knows([record])) await this.bases.load([record])
     // The base knows the sharer before the write, so that no deletion of the others takes its bytes meanwhile.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })
@@ -196,7 +191,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root  of the sharer @param {number} base @param {number} size
    */
   async dropSharer (root, base, size) {
-    await this.bases.load([base])
+    await this.bases.load([{ base }])
     const { operation, gained } = this.bases.drop(base, size)
     this.#tellRecord({ root, gained })
     await this.#batch(true, [operation])
@@ -297,8 +292,13 @@ export class Catalog extends Records {
    * Forgets a blob and all its names, and deletes its data. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {BlobRecord} [record]  undefined when it is damaged
+   * @returns {Promise<Change>}
    */
-  async remove (root, record) { await this.commit([await this.removal(root, record)]) }
+  async remove (root, record) {
+    const change = await this.removal(root, record)
+    await this.commit([change])
+    return change
+  }
 
   /**
    * Makes the change that forgets a blob and all its names.
@@ -312,7 +312,7 @@ export class Catalog extends Records {
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
     const aliases = hasAliases ? (await this.#aliases.of(root)).map(({ multihash }) => multihash) : []
     const len = before === undefined ? 0 : await this.#presence.len(before)
-    await this.bases.load([before?.base])
+    await this.bases.load([before])
     return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }
 
@@ -339,9 +339,24 @@ export class Catalog extends Records {
         }
       }
     }
-    const doomed = givenUpBy(changes)
+    const doomed = this.#givenUpBy(changes)
     if (doomed.length > 0) operations.push(this.#databases.doom(doomed))
     return operations
+  }
+
+  /**
+   * Returns the data that changes give up: no record names it any more.
+   *
+   * @param {Change[]} changes @returns {DoomedData[]}
+   */
+  #givenUpBy (changes) {
+    const databases = this.#databases
+    const own = changes.flatMap(({ root, before, after }) => {
+      if (before === undefined || before.id === after?.id) return []
+      if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
+      return [contentOf(databases, root, before).doomed]
+    })
+    return [...own, ...this.bases.givenUpBy(changes)]
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
@@ -351,16 +366,3 @@ export class Catalog extends Records {
     return index.batch(operations, { sync: sync && isSync })
   }
 }
-
-/** Returns the data that changes give up: no record names it any more. @param {Change[]} changes */
-const givenUpBy = changes => changes.flatMap(({ before, after, left, isBaseGone }) => [
-  ...before === undefined || before.id === after?.id || before.id === after?.base ? [] : [dataOf(before)],
-  ...left !== undefined && isBaseGone ? [{ id: left }] : []
-])
-
-/** Returns the bases of the old and the new records. @param {Change[]} changes */
-const basesOf = changes => changes.flatMap(({ before, after }) => [before?.base, after?.base])
-
-/** Describes the data under the id of a blob, going by its record. @param {BlobRecord} record @returns {DoomedData} */
-const dataOf = ({ id, size, complete, home }) =>
-  ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })

@@ -3,29 +3,30 @@
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
+import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Change, GroupsChange } from './catalog.js' */
-/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
+/** @import { Databases } from '../storage/databases.js' */
 
 /** How many blobs are kept in memory with their presence: more than are received at a time. */
 const KEPT_BLOBS = 256
 
 export class Presence {
-  #data
+  #databases
   /** What the pages of blobs that are being received say, by the ids of the blobs. */
   #known = /** @type {LruCache<number, ChunkRanges>} */ (new LruCache(KEPT_BLOBS))
 
-  /** @param {SafeDatabase} data */
-  constructor (data) {
-    this.#data = data
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
   }
 
   /** @param {BlobRecord} record @returns {Promise<ChunkRanges>} */
   async of (record) {
     if (record.complete) return ChunkRanges.all.canonical(record.size)
-    return this.#known.get(record.id) ?? presentChunks(this.#data, record)
+    return this.#known.get(record.id) ?? presentChunks(this.#databases.data, record)
   }
 
   /**
@@ -35,7 +36,7 @@ export class Presence {
    * @param {BlobRecord} record
    */
   async len (record) {
-    if (record.home === 'reference' || record.home === 'shared') return 0
+    if (!contentOf(this.#databases, NO_ROOT, record).isCounted) return 0
     return record.complete ? record.size : rangesLen(await this.of(record), record.size)
   }
 
@@ -48,7 +49,7 @@ export class Presence {
     if (record.complete) return ChunkRanges.none
     const whole = ChunkRanges.all.canonical(record.size)
     const groups = wanted.canonical(record.size).roundToGroups(GROUP_LOG).intersect(whole)
-    return groups.difference(this.#known.get(record.id) ?? await presentChunks(this.#data, record, groups))
+    return groups.difference(this.#known.get(record.id) ?? await presentChunks(this.#databases.data, record, groups))
   }
 
   /** @param {Change} change */
@@ -70,6 +71,3 @@ export class Presence {
   /** Forgets what the pages said, because the caller is about to rewrite them. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }
-
-/** Does the store itself keep all the bytes of the blob? @param {BlobRecord} record */
-export const isKept = ({ complete, home }) => complete && home !== 'reference'

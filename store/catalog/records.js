@@ -49,7 +49,6 @@ export class Records {
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>}
    */
   async findMany (roots) {
-    if (roots.length === 1) return [await this.find(roots[0])] // which may read without waiting
     const { allocate } = this.#databases
     const keys = roots.map(root => blobKey(root, allocate))
     const stored = await orIfUnreadable(this.#databases.index.getMany(keys, VIEWS))

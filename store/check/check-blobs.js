@@ -5,16 +5,14 @@ import { toCid } from '../../lib/hash/cid.js'
 import { createYielder } from '../../lib/source/async-util.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
-import { fileIdOf } from '../storage/format/records.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { inspectBlob } from './blob/inspect-blob.js'
-import { isPartOf } from './check-sharers.js'
+import { SharedBytesCheck } from './check-sharers.js'
 import { rightSmallBlobs } from './check-small.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Findings } from './blob/inspect-blob.js' */
-/** @import { Shared } from './check-sharers.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
@@ -84,34 +82,17 @@ export class BlobCheck {
    */
   async checkAll (batches, limit) {
     const alone = await this.#idsOfOneExtent(limit)
-    const sharers = /** @type {Shared[]} */ ([])
+    const sharers = new SharedBytesCheck(this.#parts.databases)
     const yieldWhenDue = createYielder(this.#signal)
     for await (const batch of batches) {
-      const right = await rightSmallBlobs(this.#parts.databases.data, batch, id => alone.has(id))
+      const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
-        if (record?.home === 'shared') sharers.push({ root, record })
-        else if (record !== undefined) await this.check(root, record, right.has(blob))
+        if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
       }
       await yieldWhenDue()
     }
-    sharers.sort((a, b) => fileIdOf(a.record) - fileIdOf(b.record) || b.record.size - a.record.size)
-    for (let i = 0, longest; i < sharers.length; i++) longest = await this.#checkSharer(sharers[i], longest)
-  }
-
-  /**
-   * Checks a sharer. Bytes that several blobs share are read only once, as long as they are right.
-   *
-   * @param {Shared} blob
-   * @param {Shared} [longest]  the longest sharer, if it was found right and has the same base
-   * @returns {Promise<Shared | undefined>} `longest` for the next call
-   */
-  async #checkSharer (blob, longest) {
-    const isOfBase = longest !== undefined && longest.record.base === blob.record.base
-    const isRight = isOfBase && blob.record.complete && await isPartOf(this.#parts.databases, blob, longest)
-    const isSound = await this.check(blob.root, blob.record, isRight)
-    if (isOfBase) return longest
-    return isSound && blob.record.complete ? blob : undefined
+    await sharers.run(({ root, record }, isRight) => this.check(root, record, isRight))
   }
 
   /**
@@ -186,5 +167,5 @@ export class BlobCheck {
   }
 
   /** @param {number} done  bytes */
-  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
+  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total, unit: 'bytes' } }) }
 }

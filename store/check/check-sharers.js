@@ -4,7 +4,8 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
 import { TrustedTree } from '../read/verified/tree-cache.js'
-import { sourceOf } from '../read/snapshot.js'
+import { sharerOf } from '../storage/content/bases.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { readEdge } from '../read/verified/edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
@@ -14,14 +15,15 @@ import { isIntact } from './blob/inspect-blob.js'
 import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { ClaimFinder, Claims } from './claims.js' */
 /** @import { Losses } from './identify-data.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { TagIndex } from '../catalog/names/tag-index.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
+/** @typedef {NonNullable<ReturnType<typeof decodeSharer>>} FoundSharer */
 
 export class SharerCheck {
   #parts
@@ -37,7 +39,7 @@ export class SharerCheck {
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {{ catalog: Catalog, databases: Databases, locks: Locks, tags: TagIndex }} parts
+   * @param {{ catalog: Catalog, claims: ClaimFinder, databases: Databases, locks: Locks }} parts
    * @param {{ repair: boolean, losses: Losses, signal?: AbortSignal }} options
    */
   constructor (parts, { repair, losses, signal }) {
@@ -49,55 +51,74 @@ export class SharerCheck {
 
   /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
-    const { databases: { index } } = this.#parts
+    const { databases: { index }, catalog, locks } = this.#parts
+    const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       for (const [key, value] of entries) {
         const sharer = decodeSharer(key, value)
         if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
-        await this.#parts.locks.run(nameOf(sharer.root), () => this.#checkEntry([key, value], sharer))
+        const { record } = await catalog.find(sharer.root)
+        if (!names(record, sharer)) odd.push({ entry: [key, value], sharer })
       }
+    }
+    if (odd.length === 0) return
+    const claims = await this.#parts.claims.of(odd.map(({ sharer }) => sharer.root), this.#signal)
+    for (const { entry, sharer } of odd) {
+      await locks.run(nameOf(sharer.root), () => this.#checkEntry(entry, sharer, claims))
     }
   }
 
-  /** @param {Entry} entry @param {NonNullable<ReturnType<typeof decodeSharer>>} sharer  what it says */
-  async #checkEntry ([key, value], { root, id, base, size }) {
-    const { catalog, databases, tags } = this.#parts
+  /** @param {Entry} entry @param {FoundSharer} sharer  what it says @param {Claims} claims */
+  async #checkEntry ([key, value], sharer, claims) {
+    const { catalog, databases } = this.#parts
+    const { root, id, base, size } = sharer
     const { isThere, record } = await catalog.find(root)
-    if (record !== undefined && record.id === id && record.base === base && record.size === size) return
+    if (names(record, sharer)) return
     const now = await databases.index.get(key, VIEWS)
     if (now === undefined || !equals(now, value)) return // It was read before the record was locked.
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
-    // When there is no record at all, only a whole blob counts, because the blob may have been deleted.
-    const mayBeLost = async () => this.#losses !== 'none' || (await tags.tagOf(root)).isTagged
-    const isLost = isThere
-      ? await databases.files?.len(base) !== undefined
-      : await mayBeLost() && await isIntact(databases, root, after, this.#signal)
-    if (record === undefined && isLost) {
+    if (record === undefined && await this.#isLost(root, after, isThere, claims)) {
       this.lost.push({ root, record: after })
       if (this.#repairs) await catalog.commit([{ root, after, gained: 0 }])
       return
     }
     this.strays++
-    if (!this.#repairs) return
+    if (!this.#repairs || claims.fault !== undefined) return
     await catalog.dropSharer(root, base, size)
     this.#left.add(base)
   }
 
-  /** Checks that the record of a sharer has an entry. @param {Uint8Array} root @param {BlobRecord} seen */
+  /**
+   * Has a sharer lost its record to damage? If not, it was deleted.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record  that it would have
+   * @param {boolean} isThere  is there a damaged record? @param {Claims} claims
+   */
+  async #isLost (root, record, isThere, claims) {
+    const { databases } = this.#parts
+    const base = /** @type {number} */ (record.base)
+    if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
+    // When neither a record nor a tag tells of it, only a whole blob counts.
+    return (this.#losses !== 'none' || !claims.areAll) && isIntact(databases, root, record, this.#signal)
+  }
+
+  /** Checks that a record has an entry, if it is that of a sharer. @param {Uint8Array} root @param {BlobRecord} seen */
   async checkRecord (root, seen) {
     const { catalog, databases: { index }, locks } = this.#parts
-    const isNoted = async (/** @type {BlobRecord} */ { id, base, size }) => {
-      const key = sharerKey(/** @type {number} */ (base), size)
+    const lacksEntry = async (/** @type {BlobRecord | undefined} */ record) => {
+      const expected = sharerOf(record)
+      if (expected === undefined) return false
+      const key = sharerKey(expected.base, expected.size)
       const value = await index.get(key, VIEWS)
       const sharer = value && decodeSharer(key, value)
-      return sharer !== undefined && sharer.id === id && equals(sharer.root, root)
+      return sharer === undefined || sharer.id !== expected.id || !equals(sharer.root, root)
     }
-    if (await isNoted(seen)) return
+    if (!await lacksEntry(seen)) return
     await locks.run(nameOf(root), async () => {
       const { record } = await catalog.find(root)
-      if (record?.home !== 'shared' || await isNoted(record)) return
+      if (record === undefined || !await lacksEntry(record)) return
       this.strays++
       if (this.#repairs) await catalog.addSharer(root, record)
     })
@@ -107,13 +128,62 @@ export class SharerCheck {
   async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 
+/** Checks the bytes of sharers: those that several blobs share are read only once, as long as they are right. */
+export class SharedBytesCheck {
+  #databases
+  #sharers = /** @type {Shared[]} */ ([])
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /**
+   * Keeps a blob for `run` if it is a sharer.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   */
+  takes (root, record) {
+    const isSharer = sharerOf(record) !== undefined
+    if (isSharer) this.#sharers.push({ root, record })
+    return isSharer
+  }
+
+  /**
+   * Checks the sharers that were kept, from the longest of each base to the shortest.
+   *
+   * @param {(blob: Shared, isRight: boolean) => Promise<boolean>} check  checks one, which is known to be right or not,
+   *   and returns whether it was found right
+   */
+  async run (check) {
+    const baseOf = (/** @type {Shared} */ { record }) => /** @type {number} */ (record.base)
+    this.#sharers.sort((a, b) => baseOf(a) - baseOf(b) || b.record.size - a.record.size)
+    /** @type {Shared | undefined}  the longest sharer of the base, if it was found right */
+    let longest
+    for (const blob of this.#sharers) {
+      const isOfBase = longest !== undefined && baseOf(longest) === baseOf(blob)
+      const isRight = isOfBase && blob.record.complete &&
+        await isPartOf(this.#databases, blob, /** @type {Shared} */ (longest))
+      const isSound = await check(blob, isRight)
+      if (!isOfBase) longest = isSound && blob.record.complete ? blob : undefined
+    }
+  }
+}
+
+/**
+ * Does a record say the same as an entry of a sharer?
+ *
+ * @param {BlobRecord | undefined} record @param {FoundSharer} sharer
+ */
+const names = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
+
 /**
  * Is a blob right? It is when the part that it shares with a longer, right blob is right there, and its own rest is.
  *
  * @param {Databases} databases @param {Shared} blob
  * @param {Shared} longer  on the same base, and known to be right
  */
-export async function isPartOf (databases, { root, record }, longer) {
+async function isPartOf (databases, { root, record }, longer) {
   const { data } = databases
   const { id, size } = record
   for await (const key of data.keys({ ...allOfId(id), ...VIEWS })) {
@@ -123,7 +193,7 @@ export async function isPartOf (databases, { root, record }, longer) {
   }
   const tree = new TrustedTree(root, record)
   const other = new TrustedTree(longer.root, longer.record)
-  const source = sourceOf(databases, root, record, [0, size], VIEWS)
+  const source = contentOf(databases, root, record).reader()
   try {
     const { subtrees, start } = await readEdge(tree, data, size)
     let at = 0

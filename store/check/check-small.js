@@ -2,10 +2,12 @@
 // its hash.
 
 import { hashesTo } from '../read/verified/subtrees.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'
 
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
@@ -17,23 +19,24 @@ const OPTIONS = { ...VIEWS, fillCache: false }
  * Finds small blobs that are right. A blob that it does not find may be right, too: `inspectBlob` tells.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
- * @param {SafeDatabase} data
+ * @param {Databases} databases
  * @param {Blob[]} blobs
  * @param {(id: number) => boolean} isAlone  does an id have one extent and nothing else?
  * @returns {Promise<Set<Blob>>}
  */
-export async function rightSmallBlobs (data, blobs, isAlone) {
+export async function rightSmallBlobs (databases, blobs, isAlone) {
   const right = /** @type {Set<Blob>} */ (new Set())
   let group = /** @type {{ blob: Blob, record: BlobRecord }[]} */ ([])
   let len = 0
   const check = async () => {
-    for (const blob of await readTogether(data, group)) right.add(blob)
+    for (const blob of await readTogether(databases.data, group)) right.add(blob)
     group = []
     len = 0
   }
   for (const blob of blobs) {
-    const { record } = blob
-    if (record === undefined || !isWholeGroup(record) || !isAlone(record.id)) continue
+    const { root, record } = blob
+    if (record === undefined || !contentOf(databases, root, record).isOneExtent(GROUP_LEN)) continue
+    if (!isAlone(record.id)) continue
     group.push({ blob, record })
     len += record.size
     if (len >= READ_LEN) await check()
@@ -41,9 +44,6 @@ export async function rightSmallBlobs (data, blobs, isAlone) {
   if (group.length > 0) await check()
   return right
 }
-
-/** @param {BlobRecord} record */
-const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents' && size <= GROUP_LEN
 
 /**
  * @template {{ root: Uint8Array }} Blob

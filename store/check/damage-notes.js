@@ -2,7 +2,7 @@
 // again. A pair of the tree that can be computed again is no damage; it is written again.
 
 import { nameOf } from '../../lib/hash/roots.js'
-import { fileIdOf } from '../storage/format/records.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { partAround } from './blob/inspect-blob.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -53,15 +53,12 @@ export class DamageNotes {
    *   meanwhile, or the check has failed
    */
   note (root, seen, span) {
-    const { files } = this.#databases
-    const isReachable = seen.home === 'extents' || files !== undefined
-    if (!isReachable) return Promise.resolve(undefined)
+    if (!contentOf(this.#databases, root, seen).isReachable) return Promise.resolve(undefined)
     const noting = this.#activity.run(() => this.#locks.run(nameOf(root), async () => {
       const { record } = await this.#catalog.find(root)
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // Another read may have noted the damage.
-      files?.forget(fileIdOf(record)) // The file may have been replaced.
-      const part = partAround(record, span, await this.#presence.of(record))
+      const part = partAround(contentOf(this.#databases, root, record), span, await this.#presence.of(record))
       const right = await this.#repairs.repair(root, record, { part })
       return right && (await this.#catalog.find(root)).record
     }))

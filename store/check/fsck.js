@@ -5,7 +5,7 @@ import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../../lib/async/in-order.js'
 import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
-import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
+import { decodeRecord, idsOf, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -29,7 +29,8 @@ import { SharerCheck } from './check-sharers.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Repairs } from './blob/repairs.js' */
 /** @import { Losses } from './identify-data.js' */
-/** @import { Orphans } from './orphans.js' */
+/** @import { ClaimFinder } from './claims.js' */
+/** @import { Orphans, Restoration } from './orphans.js' */
 
 /**
  * @typedef {object} FsckReport
@@ -40,8 +41,8 @@ import { SharerCheck } from './check-sharers.js'
  *   and has a record again
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, or the
- *   state was damaged: then only the next repair does
+ * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, damage
+ *   hides what tags claim, or the state was damaged: then only the next repair does
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
  *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
  *   stays where it is, even with `repair`
@@ -59,6 +60,7 @@ import { SharerCheck } from './check-sharers.js'
 /**
  * @typedef {object} FsckParts
  * @property {Catalog} catalog
+ * @property {ClaimFinder} claims
  * @property {Databases} databases
  * @property {Locks} locks
  * @property {Orphans} orphans
@@ -123,8 +125,8 @@ class StoreCheck {
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids of which nothing could be proven, to be deleted unless a tag claims them: true for those with a file. */
-  #unclaimed = /** @type {Map<number, boolean>} */ (new Map())
+  /** Ids with data that is deleted when all claims are known: nobody claims it, or nothing of it could be proven. */
+  #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
   #isDataWhole = true
@@ -276,8 +278,8 @@ class StoreCheck {
           this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
           continue
         }
-        if (!this.#recorded.add(record.id)) this.#recordedTwice.add(record.id)
-        if (record.base !== undefined) this.#recorded.add(record.base)
+        if (this.#recorded.has(record.id)) this.#recordedTwice.add(record.id)
+        for (const id of idsOf(record)) this.#recorded.add(id)
         await this.#blobs.expect(record)
       }
     }
@@ -286,15 +288,15 @@ class StoreCheck {
   /** Checks the entries of blobs that share a file. */
   async #checkSharers () {
     const options = { repair: this.#repairs, losses: this.#losses, signal: this.#signal }
-    const { catalog, databases, locks, tags } = this.#parts
-    const check = new SharerCheck({ catalog, databases, locks, tags }, options)
+    const { catalog, claims, databases, locks } = this.#parts
+    const check = new SharerCheck({ catalog, claims, databases, locks }, options)
     await check.run()
     for await (const { root, record } of this.#records()) {
-      if (record?.home === 'shared') await check.checkRecord(root, record)
+      if (record !== undefined) await check.checkRecord(root, record)
     }
     if (this.#isIndexWhole && !check.isUnreadable && !this.#report.isStateDamaged) await check.cutOff()
     for (const { root, record } of check.lost) {
-      for (const id of [record.id, fileIdOf(record)]) this.#recorded.add(id)
+      for (const id of idsOf(record)) this.#recorded.add(id)
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: this.#repairs })
     }
     this.#report.strays += check.strays
@@ -315,6 +317,7 @@ class StoreCheck {
    */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#parts.databases
+    if (this.#repairs) await this.#parts.databases.deletePostponed()
     const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
     const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id, key } of this.#parts.databases.dataIds(0, () => { this.#isDataWhole = false })) {
@@ -322,14 +325,21 @@ class StoreCheck {
       if (id === undefined) await this.#stray(() => data.del(key))
       else if (isOrphan(id) && !orphans.has(id)) orphans.set(id, false)
     }
-    for (const [id, hasFile] of orphans) await this.#takeOrphan(id, hasFile)
-    if (this.#unclaimed.size === 0) return
-    const { restored, kept } = await this.#parts.orphans.restoreClaimed(this.#unclaimed, this.#signal)
-    for (const [id, root] of restored) {
-      this.#orphans.delete(id)
+    const { restored, kept, fault } = await this.#restoreClaimed(orphans)
+    for (const [id, hasFile] of orphans) if (!restored.has(id)) await this.#takeOrphan(id, hasFile)
+    if (fault !== undefined) return
+    for (const id of this.#unclaimed) if (!kept.has(id)) await this.#deleteOrphan(id)
+  }
+
+  /** @param {Map<number, boolean>} orphans  by id, true for those with a file @returns {Promise<Restoration>} */
+  async #restoreClaimed (orphans) {
+    if (!this.#repairs || orphans.size === 0) return { restored: new Map(), kept: new Set() }
+    const damaged = [...this.#damagedRecords].flatMap(([name, { isRestored }]) => isRestored ? [] : [name])
+    const restoration = await this.#parts.orphans.restoreClaimed(orphans, { damaged, signal: this.#signal })
+    for (const root of restoration.restored.values()) {
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
-    for (const id of this.#unclaimed.keys()) if (!restored.has(id) && !kept.has(id)) await this.#deleteOrphan(id)
+    return restoration
   }
 
   /** @param {number} id @param {boolean} hasFile */
@@ -337,8 +347,7 @@ class StoreCheck {
     if (await this.#parts.databases.isGoing(id)) return
     let found
     try {
-      const isTagged = async (/** @type {Uint8Array} */ root) => (await this.#parts.tags.tagOf(root)).isTagged
-      const options = { hasFile, losses: this.#losses, isTagged, signal: this.#signal }
+      const options = { hasFile, losses: this.#losses, signal: this.#signal }
       found = await findRecord(this.#parts.databases, this.#parts.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
@@ -357,7 +366,7 @@ class StoreCheck {
     const { isStateDamaged } = this.#report
     if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)
     if (isRestored === undefined) this.#areOwnersKnown = false
-    else if (this.#repairs && this.#isIndexWhole && !isStateDamaged) this.#unclaimed.set(id, hasFile)
+    else if (this.#repairs && this.#isIndexWhole && !isStateDamaged) this.#unclaimed.add(id)
   }
 
   /** @param {number} id */

@@ -6,8 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
-import { BlobScan } from './blob/inspect-blob.js'
-import { FileReader } from '../storage/content/stored-file.js'
+import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'
@@ -19,7 +18,6 @@ import { orIfUnreadable } from '../storage/errors.js'
 
 /** Level of the root of a blob of 2^53 - 1 bytes. */
 const MAX_LEVEL = 42
-const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @typedef {'none' | 'records' | 'state'} Losses  what the index may have lost without leaving a damaged entry.
@@ -34,33 +32,32 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  */
 
 /**
+ * Finds the blob that no tag claims and to which data belongs. The data looks like every beginning of the blob that is
+ * a subtree, so the longest blob counts.
+ *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
  * @param {boolean} options.hasFile  true when the id has a file
  * @param {Losses} options.losses  with `state` the tree may be lost, too, so that only hashing a file tells which blob
  *   it is
- * @param {(root: Uint8Array) => Promise<boolean>} options.isTagged  returns true for a blob that a tag names
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, losses, isTagged, signal }) {
+export async function findRecord (databases, catalog, id, { hasFile, losses, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
-  let unrecorded, tagged
+  let damaged, unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
-    if (isThere && record === undefined) return found
+    if (isThere && record === undefined) damaged = found
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
-    if (!isThere && size === end) unrecorded ??= found
-    // The beginning of a blob looks like a whole blob. What a tag names goes first; the longest comes last.
-    if (losses !== 'none' && !isThere && await isTagged(root)) tagged = found
+    unrecorded = !isThere && size === end ? found : undefined
   }
-  if (losses === 'none') return undefined
-  if (tagged !== undefined) return tagged
+  if (damaged !== undefined || losses === 'none') return damaged
   if (losses !== 'state' || !hasFile || isInParts || end === 0) return unrecorded
   // The pairs may be older than the file, when blobs have shared it.
   const root = await hashFile(databases, unknown, end, signal)
@@ -69,7 +66,7 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, isT
 }
 
 /**
- * Gives all blobs that data may belong to, whole or in part.
+ * Gives all blobs that data may belong to, whole or in part, the longest one last.
  *
  * @param {Databases} databases @param {number} id @param {boolean} hasFile
  * @returns {AsyncGenerator<Found>}
@@ -96,7 +93,7 @@ const PIECE_LEN = 1 << 20
 /** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
 async function hashFile (databases, record, end, signal) {
   const hasher = new Hasher()
-  const file = new FileReader(databases, NO_ROOT, record)
+  const file = contentOf(databases, NO_ROOT, record).reader()
   try {
     for (let at = 0; at < end; at += PIECE_LEN) {
       signal?.throwIfAborted()
@@ -114,7 +111,7 @@ async function hashFile (databases, record, end, signal) {
  * @param {Databases} databases @param {BlobRecord} record
  */
 async function look (databases, record) {
-  const scan = new BlobScan(databases, NO_ROOT, record)
+  const scan = contentOf(databases, NO_ROOT, record).scan()
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
@@ -126,7 +123,8 @@ async function look (databases, record) {
 }
 
 /**
- * Gives the blobs that the data may be, each with a size under which all stored groups can be proven.
+ * Gives the blobs that the data may be, the longest one last, each with a size under which all stored groups can be
+ * proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */

@@ -2,9 +2,8 @@
 // when a tag claims one, damage has cost a blob its record, and the blob gets one again.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { HASH_LEN } from '../../lib/core/constants.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { damagedSequence, isOfSystem, orIfUnreadable } from '../storage/errors.js'
+import { isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -12,6 +11,7 @@ import { recordedIds } from '../storage/opening/recorded-ids.js'
 import { possibleBlobs } from './identify-data.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ClaimFinder, Claims } from './claims.js' */
 /** @import { Found } from './identify-data.js' */
 /** @import { Leftovers } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
@@ -19,13 +19,22 @@ import { possibleBlobs } from './identify-data.js'
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { TagIndex } from '../catalog/names/tag-index.js' */
 /** @import { Protection } from '../gc/protection.js' */
-/** @import { BlobAccess } from '../read/blob-access.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Repairs } from './blob/repairs.js' */
 
+/**
+ * @typedef {object} Restoration
+ * @property {Map<number, Uint8Array>} restored  the ids that have records now, with the roots of their blobs
+ * @property {Set<number>} kept  other ids that must not be deleted, because the system cannot read their files, or the
+ *   blob that claims them is not whole
+ * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides what else tags claim. Then no orphan may be deleted
+ */
+
+/** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: no longer blob may have the same data */
+
 export class Orphans {
-  #access
   #catalog
+  #claims
   #databases
   #locks
   #protection
@@ -34,17 +43,17 @@ export class Orphans {
 
   /**
    * @param {object} parts
-   * @param {BlobAccess} parts.access
    * @param {Catalog} parts.catalog
+   * @param {ClaimFinder} parts.claims
    * @param {Databases} parts.databases
    * @param {Locks} parts.locks
    * @param {Protection} parts.protection
    * @param {Repairs} parts.repairs
    * @param {TagIndex} parts.tags
    */
-  constructor ({ access, catalog, databases, locks, protection, repairs, tags }) {
-    this.#access = access
+  constructor ({ catalog, claims, databases, locks, protection, repairs, tags }) {
     this.#catalog = catalog
+    this.#claims = claims
     this.#databases = databases
     this.#locks = locks
     this.#protection = protection
@@ -62,7 +71,8 @@ export class Orphans {
     const limit = ids.next
     try {
       if (await this.#sweep(recorded, id => id >= swept && id < limit, signal)) ids.setSwept(limit)
-      await this.#cutOffBases(recorded, signal)
+      const isCertain = () => this.#isIndexWhole(signal)
+      if (recorded.areAll) await this.#catalog.bases.cutOffAll(recorded.bases, { isCertain, signal })
     } catch (error) {
       // Damage hides records, or what tags claim. Then orphans stay, and the next opening looks again.
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
@@ -76,11 +86,13 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
    */
   async sweep (signal) {
-    const { index, ids } = this.#databases
+    const databases = this.#databases
+    const { index, ids } = databases
     // Data that is written from now on may get its record later, so it does not count as an orphan.
     const limit = ids.next
     const underWay = new Set(ids.underWay)
     await ids.assertStateSound()
+    await databases.deletePostponed()
     await this.#sweep(await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
   }
 
@@ -102,10 +114,13 @@ export class Orphans {
     }
     if (orphans.size === 0) return true
     if (!await this.#isIndexWhole(signal)) return false
-    const { restored, kept } = await this.restoreClaimed(orphans, signal)
+    const { restored, kept, fault } = await this.restoreClaimed(orphans, { signal })
+    if (fault !== undefined) throw fault
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
-      if (!restored.has(id) && !kept.has(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (restored.has(id) || kept.has(id)) continue
+      // The data of a call that is deleting a blob has a note, perhaps together with that of other blobs.
+      if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
     }
     await databases.dropNotes()
     return true
@@ -115,105 +130,95 @@ export class Orphans {
    * Gives a record to each blob that a tag claims, directly or as a member of a sequence, and that has none.
    *
    * @param {Map<number, boolean>} orphans  by id, true for those with a file
-   * @param {AbortSignal} [signal]
-   * @returns {Promise<{ restored: Map<number, Uint8Array>, kept: Set<number> }>} `restored`: the ids that have records
-   *   now, with the roots of their blobs; `kept`: other ids that must not be deleted, because the system cannot read
-   *   their files, or the blob that claims them is not whole
-   * @throws {BaoError} STORE_CORRUPT when damage hides what tags claim
+   * @param {object} [options]
+   * @param {string[]} [options.damaged]  names of blobs whose records are damaged: these blobs claim orphans, too
+   * @param {AbortSignal} [options.signal]
+   * @returns {Promise<Restoration>}
    */
-  async restoreClaimed (orphans, signal) {
-    const restored = /** @type {Map<number, Uint8Array>} */ (new Map())
-    const sequences = [...this.#protection.sequences, ...(await this.#tags.survey()).sequences]
-    const mayClaim = sequences.length > 0 || this.#protection.hasTags || await this.#tags.count() > 0
-    if (!mayClaim) return { restored, kept: new Set() }
-    const { found, kept } = await this.#blobsOf(orphans, signal)
-    const restore = async (/** @type {(root: Uint8Array) => Promise<boolean> | boolean} */ isClaimed) => {
-      for (const { root, record } of found) {
-        if (restored.has(record.id) || !await isClaimed(root)) continue
-        const outcome = await this.#giveRecord(root, record, signal)
-        if (outcome === 'restored') restored.set(record.id, root)
-        if (outcome === 'incomplete') kept.add(record.id)
-      }
+  async restoreClaimed (orphans, { damaged = [], signal } = {}) {
+    const restoration = /** @type {Restoration} */ ({ restored: new Map(), kept: new Set() })
+    restoration.fault = (await this.#claims.of([], signal)).fault
+    const hasTags = this.#protection.hasTags || restoration.fault !== undefined || await this.#tags.count() > 0
+    if (!hasTags && damaged.length === 0) return restoration
+    const found = await this.#blobsOf(orphans, restoration.kept, signal)
+    const roots = found.map(({ root }) => root)
+    const readClaims = async () => {
+      const { names, sequences, fault } = await this.#claims.of(roots, signal)
+      return { names: new Set([...names, ...damaged]), sequences, fault }
     }
-    await restore(async root => (await this.#tags.tagOf(root)).isTagged)
-    const members = /** @type {Set<string>} */ (new Set())
-    const names = new Set(found.map(({ root }) => nameOf(root)))
-    // A sequence may have been restored now.
-    for (const sequence of sequences) {
-      for await (const member of this.#membersOf(sequence, signal)) {
-        if (names.has(nameOf(member))) members.add(nameOf(member))
-      }
+    let claims = await readClaims()
+    await this.#restore(found, { ...claims, isMeant: name => claims.sequences.has(name) }, restoration, signal)
+    // A sequence that had lost its record could not tell its members before.
+    if (restoration.restored.size > 0) claims = await readClaims()
+    await this.#restore(found, { ...claims, isMeant: () => true }, restoration, signal)
+    return { ...restoration, fault: claims.fault }
+  }
+
+  /**
+   * Gives records to claimed blobs. Each orphan goes to the first blob that may have it. When some claims are not
+   * known, it may only go to the longest blob that it may be: the others are beginnings of that one, which may be
+   * claimed as well.
+   *
+   * @param {Candidate[]} found @param {Pick<Claims, 'names' | 'fault'> & { isMeant: (name: string) => boolean }} claims
+   *   `isMeant`: returns false for a blob that is passed over, together with its orphan
+   * @param {Restoration} restoration  changed
+   * @param {AbortSignal} [signal]
+   */
+  async #restore (found, { names, fault, isMeant }, { restored, kept }, signal) {
+    const passed = /** @type {Set<number>} */ (new Set())
+    for (const { root, record, isLongest } of found) {
+      const [name, { id }] = [nameOf(root), record]
+      if (!names.has(name) || restored.has(id) || passed.has(id) || (fault !== undefined && !isLongest)) continue
+      const outcome = isMeant(name) ? await this.#giveRecord(root, record, signal) : 'passed'
+      if (outcome === 'restored') restored.set(id, root)
+      if (outcome === 'incomplete') kept.add(id)
+      if (outcome === 'passed') passed.add(id)
     }
-    await restore(root => members.has(nameOf(root)))
-    return { restored, kept }
   }
 
   /**
    * Finds the blobs that orphans may be. The beginning of a blob may be a blob, too: so the longest comes first, and of
-   * one blob the copy of which most is there.
+   * one blob the copy of which most is there, and data of its own before that of a longer blob.
    *
-   * @param {Map<number, boolean>} orphans @param {AbortSignal} [signal]
+   * @param {Map<number, boolean>} orphans
+   * @param {Set<number>} kept  ids of which the system cannot read the files are added
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Candidate[]>}
    */
-  async #blobsOf (orphans, signal) {
+  async #blobsOf (orphans, kept, signal) {
     const databases = this.#databases
-    const found = /** @type {Found[]} */ ([])
-    const kept = /** @type {Set<number>} */ (new Set())
+    const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
       if (await databases.isGoing(id)) continue // A call has deleted the blob, although a tag names it.
       try {
-        for await (const blob of possibleBlobs(databases, id, hasFile)) found.push(blob)
+        const blobs = []
+        for await (const blob of possibleBlobs(databases, id, hasFile)) blobs.push(blob)
+        found.push(...blobs.map((blob, i) => ({ ...blob, isLongest: i === blobs.length - 1 })))
       } catch (error) {
         if (!isOfSystem(error)) throw error
         kept.add(id)
       }
     }
-    found.sort((a, b) => b.len - a.len || b.record.size - a.record.size)
-    return { found, kept }
+    return found.sort((a, b) =>
+      lenOf(b) - lenOf(a) || Number(b.isLongest) - Number(a.isLongest) || b.record.size - a.record.size)
   }
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<'restored' | 'incomplete' | 'superfluous'>} `incomplete`: the blob has another record, and is not
-   *   whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or nothing of the
-   *   data is right
+   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
+   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or
+   *   nothing of the data is right; `passed`: LevelDB has not shown a record that names the data
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
       const now = await this.#catalog.find(root)
+      if (now.record?.id === record.id) return 'passed'
       if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
       const right = await this.#repairs.restore(root, record, signal)
       if (right === undefined) return 'incomplete'
       return right.isEmpty ? 'superfluous' : 'restored'
     })
-  }
-
-  /** @param {Uint8Array} sequence @param {AbortSignal} [signal] @throws {BaoError} STORE_CORRUPT */
-  async * #membersOf (sequence, signal) {
-    const record = await this.#catalog.get(sequence)
-    if (record === undefined) return
-    if (record.isDamaged) throw damagedSequence(sequence)
-    // Pieces begin at multiples of the length of a hash, where chunk groups begin.
-    for await (const piece of this.#access.present(sequence, record, signal)) {
-      for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) yield piece.subarray(at, at + HASH_LEN)
-    }
-  }
-
-  /**
-   * Cuts off the bytes after the longest sharer, which a crash has left in files that blobs share.
-   *
-   * @param {Recorded} recorded @param {AbortSignal} [signal]
-   */
-  async #cutOffBases ({ bases, areAll }, signal) {
-    const { files } = this.#databases
-    if (!areAll || files === undefined) return
-    const tooLong = []
-    for (const [base, longest] of bases) {
-      signal?.throwIfAborted()
-      if ((await files.len(base) ?? 0) > longest) tooLong.push({ base, longest })
-    }
-    if (tooLong.length === 0 || !await this.#isIndexWhole(signal)) return
-    for (const { base, longest } of tooLong) await files.cutOff(base, longest)
   }
 
   /**
@@ -238,3 +243,6 @@ export class Orphans {
     return true
   }
 }
+
+/** How many bytes of a blob may be there, at most? @param {Candidate} candidate */
+const lenOf = ({ len, record }) => Math.min(len, record.size)

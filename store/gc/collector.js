@@ -35,8 +35,8 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
  *   this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every blob that is deleted
  * @property {AbortSignal} [signal]
- * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the
- *   number of blobs that were checked
+ * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  `baobox:gc`,
+ *   with the number of blobs that were checked
  */
 
 /** The names of all options in `GcOptions`. */
@@ -128,7 +128,7 @@ export class Collector {
           onBlob?.({ cid: toCid(root), bytes })
         }
         for (const { length } = blobs, before = done; done < before + length;) {
-          if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done } })
+          if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
         }
         signal?.throwIfAborted()
       }
@@ -136,7 +136,7 @@ export class Collector {
       await deleting
       end()
     }
-    onProgress?.({ type: 'baobox:gc', detail: { done } })
+    onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
     return freed
   }
 

@@ -4,13 +4,14 @@
 import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { fullError } from '../storage/errors.js'
-import { isKept } from '../catalog/presence.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
 /** @import { Uses } from '../catalog/uses.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { Collector, Marks, Sweep } from './collector.js' */
 /** @import { Quota, Reservation } from '../catalog/quota.js' */
 
@@ -25,6 +26,7 @@ const MAX_MARKS = 100_000
 export class Evictor {
   #catalog
   #collector
+  #databases
   #locks
   #presence
   #quota
@@ -39,14 +41,16 @@ export class Evictor {
    * @param {object} parts
    * @param {Catalog} parts.catalog
    * @param {Collector} parts.collector
+   * @param {Databases} parts.databases
    * @param {Locks} parts.locks
    * @param {Presence} parts.presence
    * @param {Quota} parts.quota
    * @param {Uses} parts.uses
    */
-  constructor ({ catalog, collector, locks, presence, quota, uses }) {
+  constructor ({ catalog, collector, databases, locks, presence, quota, uses }) {
     this.#catalog = catalog
     this.#collector = collector
+    this.#databases = databases
     this.#locks = locks
     this.#presence = presence
     this.#quota = quota
@@ -79,9 +83,9 @@ export class Evictor {
     return this.#locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#catalog.find(root)
-      const isOwn = record !== undefined && record.home !== 'reference'
-      const present = isOwn ? await this.#presence.of(record) : ChunkRanges.none
-      const len = record && isKept(record) ? 0 : lenBeyond(present)
+      const content = record && contentOf(this.#databases, root, record)
+      const present = record && content?.isOurs ? await this.#presence.of(record) : ChunkRanges.none
+      const len = content?.isKept ? 0 : lenBeyond(present)
       if (len > this.#quota.limit) throw fullError(len, this.#quota.limit)
       if (len > 0) await this.#makeSpace(len)
       return this.#quota.reserve(len)

@@ -84,7 +84,7 @@ export class BlobAccess {
   async * present (root, record, signal) {
     const release = this.#protection.use(root)
     try {
-      for (const [start, end] of (await this.#presence.of(record)).toBytes(record.size)) {
+      for (const { start, end } of (await this.#presence.of(record)).toBytes(record.size)) {
         const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
         yield * this.reading(root, record, span, view => verified(view, { start, end }, { signal }))
       }
@@ -116,5 +116,5 @@ export class BlobAccess {
  */
 export function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
-  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+  return groups.length === 0 ? [0, 0] : [groups[0].start, groups[groups.length - 1].end]
 }

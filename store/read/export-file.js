@@ -5,6 +5,7 @@ import { replaceFile } from '#files'
 import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
+import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Deleter } from '../catalog/calls/deleter.js' */
@@ -91,21 +92,20 @@ export class FileExporter {
    * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
    */
   async #share (root, path, { mode, verify, sync, signal }) {
-    const { files } = this.#databases
     const record = await this.#catalog.get(root)
     if (record === undefined) return undefined // The read that copies it may fetch it.
-    const { complete, home, id, size } = record
-    if (!complete || home !== 'file' || files === undefined) return undefined
+    const own = await contentOf(this.#databases, root, record).ownFile()
+    if (own === undefined) return undefined
     // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
     const isStill = async () => {
       const { record: now } = await this.#catalog.find(root)
-      return now?.home === 'file' && now.id === id && await files.len(id) === size
+      return now !== undefined && await contentOf(this.#databases, root, now).ownFile() === own
     }
     /** @param {string} made */
     const isRight = async made =>
       (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
     const way = mode === 'reflink' ? mode : 'link'
-    return await shareFile(files.pathOf(id), path, { mode: way, sync, isRight }) ? size : undefined
+    return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
   }
 
   /**
@@ -115,7 +115,7 @@ export class FileExporter {
   async * #pieces (root, { verify, signal, onProgress }) {
     /** @param {ProgressEvent} event */
     const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
-    yield * this.#reader.get(root, { verify, reuse: true, signal, onProgress: tell })
+    yield * this.#reader.get(root, undefined, { verify, reuse: true, signal, onProgress: tell })
     signal?.throwIfAborted()
   }
 }

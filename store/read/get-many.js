@@ -3,6 +3,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hashesTo } from './verified/subtrees.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -88,7 +89,7 @@ export class ManyReader {
       for await (const result of this.#results(found, { verify, signal })) {
         yield result
         done += result.bytes?.length ?? 0
-        onProgress?.({ type: 'baobox:get', detail: { done } })
+        onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
       }
     }
   }
@@ -102,7 +103,8 @@ export class ManyReader {
   async lookUp (roots) {
     const looked = await this.#catalog.findMany(roots)
     const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
-    const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
+    const small = found.filter(({ root, record }) =>
+      record !== undefined && contentOf(this.#databases, root, record).isOneExtent(LOOKUP_LEN))
     if (small.length === 0) return found
     const { data, allocate } = this.#databases
     const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
@@ -127,7 +129,7 @@ export class ManyReader {
         continue
       }
       try {
-        yield { cid, bytes: await this.#reader.bytes(root, { verify, signal }) }
+        yield { cid, bytes: await this.#reader.bytes(root, undefined, { verify, signal }) }
       } catch (error) {
         if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
         yield { cid, error }
@@ -155,6 +157,3 @@ async function * lookupsOf (cids, signal) {
   }
   if (roots.length > 0) yield roots
 }
-
-/** @param {BlobRecord} record */
-const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN

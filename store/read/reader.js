@@ -1,10 +1,11 @@
 // Reads the bytes of blobs, and verifies them. Small reads take a short way, and all others go piece by piece.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
+import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
+import { concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
@@ -16,7 +17,9 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
 /** @import { Supplies } from './supplies.js' */
+/** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
 /**
@@ -29,15 +32,8 @@ import { unverified, verified } from './verified/verified-pieces.js'
  */
 
 /**
- * Says which bytes are read, and how. `end` is not included, and may lie after the end of the blob.
- *
- * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
- */
-
-/**
  * @typedef {object} Wanted  one range of a blob that is to be read
- * @property {Uint8Array} root
- * @property {BlobRecord} record
+ * @property {Content} content
  * @property {number} start  bytes
  * @property {number} end  bytes; inside the blob, if that is complete
  * @property {boolean} verify
@@ -47,12 +43,13 @@ import { unverified, verified } from './verified/verified-pieces.js'
  */
 
 const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
-const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
+const EVERYTHING = [{ start: 0, end: Infinity }]
 
 export class BlobReader {
   #access
+  #databases
   #supplies
   #life
   #protection
@@ -70,6 +67,7 @@ export class BlobReader {
    */
   constructor ({ access, databases, life, protection, supplies, verifies }) {
     this.#access = access
+    this.#databases = databases
     this.#supplies = supplies
     this.#life = life
     this.#protection = protection
@@ -78,11 +76,11 @@ export class BlobReader {
   }
 
   /**
-   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.get`
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {ReadOptions} [options]  see `BlobStore.get`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  get (cid, range, options) {
-    const asked = askedOf(range, options)
+  get (cid, ranges, options) {
+    const asked = askedOf(ranges, options)
     return this.#get(parseRoot(cid, 'cid'), asked)
   }
 
@@ -96,7 +94,7 @@ export class BlobReader {
   async * #piecesOf (all) {
     for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
-      const release = this.#protection.use(wanted.root)
+      const release = this.#protection.use(wanted.content.root)
       try {
         const bytes = await small
         if (bytes === undefined) yield * this.#pieces(wanted)
@@ -109,12 +107,12 @@ export class BlobReader {
 
   /**
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]
+   * @param {RangesLike} [ranges]
    * @param {ReadOptions} [options]  see `BlobStore.bytes`
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
-  async bytes (cid, range, options) {
-    const all = await this.#findAll(cid, askedOf(range, options))
+  async bytes (cid, ranges, options) {
+    const all = await this.#findAll(cid, askedOf(ranges, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
     for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
@@ -130,7 +128,7 @@ export class BlobReader {
 
   /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
   async #bytesLater (wanted, small) {
-    const release = this.#protection.use(wanted.root)
+    const release = this.#protection.use(wanted.content.root)
     try {
       const bytes = await small
       if (bytes !== undefined) return bytes
@@ -150,14 +148,14 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   #pieces (wanted) {
-    const { root, record, start, end, verify, signal } = wanted
+    const { content: { databases, root, record }, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
     return this.#supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
-      this.#piecesFrom({ ...wanted, record: now, start: start + given }))
+      this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
   /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
+  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
@@ -174,18 +172,19 @@ export class BlobReader {
   }
 
   /**
-   * Finds out what is to be read: one range of the blob, or one for each range of chunks.
+   * Finds out what is to be read, range by range.
    *
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
    */
-  async #findAll (cid, asked) {
-    const { ranges, start = 0, end = Infinity, options } = asked
-    const { root, record: found } = await this.#supplies.use(cid, asked, options.signal)
-    if (ranges === undefined) return [this.#wanted(root, found, start, end, options)]
+  async #findAll (cid, { ranges, options }) {
+    const { root, record: found } = await this.#supplies.use(cid, () => chunksOf(ranges), options.signal)
+    if (!(ranges instanceof ChunkRanges)) {
+      return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
+    }
     // There may be chunks after the claimed end, too.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
-    return ranges.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
+    return ranges.toBytes(record.size).map(({ start, end }) => this.#wanted(root, record, start, end, options))
   }
 
   /**
@@ -198,7 +197,8 @@ export class BlobReader {
    */
   #wanted (root, record, start, end, { verify = this.#verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
+    const content = contentOf(this.#databases, root, record)
+    return { content, start, end: last, verify: verify || !content.isOurs, reuse, signal, onProgress }
   }
 
   /**
@@ -213,26 +213,24 @@ export class BlobReader {
   }
 }
 
-/**
- * @typedef {{ ranges?: ChunkRanges, start?: number, end?: number, options: ReadOptions }} Asked  `ranges`: of chunks,
- *   instead of `start` and `end`
- */
+/** @typedef {{ ranges: ByteRange[] | ChunkRanges, options: ReadOptions }} Asked */
 
 /**
- * @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
+ * @param {RangesLike} [ranges] @param {ReadOptions} [options]
  * @returns {Asked}
  * @throws {TypeError | RangeError}
  */
-function askedOf (range = NO_OPTIONS, options = NO_OPTIONS) {
-  assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
+function askedOf (ranges, options = NO_OPTIONS) {
   assertKnownOptions(options, READ_OPTIONS)
-  if (range instanceof ChunkRanges) return { ranges: range, options }
-  assertKnownOptions(range, RANGE_OPTIONS)
-  const { start = 0, end = Infinity } = range
-  assertInteger('start', start)
-  if (end !== Infinity) assertInteger('end', end)
-  return { start, end, options: options === NO_OPTIONS ? range : { ...range, ...options } }
+  if (ranges instanceof ChunkRanges) return { ranges, options }
+  if (Array.isArray(ranges)) return { ranges: joined(ranges.map(range => toRange(range, 'ranges'))), options }
+  return { ranges: ranges === undefined ? EVERYTHING : [toRange(ranges, 'ranges')], options }
 }
+
+/** @param {Asked['ranges']} ranges */
+const chunksOf = ranges => ranges instanceof ChunkRanges
+  ? ranges
+  : ranges.reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
 
 /**
  * Reports progress when the caller is done with a piece.
@@ -240,11 +238,12 @@ function askedOf (range = NO_OPTIONS, options = NO_OPTIONS) {
  * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  what they are pieces of; at least one
  */
 async function * withProgress (pieces, all) {
-  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  const total = all.reduce((len, { start, end, content }) =>
+    len + Math.max(0, Math.min(end, content.record.size) - start), 0)
   let done = 0
   for await (const piece of pieces) {
     yield piece
     done += piece.length
-    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total, unit: 'bytes' } })
   }
 }

@@ -4,15 +4,26 @@ import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { untilAborted } from '../../lib/source/async-util.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
 /** @import { DamageNotes } from '../check/damage-notes.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { Supplies } from './supplies.js' */
 
 /** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
+
+/**
+ * @typedef {object} RetryParts
+ * @property {Catalog} catalog
+ * @property {DamageNotes} damage
+ * @property {Databases} databases
+ * @property {Presence} presence
+ * @property {Supplies} supplies
+ */
 
 /**
  * One read. Every group is fetched only once for it, and every place is checked again only once. So it ends even if the
@@ -29,7 +40,7 @@ export class RetriedRead {
   #lookedAt = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {{ catalog: Catalog, damage: DamageNotes, presence: Presence, supplies: Supplies }} parts
+   * @param {RetryParts} parts
    * @param {Uint8Array} root
    * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Supplies.read`
    */
@@ -90,11 +101,11 @@ export class RetriedRead {
    * @throws the error, when the read cannot go on. When `supply` could not bring what is missing, `cause` is its error
    */
   async #after (error, seen, wanted) {
-    const { catalog, presence, supplies } = this.#parts
+    const { catalog, databases, presence, supplies } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes are where they were: the blob shares them now with a longer one that was made of it.
-      if (now?.complete && now.base === seen.id) return now
+      if (now !== undefined && contentOf(databases, this.#root, now).hasTaken(seen)) return now
     }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
@@ -104,7 +115,7 @@ export class RetriedRead {
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
     // The file of a reference may be back, and the bytes of a sharer may have been healed for another sharer.
-    const isInDoubt = isFault || seen.home === 'reference' || seen.home === 'shared'
+    const isInDoubt = isFault || contentOf(databases, this.#root, seen).isChangedByOthers
     const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
@@ -132,7 +143,8 @@ export class RetriedRead {
   #look (error, seen, first, groups) {
     const start = first * CHUNK_LEN
     // After the end of a file there is nothing to read. So note all of that at once.
-    const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    const { endsOnce } = contentOf(this.#parts.databases, this.#root, seen)
+    const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }

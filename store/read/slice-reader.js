@@ -5,15 +5,17 @@ import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/co
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
-import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges, toRange, toRanges } from '../../lib/tree/ranges.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { spanOf } from './blob-access.js'
 import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { RangeLike, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Protection } from '../gc/protection.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
 /** @import { Supplies } from './supplies.js' */
@@ -36,14 +38,14 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
  */
 
 /**
- * @typedef {{ start: number, end?: number } | { start?: number, end: number }} OutboardSpan  bytes of an outboard;
- *   `end` is not included. Default: from its beginning, to its end
+ * @typedef {{ range: RangeLike }} OutboardRange  bytes of an outboard
  */
 
 /** @typedef {{ groupLog: number, start: number, end?: number, signal?: AbortSignal }} Part */
 
 export class SliceReader {
   #access
+  #databases
   #supplies
   #protection
   #verifies
@@ -52,11 +54,13 @@ export class SliceReader {
    * @param {object} parts
    * @param {BlobAccess} parts.access
    * @param {Supplies} parts.supplies
+   * @param {Databases} parts.databases
    * @param {Protection} parts.protection
    * @param {boolean} parts.verifies  does it compare bytes with the hash?
    */
-  constructor ({ access, protection, supplies, verifies }) {
+  constructor ({ access, databases, protection, supplies, verifies }) {
     this.#access = access
+    this.#databases = databases
     this.#supplies = supplies
     this.#protection = protection
     this.#verifies = verifies
@@ -82,9 +86,9 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
-    const { root, record } = await this.#supplies.use(cid, { ranges: wanted }, signal)
+    const { root, record } = await this.#supplies.use(cid, () => wanted, signal)
     const release = this.#protection.use(root)
-    const validate = this.#verifies || record.home === 'reference'
+    const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
@@ -93,11 +97,11 @@ export class SliceReader {
       return withoutFirst(given, this.#access.reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
         const source = readAhead ? view.source : view.calmSource
-        return encodeSlice(source, outboard, wanted, { header, validate, reuse, signal })
+        return encodeSlice(source, outboard, wanted, { header, verify, reuse, signal })
       }))
     }
     try {
-      yield * this.#supplies.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
+      yield * this.#supplies.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -111,31 +115,31 @@ export class SliceReader {
     assertKnownOptions(options, ['groupLog', 'signal'])
     const { groupLog = GROUP_LOG, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const { root, record } = await this.#supplies.use(cid, {}, signal)
+    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
-    return Outboard.from({ root, size: record.size, groupLog, order: 'pre', bytes: concat(pieces) })
+    return Outboard.from({ cid: root, size: record.size, groupLog, order: 'pre', bytes: concat(pieces) })
   }
 
   /**
    * Gives a part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified first.
    *
-   * @param {BlobName} cid @param {OutboardOptions & OutboardSpan} part
+   * @param {BlobName} cid @param {OutboardOptions & OutboardRange} part
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
    */
   outboardPieces (cid, part) {
-    assertKnownOptions(part, ['groupLog', 'start', 'end', 'signal'])
-    const { groupLog = GROUP_LOG, start = 0, end = Infinity, signal } = part
+    assertKnownOptions(part, ['groupLog', 'range', 'signal'])
+    const { groupLog = GROUP_LOG, range, signal } = part
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    assertInteger('start', start)
-    if (end !== Infinity) assertInteger('end', end, start)
+    const { start, end } = toRange(range)
+    if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
     return this.#outboardPart(parseRoot(cid, 'cid'), { groupLog, start, end, signal })
   }
 
   /** @param {Uint8Array} cid @param {Part} part */
   async * #outboardPart (cid, part) {
-    const { root, record } = await this.#supplies.use(cid, {}, part.signal)
+    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 

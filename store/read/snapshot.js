@@ -1,8 +1,7 @@
 // Gives one reader a view of a stored blob, which does not change when the blob is changed or deleted meanwhile: its
 // bytes, which `isRight` compares with the tree, and its pairs.
 
-import { ExtentReader } from '../storage/content/extents.js'
-import { FileReader } from '../storage/content/stored-file.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS } from '../storage/format/keys.js'
 
@@ -30,12 +29,12 @@ export class StoredView {
    * @param {TrustedTree} tree
    * @param {[start: number, end: number]} span  bytes; the reader reads nothing outside
    */
-  constructor (databases, root, record, tree, [start, end]) {
+  constructor (databases, root, record, tree, span) {
     this.#databases = databases
     this.#root = root
     this.#record = record
     this.#tree = tree
-    this.source = sourceOf(databases, root, record, [start, end], record.home === 'extents' ? this.#state : VIEWS)
+    this.source = contentOf(databases, root, record).reader(span, () => this.#state)
   }
 
   /**
@@ -78,14 +77,3 @@ export class StoredView {
     return this.#options
   }
 }
-
-/**
- * Returns the source from which the bytes of a blob are read.
- *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {[start: number, end: number]} span  bytes; the source reads nothing outside
- * @param {object} options  for the database
- */
-export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'
-  ? new ExtentReader(databases, record, start, end, options)
-  : new FileReader(databases, root, record)

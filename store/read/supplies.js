@@ -21,6 +21,7 @@ import { RetriedRead } from './retried-read.js'
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Activity } from '../storage/concurrency/activity.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
 /** Chunks that `supply` is asked for at a time, at most: it may keep 8 MiB in memory. */
@@ -71,6 +72,7 @@ export class Supplies {
    * @param {Activity} parts.activity
    * @param {Catalog} parts.catalog
    * @param {DamageNotes} parts.damage
+   * @param {Databases} parts.databases
    * @param {Lifetime} parts.life
    * @param {Presence} parts.presence
    * @param {Protection} parts.protection
@@ -78,12 +80,12 @@ export class Supplies {
    * @param {Uses} parts.uses
    * @param {Supply} [supply]
    */
-  constructor ({ activity, catalog, damage, life, presence, protection, receiver, uses }, supply) {
+  constructor ({ activity, catalog, damage, databases, life, presence, protection, receiver, uses }, supply) {
     this.#activity = activity
     this.#catalog = catalog
     this.#life = life
     this.#protection = protection
-    this.#readParts = { catalog, damage, presence, supplies: this }
+    this.#readParts = { catalog, damage, databases, presence, supplies: this }
     this.#receiver = receiver
     this.#uses = uses
     this.#supply = supply
@@ -97,17 +99,15 @@ export class Supplies {
    * a `supply`: the beginning of what is wanted, and the proof of the size.
    *
    * @param {BlobName} cid
-   * @param {{ ranges?: ChunkRanges, start?: number, end?: number }} wanted  `start`, `end`: bytes, if there are no
-   *   `ranges`. Default: the whole blob
+   * @param {() => ChunkRanges} wantedOf  gives what is wanted
    * @param {AbortSignal} [signal]
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid }
    */
-  async use (cid, { ranges, start = 0, end }, signal) {
+  async use (cid, wantedOf, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
     return this.#life.run(async () => {
-      const record = await this.#catalog.get(root) ??
-        await this.#find(root, ranges ?? ChunkRanges.fromBytes(start, end), signal)
+      const record = await this.#catalog.get(root) ?? await this.#find(root, wantedOf(), signal)
       this.#uses.touch(root)
       return { root, record }
     })

@@ -13,14 +13,13 @@ import { dataIds } from './level/data-ids.js'
 import { keysOfGroup } from './content/tree-pages.js'
 import { BatchMemory, allocateFresh, freshBatchMemory, slabAllocator } from './format/buffers.js'
 import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
-import { encodeDoomed } from './format/records.js'
+import { decodeDoomed, encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Operation } from './level/safe-database.js' */
 /** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Leftovers } from './opening/recovery.js' */
-/** @import { Home } from './format/records.js' */
 
 /** How many ids are deleted before their notes are removed. */
 const NOTED_COUNT = 4096
@@ -59,11 +58,15 @@ export class Databases {
   #kind
   #release
   #slabs = slabAllocator()
+  /** @type {WeakRef<BatchMemory> | undefined} */
+  #batchMemory
   /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
-  /** Ids whose data this process is deleting. */
-  #going = /** @type {Set<number>} */ (new Set())
+  /** Ids whose data this process is deleting: for how many notes. */
+  #going = /** @type {Map<number, number>} */ (new Map())
+  /** Ids whose data must be deleted later, by the first id of their note. */
+  #postponed = /** @type {Map<number, Set<number>>} */ (new Map())
   /** How many deletions were made, and how many of them have reached the disk. */
   #deletions = 0
   #syncedDeletions = 0
@@ -116,8 +119,18 @@ export class Databases {
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
-  /** Gives memory to batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
-  batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
+  /**
+   * Gives memory to batches. Calls that follow one another soon share it, so that many calls with few blobs each do not
+   * make new memory each.
+   *
+   * @returns {Pick<BatchMemory, 'take'>}
+   */
+  batchMemory () {
+    if (this.#kind !== 'LevelDB') return freshBatchMemory
+    const memory = this.#batchMemory?.deref() ?? new BatchMemory()
+    this.#batchMemory = new WeakRef(memory)
+    return memory
+  }
 
   /**
    * Longest extent in bytes: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for
@@ -132,11 +145,11 @@ export class Databases {
    * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
    * databases may not, or may give a part of a larger buffer.
    *
-   * @param {Uint8Array} bytes  from a database or a file of the store @param {Home} [home]  which of them
+   * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
    */
-  owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || this.#kind !== 'given'
+  owned (bytes) {
+    const isOurs = this.#kind !== 'given'
     const isExact = bytes.length === bytes.buffer.byteLength
     return new Uint8Array(isOurs && isExact ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }
@@ -170,25 +183,72 @@ export class Databases {
    */
   doom (doomed) {
     const ids = doomed.map(({ id }) => id)
-    for (const id of ids) this.#going.add(id)
+    this.#begin(ids)
     return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
   }
 
   /**
-   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`.
+   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`. When it fails, the
+   * note stays: see `deletePostponed`.
    *
    * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
   async deleteDoomed (doomed) {
     try {
       await this.#deleteAll(doomed)
+    } catch (error) {
+      this.postpone(doomed)
+      throw error
     } finally {
       this.#deletions++
     }
-    for (const { id } of doomed) this.#going.delete(id)
+    this.#settle(doomed)
     this.#noted.push(doomed)
     this.#notedCount += doomed.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /**
+   * Leaves data to `deletePostponed`, because it could not be deleted, or because the write of its note has failed.
+   *
+   * @param {DoomedData[]} doomed  all ids of one note, or none
+   */
+  postpone (doomed) {
+    if (doomed.length === 0) return
+    const ids = this.#postponed.get(doomed[0].id) ?? /** @type {Set<number>} */ (new Set())
+    this.#postponed.set(doomed[0].id, ids)
+    for (const { id } of doomed) ids.add(id)
+    this.#settle(doomed)
+  }
+
+  /**
+   * Deletes the data that was postponed. Only a note that is in the index tells which records are gone: it may be
+   * missing, or be that of a later call.
+   */
+  async deletePostponed () {
+    if (this.#postponed.size === 0) return
+    await this.index.batch([]) // When this is done, the index has a note whose write has failed, or never has it.
+    for (const first of [...this.#postponed.keys()]) {
+      const key = doomedKey(first)
+      const note = await this.index.get(key, VIEWS)
+      /** @type {number[]} */
+      const ids = (note && decodeDoomed(key, note)) ?? []
+      this.#begin(ids)
+      this.#postponed.delete(first)
+      if (ids.length > 0) await orIfUnreadable(this.deleteDoomed(ids.map(id => ({ id }))))
+    }
+  }
+
+  /** @param {number[]} ids  whose data is deleted from now on */
+  #begin (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
+
+  /** Ends what `#begin` has begun. @param {DoomedData[]} doomed */
+  #settle (doomed) {
+    for (const { id } of doomed) {
+      const left = (this.#going.get(id) ?? 0) - 1
+      if (left > 0) this.#going.set(id, left)
+      else this.#going.delete(id)
+    }
   }
 
   /** @param {DoomedData[]} doomed */
@@ -235,9 +295,13 @@ export class Databases {
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
-  /** Is data without a record being deleted, or deleted already? @param {number} id  of the data */
+  /**
+   * Is data without a record being deleted, postponed or deleted already?
+   *
+   * @param {number} id  of the data
+   */
   async isGoing (id) {
-    if (this.#going.has(id)) return true
+    if (this.#going.has(id) || [...this.#postponed.values()].some(ids => ids.has(id))) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }

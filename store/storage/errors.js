@@ -18,9 +18,11 @@ export function lockedError (location, { pid, cause } = {}) {
   return new BaoError('STORE_LOCKED', what, { location, pid, cause })
 }
 
-/** @param {string} location */
-export const readOnlyError = location =>
-  new BaoError('STORE_READ_ONLY', `the store at ${location} was opened for reading only`, { location })
+/** @param {string} [location] */
+export function readOnlyError (location) {
+  const where = location === undefined ? '' : ` at ${location}`
+  return new BaoError('STORE_READ_ONLY', `the store${where} was opened for reading only`, { location })
+}
 
 /**
  * For a read-only store: its copy of the databases is older than the blob files, which another process has changed.

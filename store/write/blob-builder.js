@@ -6,13 +6,13 @@ import { eachPair } from '../../lib/outboard/pairs.js'
 import { Tail } from '../../encoder/tail.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../../lib/engine/arena.js'
 import { allOf } from '../../lib/source/async-util.js'
+import { FILE_FROM, homeOf } from '../storage/content/content-of.js'
 import { ExtentCutter } from '../storage/content/extents.js'
 import { PageEditor } from '../storage/content/tree-pages.js'
+import { NewBlob } from './new-blob.js'
 import { offsetOfExtent } from '../storage/format/keys.js'
 
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Home } from '../storage/format/records.js' */
-/** @import { FileWriter } from '../storage/disk/file-writer.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
@@ -23,18 +23,13 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the group level
  */
 
-/**
- * Blobs above this many bytes are kept in files, where there are files. A small blob costs more as a file than in a
- * database.
- */
-export const FILE_FROM = 1 << 20
 /** Writes extents in batches of this many bytes. A larger batch makes the database move its memory about. */
 const PUTS_LEN = 1 << 20
 /** Writes the pages of a blob in a file after this many bytes. */
 const PAGES_EACH = 1 << 28
 
 /** A blob that is being written. Nothing of a small blob is written before `finish`. */
-export class IncomingBlob {
+export class IncomingBlob extends NewBlob {
   #databases
   #id
   #tree
@@ -45,23 +40,16 @@ export class IncomingBlob {
   #kept = 0
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
-  /** The file for the bytes, once there are many. */
-  #file = /** @type {FileWriter | undefined} */ (undefined)
   #pagesDue = PAGES_EACH
-  #writing = Promise.resolve()
-  #home = /** @type {Home} */ ('extents')
   /** Does it begin with the blocks of another blob's file? */
   isShared = false
-  /** May there be data under the id? */
-  isWritten = false
-  /** Was the write of its record begun, and not acknowledged? */
-  mayBeRecorded = false
 
   /**
    * @param {Databases} databases @param {number} id
    * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not be so long
    */
   constructor (databases, id, assertSizeAllowed = () => {}) {
+    super('extents')
     this.#databases = databases
     this.#id = id
     this.#assertSizeAllowed = assertSizeAllowed
@@ -76,14 +64,6 @@ export class IncomingBlob {
   /** Bytes that its tree covers so far. */
   get size () { return this.#tree.size }
 
-  /** Where its bytes are. */
-  get home () { return this.#home }
-
-  /** The base with which it shares its bytes: none. @type {undefined} */
-  base
-  /** Bytes that were in the file before: see `AppendedBlob`. */
-  sharedLen = 0
-
   /**
    * Makes the empty blob begin with the blocks of another blob's file, where the file system can share blocks. `skip`
    * keeps bytes of that file; other calls overwrite them.
@@ -96,8 +76,8 @@ export class IncomingBlob {
     const file = await files?.clone(files.pathOf(id), this.#id)
     if (file === undefined) return
     this.isWritten = this.isShared = true
-    this.#file = file
-    this.#home = 'file'
+    this.file = file
+    this.home = 'file'
   }
 
   /** Takes the next bytes. Earlier bytes are written while these are hashed. @param {Uint8Array} bytes */
@@ -128,7 +108,7 @@ export class IncomingBlob {
   async skip (len) {
     this.#assertSizeAllowed(this.#kept + len)
     this.#kept += len
-    await this.#file?.skip(len)
+    await this.file?.skip(len)
     await this.#writePagesWhenDue()
   }
 
@@ -147,16 +127,17 @@ export class IncomingBlob {
 
   /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
-    await this.#writing
+    await this.written()
     this.isWritten = true
+    const { file } = this
     const { data, files, isSync, syncBatch } = this.#databases
-    await this.#file?.end()
-    if (this.isShared) await this.#file?.truncate(this.size) // The other file may be longer.
+    await file?.end()
+    if (this.isShared) await file?.truncate(this.size) // The other file may be longer.
     await allOf([
       data.batch(this.takePuts(), syncBatch),
-      ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
+      ...isSync ? [file?.sync(), file && files?.sync()] : []
     ])
-    await this.#closeFile()
+    await this.closeFile()
   }
 
   /** Returns batch operations for the rest, and forgets it. @returns {Put[]} */
@@ -166,35 +147,16 @@ export class IncomingBlob {
     return puts
   }
 
-  /** Does nothing: no other call can delete its data while it is being written. */
-  assertMayCommit () {}
-
-  /** Does nothing: no other call waits for its file. */
-  async release () {}
-
-  /** Waits until all writes have ended, and ignores failures. */
-  async settle () {
-    await this.#writing.catch(() => {})
-    await this.#closeFile().catch(() => {})
-  }
-
-  async #closeFile () {
-    const file = this.#file
-    this.#file = undefined
-    await file?.close()
-  }
-
   /** @param {Uint8Array} bytes  the next ones */
   async #keep (bytes) {
     this.#kept += bytes.length
-    const isForFile = this.#kept > FILE_FROM && this.#databases.files !== undefined
-    if (this.#home === 'extents' && isForFile) await this.#moveToFile()
-    if (this.#file !== undefined) await this.#file.append(bytes)
-    if (this.#home === 'extents') {
+    if (this.file === undefined && homeOf(this.#databases, this.#kept) === 'file') await this.#moveToFile()
+    if (this.file !== undefined) {
+      await this.file.append(bytes)
+      await this.#writePagesWhenDue()
+    } else {
       this.#addExtents(this.#cutter.add(bytes))
       if (this.#putLen >= PUTS_LEN && this.#kept > FILE_FROM) await this.#writeBatch()
-    } else {
-      await this.#writePagesWhenDue()
     }
   }
 
@@ -206,10 +168,10 @@ export class IncomingBlob {
 
   /** Moves what has come so far to a file, because it is too much for the database. */
   async #moveToFile () {
-    this.#file = await this.#databases.files?.writer(this.#id, { isNew: true })
+    this.file = await this.#databases.files?.writer(this.#id, { isNew: true })
     this.isWritten = true // only now, because a file that exists already belongs to somebody else
-    this.#home = 'file'
-    for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.#file?.append(value)
+    this.home = 'file'
+    for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.file?.append(value)
     this.#puts = []
   }
 
@@ -217,15 +179,15 @@ export class IncomingBlob {
    * Writes extents and pages. Pages before the last window are complete; later ones may get another pair. Extents wait
    * for their pages, so that every batch has greater keys than the one before.
    */
-  async #writeBatch () {
-    await this.#writing
-    const settled = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
-    const puts = this.#puts.filter(({ key }) => /** @type {number} */ (offsetOfExtent(key)) < settled * CHUNK_LEN)
-    this.#puts = this.#puts.slice(puts.length)
-    this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
-    this.isWritten = true
-    this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
-    this.#writing.catch(() => {}) // The next call awaits it and throws the error.
+  #writeBatch () {
+    return this.writeLater(() => {
+      const settled = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
+      const puts = this.#puts.filter(({ key }) => /** @type {number} */ (offsetOfExtent(key)) < settled * CHUNK_LEN)
+      this.#puts = this.#puts.slice(puts.length)
+      this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
+      this.isWritten = true
+      return this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
+    })
   }
 
   /** @param {Put[]} extents */

@@ -5,12 +5,12 @@ import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { FILE_FROM, IncomingBlob } from './blob-builder.js'
+import { IncomingBlob } from './blob-builder.js'
 import { assertAlias } from './put.js'
+import { FILE_FROM, contentOf } from '../storage/content/content-of.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { extentKey } from '../storage/format/keys.js'
 import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
-import { isKept } from '../catalog/presence.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -106,7 +106,7 @@ export class ManyWriter {
     for await (const result of this.#results(blobs, options)) {
       yield result
       done += result.size
-      options.onProgress?.({ type: 'baobox:put', detail: { done } })
+      options.onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
     }
   }
 
@@ -164,7 +164,7 @@ export class ManyWriter {
       let release = () => {}
       let isWriting = false
       try {
-        const blobs = /** @type {NewBlob[]} */ ([])
+        const blobs = /** @type {BatchBlob[]} */ ([])
         for (const [i, bytes] of batch.entries()) {
           const isSmall = bytes.length <= GROUP_LEN
           blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
@@ -190,11 +190,12 @@ export class ManyWriter {
   /**
    * Keeps the blobs of a batch. The caller holds the locks of all of them.
    *
-   * @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+   * @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
    * @returns {Promise<PutResult[]>}
    */
   async #keepBlobs (blobs, aliases) {
-    const contents = eachOnce(blobs, await this.#catalog.findMany(blobs.map(({ root }) => root)), aliases)
+    const looks = await this.#catalog.findMany(blobs.map(({ root }) => root))
+    const contents = eachOnce(this.#databases, blobs, looks, aliases)
     await this.#write([...contents.values()].filter(({ isWritten }) => isWritten))
     const results = []
     for (const [i, { root, name, id, size }] of blobs.entries()) {
@@ -249,7 +250,7 @@ async function * batchesOf (databases, blobs, signal) {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
         // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
-        const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
+        const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
       }
@@ -263,6 +264,9 @@ async function * batchesOf (databases, blobs, signal) {
   }
   for (const batch of gatherer.taken()) yield batch
 }
+
+/** @param {unknown} item  of an iterable, which may hold promises */
+const isPromise = item => typeof item === 'object' && item !== null && 'then' in item
 
 /** Copies small blobs until there is a batch of them. */
 class BatchGatherer {
@@ -308,7 +312,7 @@ class BatchGatherer {
 const NONE = []
 
 /**
- * @typedef {object} NewBlob
+ * @typedef {object} BatchBlob
  * @property {Uint8Array} root
  * @property {string} name  of the root
  * @property {number} id  of this blob alone
@@ -331,12 +335,12 @@ const NONE = []
 /**
  * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
- * @param {NewBlob[]} blobs
+ * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by the names of the roots
  */
-function eachOnce (blobs, looks, aliases) {
+function eachOnce (databases, blobs, looks, aliases) {
   const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
@@ -345,7 +349,7 @@ function eachOnce (blobs, looks, aliases) {
       // A blob that was present in part, or damaged, may be wanted under its own name, too.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
-      const isWritten = before === undefined || !isKept(before)
+      const isWritten = before === undefined || !contentOf(databases, root, before).isKept
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
       content = { root, puts, before, isWritten, aliases: [], record }
@@ -358,7 +362,7 @@ function eachOnce (blobs, looks, aliases) {
   return contents
 }
 
-/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {NewBlob} */
+/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */
 function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
@@ -369,7 +373,7 @@ function smallBlob ({ allocate }, id, bytes) {
  * Makes a blob with a tree.
  *
  * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
- * @returns {Promise<NewBlob>}
+ * @returns {Promise<BatchBlob>}
  */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)

@@ -2,7 +2,7 @@
 
 import { eitherOf } from '../../lib/source/async-util.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
-import { pathOfReference } from '../storage/content/stored-file.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
@@ -10,7 +10,6 @@ import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
-import { isKept } from '../catalog/presence.js'
 import { rangesLen } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
@@ -49,7 +48,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
  *   believes that it is right. A blob that the store lacks is then kept under this name only
- * @property {boolean} [verify]  when the store has the blob already: read it, and replace it if it is damaged? Without
+ * @property {boolean} [recheck]  when the store has the blob already: read it, and replace it if it is damaged? Without
  *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
@@ -57,7 +56,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'verify', 'signal', 'onProgress'
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal', 'onProgress'
 ]
 
 /**
@@ -81,7 +80,7 @@ export const PUT_OPTIONS = [
  * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` gave another one */
 
 /**
  * Writes all bytes of a blob. Ends soon when the signal is aborted.
@@ -103,7 +102,7 @@ export const PUT_OPTIONS = [
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
- * @property {boolean} verify  see `PutOptions`
+ * @property {boolean} recheck  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
 
@@ -170,7 +169,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, known) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...rest } = options
+    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
     const { path, begin, closing, cancel } = known
     return this.#activity.run(async () => {
@@ -181,9 +180,9 @@ export class BlobWriter {
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
-      const call = (/** @type {NewBlob} */ blob) => {
+      const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
         return fill(blob, eitherOf(signal, closing?.signal))
       }
@@ -220,7 +219,7 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: NewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult>}
    */
   async #putRead (fill, expected, how) {
@@ -268,14 +267,14 @@ export class BlobWriter {
   /**
    * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
+   * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
    * @param {How & { reservation: Reservation }} how
    * @returns {Promise<PutResult>}
    */
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(before, how)) {
+    if (isWhole && await this.#staysAsItIs(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -319,28 +318,25 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
   }
 
   /**
-   * Does the store have the whole blob? With `verify` this reads all bytes, otherwise it trusts the record.
+   * Does the store have the whole blob? With `recheck` this reads all bytes, otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #isWhole (root, record, { verify, signal }) {
-    return record.complete && (!verify || isIntact(this.#databases, root, record, signal))
+  async #isWhole (root, record, { recheck, signal }) {
+    return record.complete && (!recheck || isIntact(this.#databases, root, record, signal))
   }
 
   /**
    * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
    * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
    *
-   * @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #staysAsItIs (record, { path }) {
-    return isKept(record) ||
-      (path !== undefined && path === await pathOfReference(this.#databases, record.id))
-  }
+  #staysAsItIs (root, record, { path }) { return contentOf(this.#databases, root, record).suits(path) }
 
   /**
    * Gives a blob that the store already has its new names. The caller holds the blob's lock.
@@ -355,14 +351,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Deletes everything of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
+  /** Deletes everything of a blob whose put has failed. @param {number} id @param {AnyNewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#activity.noteLeftovers()
   }
 
-  /** Deletes the data of a blob that has no record. @param {number} id @param {NewBlob} blob */
+  /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return

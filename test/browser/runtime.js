@@ -2,12 +2,16 @@
 import { Level } from 'level'
 
 const { indexedDB, location } = globalThis
+const settings = new URLSearchParams(location.search)
 
 /** The package that `level` loads in browsers. */
 export const LEVEL = 'browser-level'
 
 /** A factor for the number of random cases, from the address of the page; `effort.js` applies it. */
-export const EFFORT = Number(new URLSearchParams(location.search).get('effort') ?? 1)
+export const EFFORT = Number(settings.get('effort') ?? 0.2)
+
+/** True if suites run on each kernel and in each kind of place; otherwise they run on one. */
+export const ALL = settings.get('all') === 'true'
 
 /** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */
 export async function readJson (path) {

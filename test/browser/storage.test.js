@@ -36,10 +36,10 @@ describe('store: in a page', () => {
         const { present, complete } = await store.stat(hash(bytes))
         expect(complete).to.equal(false)
         const ranges = present.toBytes(bytes.length)
-        const len = ranges.reduce((sum, [start, end]) => sum + end - start, 0)
+        const len = ranges.reduce((sum, { start, end }) => sum + end - start, 0)
         expect(len, 'more than before').to.be.greaterThan(kept)
         kept = len
-        for (const [start, end] of ranges) {
+        for (const { start, end } of ranges) {
           const got = await store.bytes(hash(bytes), { start, end })
           expect(same(got, bytes.subarray(start, end))).to.equal(true)
         }
@@ -103,7 +103,7 @@ describe('store: in a page', () => {
       await leave(32 * MIB)
       const error = await errorOf(store.receive(outboard.root, paced(encodeSlice(large, outboard))))
       expect(error).to.include({ code: 'STORE_FULL' })
-      const [[start, end], ...others] = (await store.stat(outboard.root)).present.toBytes(large.size)
+      const [{ start, end }, ...others] = (await store.stat(outboard.root)).present.toBytes(large.size)
       expect({ start, others }).to.deep.equal({ start: 0, others: [] })
       expect(end).to.be.within(MIB, large.size - 6 * MIB)
       for (let at = 0; at < end; at += MIB) {

@@ -77,7 +77,7 @@ export const LIFETIME = {
         await putData(where, key, damage(value))
         const store = await open()
         await expectNothingWrong(store, cid, bytes)
-        await store.put(bytes, { verify: true })
+        await store.put(bytes, { recheck: true })
         sameBytes(await store.bytes(cid), bytes, 'the blob that was put again')
         await store.close()
       }

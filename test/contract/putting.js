@@ -114,21 +114,22 @@ export const PUTTING = {
     equal(events.length > 1, true, 'there are several events')
   },
 
-  async 'splice() and concat() make the blobs that put() makes' ({ open }) {
+  async 'compose() makes the blobs that put() makes' ({ open }) {
     const store = await open()
     const [bytes, other] = [noise(5 * MIB + 300_001), noise(MIB, 1)]
     const { cid } = await store.put(bytes)
     const [start, end] = [2 * MIB + GROUP_LEN + 5, 3 * MIB + 5]
     for (const source of [other.subarray(0, end - start), other, undefined]) {
       const expected = concat([bytes.subarray(0, start), ...source === undefined ? [] : [source], bytes.subarray(end)])
-      const made = await store.splice(cid, { start, end, source })
-      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what splice returns')
-      sameBytes(await store.bytes(made.cid), expected, 'the spliced blob')
-      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the spliced blob')
+      const middle = source === undefined ? [] : [{ source }]
+      const made = await store.compose([{ cid, end: start }, ...middle, { cid, start: end }])
+      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what compose returns')
+      sameBytes(await store.bytes(made.cid), expected, 'the changed blob')
+      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the changed blob')
     }
     const joined = concat([bytes, bytes])
-    const made = await store.concat([cid, cid])
-    equal(String(made.cid), String(toCid(hash(joined))), 'what concat returns')
+    const made = await store.compose([{ cid }, { cid }])
+    equal(String(made.cid), String(toCid(hash(joined))), 'what compose of two blobs returns')
     sameBytes(await store.bytes(made.cid), joined, 'the joined blob')
     equal((await store.fsck()).isSound, true, 'the store is sound')
   },
@@ -181,8 +182,10 @@ export const PUTTING = {
     const [bytes, other] = [noise(300_001), noise(1)]
     const { cid } = await store.put(bytes)
     await store.put(other)
-    equal(await store.delete(cid), true, 'delete finds the blob')
-    equal([await store.has(cid), await store.delete(cid)], [false, false], 'has and delete find it again')
+    equal(await store.delete(cid), { blobs: 1, bytes: bytes.length }, 'delete finds the blob')
+    equal(
+      [await store.has(cid), await store.delete(cid)], [false, { blobs: 0, bytes: 0 }], 'has and delete find it again'
+    )
     await fails(() => store.bytes(cid), 'STORE_NOT_FOUND')
     sameBytes(await store.bytes(hash(other)), other, 'the other blob')
     equal((await store.put(bytes)).isNew, true, 'the blob is new again')
@@ -195,7 +198,7 @@ export const PUTTING = {
   async 'delete() never removes the empty blob, which is in every store' ({ open }) {
     const store = await open()
     const cid = toCid(hash(new Uint8Array(0)))
-    equal([await store.delete(cid), await store.has(cid)], [false, true], 'delete and has')
+    equal([await store.delete(cid), await store.has(cid)], [{ blobs: 0, bytes: 0 }, true], 'delete and has')
     equal([(await store.bytes(cid)).length, (await store.stat(cid)).size], [0, 0], 'bytes and size')
     equal(await store.receive(cid, new Uint8Array(8)), { received: 0, complete: true }, 'what receive returns')
   }

@@ -39,7 +39,7 @@ export const READING = {
     const bytes = noise(300_001)
     const { cid } = await store.put(bytes)
     for (const range of rangesOf(bytes.length)) {
-      const got = await store.bytes(cid, { ...range, verify: false })
+      const got = await store.bytes(cid, range, { verify: false })
       sameBytes(got, partOf(bytes, range), `bytes ${range.start} to ${range.end}`)
     }
   },
@@ -63,7 +63,7 @@ export const READING = {
     for (const start of borders) {
       for (const end of [...borders, start + 1]) {
         for (const verify of [true, false]) {
-          const got = await store.bytes(cid, { start, end, verify })
+          const got = await store.bytes(cid, { start, end }, { verify })
           sameBytes(got, partOf(bytes, { start, end }), `bytes ${start} to ${end}`)
         }
       }
@@ -123,9 +123,9 @@ export const READING = {
     const bytes = noise(300_001)
     const { cid } = await store.put(bytes)
     for (const verify of [true, false]) {
-      for await (const piece of store.get(cid, { verify })) piece.fill(0)
+      for await (const piece of store.get(cid, undefined, { verify })) piece.fill(0)
       for await (const piece of store.slice(cid)) piece.fill(0)
-      sameBytes(await store.bytes(cid, { verify }), bytes, 'the blob')
+      sameBytes(await store.bytes(cid, undefined, { verify }), bytes, 'the blob')
     }
   },
 
@@ -135,8 +135,8 @@ export const READING = {
     const reason = new Error('enough')
     /** @type {((options: { signal: AbortSignal }) => AsyncGenerator<Uint8Array>)[]} */
     const readings = [
-      options => store.get(cid, options),
-      options => store.get(cid, { verify: false, ...options }),
+      options => store.get(cid, undefined, options),
+      options => store.get(cid, undefined, { verify: false, ...options }),
       options => store.slice(cid, undefined, options)
     ]
     for (const read of readings) {
@@ -171,7 +171,7 @@ export const READING = {
     const store = await open()
     const cid = toCid(hash(noise(5)))
     await store.put(noise(6))
-    equal([await store.has(cid), await store.delete(cid)], [false, false], 'has and delete')
+    equal([await store.has(cid), (await store.delete(cid)).blobs], [false, 0], 'has and delete')
     equal((await store.missing(cid)).equals(ChunkRanges.all), true, 'everything is missing')
     const { boundaries } = await store.missing(cid, { start: 5000, end: 6000 })
     equal(boundaries, [0, 16], 'what is missing of a range, in whole groups')
@@ -191,7 +191,7 @@ export const READING = {
       sameBytes(await store.bytes(name), bytes, `the bytes of ${name}`)
       equal(String((await store.stat(name)).cid), String(cid), `the CID of ${name}`)
     }
-    equal(await store.delete(hex(root)), true, 'delete finds it')
+    equal((await store.delete(hex(root))).blobs, 1, 'delete finds it')
     const ofSha256 = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
     await fails(() => store.has(ofSha256), 'CID_UNSUPPORTED')
   }

@@ -18,7 +18,7 @@ async function expectRefused (store, bytes, given, codes, what) {
   const error = await errorOf(() => store.receive(root, given))
   equal(codes.includes(error?.code), true, `the code ${error?.code}, with ${what}`)
   if (await errorOf(() => store.stat(root))) return // The store has kept nothing.
-  for (const [start, end] of (await store.stat(root)).present.toBytes(bytes.length)) {
+  for (const { start, end } of (await store.stat(root)).present.toBytes(bytes.length)) {
     sameBytes(await store.bytes(root, { start, end }), bytes.subarray(start, end), `bytes ${start} to ${end}`)
   }
   await store.delete(root)

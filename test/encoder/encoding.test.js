@@ -43,7 +43,7 @@ forEachKernel(() => describe('combined encodings', () => {
       const bytes = BYTES.subarray(0, size)
       for (const [groupLog, key] of [[0], [0, KEY], [4], [4, KEY], [7]]) {
         const outboard = createOutboardSync(bytes, { groupLog, order: key ? 'post' : 'pre', key })
-        const paged = await openOutboard(new Blob([outboard.bytes]), { ...outboard })
+        const paged = await openOutboard(new Blob([outboard.bytes]), outboard)
         for (const hasHeader of [true, false]) {
           const options = { header: hasHeader, key }
           const expected = encode(bytes, { groupLog, ...options })
@@ -56,9 +56,9 @@ forEachKernel(() => describe('combined encodings', () => {
             ).to.equal(true)
           }
           for (const source of [bytes, new Blob([bytes]), later(bytes)]) {
-            for (const [pairs, validate] of [[outboard, true], [paged, true], [paged, false]]) {
+            for (const [pairs, verify] of [[outboard, true], [paged, true], [paged, false]]) {
               expect(
-                same(await collect(encodeStream(source, pairs, { ...options, validate })), expected.bytes),
+                same(await collect(encodeStream(source, pairs, { ...options, verify })), expected.bytes),
                 `${size} bytes at ${groupLog}`
               ).to.equal(true)
             }
@@ -79,7 +79,7 @@ forEachKernel(() => describe('combined encodings', () => {
         ]) {
           const encoded = encode(bytes, { groupLog, key, header: hasHeader }).bytes
           const opened = await openEncoding(
-            encodedOf(encoded), { root: outboard.root, groupLog, size: hasHeader ? undefined : size }
+            encodedOf(encoded), { cid: outboard.root, groupLog, size: hasHeader ? undefined : size }
           )
           expect(opened.source.size).to.equal(size)
           expect(opened.outboard).to.include({ size, groupLog, order: 'pre' })
@@ -96,9 +96,9 @@ forEachKernel(() => describe('combined encodings', () => {
             hex(createProofSync(bytes, outboard, ChunkRanges.last, { key }).toBytes())
           )
           const reader = new VerifiedReader(
-            { root: outboard.root, source: opened.source, outboard: opened.outboard, key }
+            { cid: outboard.root, source: opened.source, outboard: opened.outboard, key }
           )
-          expect(same(await reader.read(10_000, 30_000), bytes.subarray(10_000, 30_000))).to.equal(true)
+          expect(same(await reader.read({ start: 10_000, end: 30_000 }), bytes.subarray(10_000, 30_000))).to.equal(true)
           await opened.close()
         }
       }
@@ -110,7 +110,7 @@ forEachKernel(() => describe('combined encodings', () => {
       const outboard = createOutboardSync(BYTES, { groupLog })
       const encoded = encode(BYTES, { groupLog }).bytes
       for (const at of [8, 50, 100_000, 400_003, encoded.length - 1]) {
-        const { source, outboard: pairs } = await openEncoding(flipped(encoded, at), { root: outboard.root, groupLog })
+        const { source, outboard: pairs } = await openEncoding(flipped(encoded, at), { cid: outboard.root, groupLog })
         const { bytes, error } = await given(encodeStream(source, pairs))
         expect(error?.code).to.be.oneOf(['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH'])
         expect(bytes.length).to.be.at.most(at)
@@ -125,7 +125,7 @@ forEachKernel(() => describe('combined encodings', () => {
       const { root } = createOutboardSync(BYTES, { groupLog })
       const encoded = encode(BYTES, { groupLog }).bytes
       for (const len of [8, 71, 72, 5000, 100_000, 400_003, encoded.length - 1]) {
-        const opened = await openEncoding(encoded.subarray(0, len), { root, groupLog })
+        const opened = await openEncoding(encoded.subarray(0, len), { cid: root, groupLog })
         const { bytes, error } = await given(encodeStream(opened.source, opened.outboard))
         expect(error).to.include({ code: 'BAO_TRUNCATED' })
         expect(error.node ?? error.start).to.be.a('number')
@@ -134,7 +134,7 @@ forEachKernel(() => describe('combined encodings', () => {
         expect(bytes.length).to.be.within(len - error.wanted, len)
       }
       expect(
-        await errorOf(openEncoding(encoded.subarray(0, 7), { root, groupLog }))
+        await errorOf(openEncoding(encoded.subarray(0, 7), { cid: root, groupLog }))
       ).to.include({ code: 'BAO_BAD_HEADER' })
     }
   })
@@ -154,8 +154,8 @@ describe('encodings of blobs that are present in part', () => {
       const part = BYTES.subarray(0, PRESENT)
       const lies = { size: SIZE, read: (start, end) => part.subarray(start, end) }
       for (const source of [part, new Blob([part]), later(part), lies]) {
-        for (const validate of [true, false]) {
-          const { bytes, error } = await given(encodeStream(source, outboard, { validate }))
+        for (const verify of [true, false]) {
+          const { bytes, error } = await given(encodeStream(source, outboard, { verify }))
           expect(error).to.include(place)
           expect(same(bytes, whole.subarray(0, bytes.length))).to.equal(true)
           expect(bytes.length).to.be.greaterThan(PRESENT - groupLen)
@@ -186,7 +186,7 @@ describe('encodings of blobs that are present in part', () => {
 })
 
 describe('openEncoding', () => {
-  const { root, bytes: encoded } = encode(BYTES)
+  const { root, bytes: encoded } = encode(BYTES, { groupLog: 0 })
 
   it('reads what it needs, once', async () => {
     const reads = []
@@ -194,10 +194,10 @@ describe('openEncoding', () => {
       size: encoded.length, read: async (start, end) => { reads.push([start, end]); return encoded.slice(start, end) }
     }
     const total = () => reads.reduce((sum, [start, end]) => sum + end - start, 0)
-    const opened = await openEncoding(source, { root })
+    const opened = await openEncoding(source, { cid: root, groupLog: 0 })
     await collect(encodeSlice(opened.source, opened.outboard, { start: 350_000, end: 351_000 }))
     expect(total()).to.be.below(200_000)
-    const whole = await openEncoding(source, { root })
+    const whole = await openEncoding(source, { cid: root, groupLog: 0 })
     reads.length = 0
     await collect(encodeStream(whole.source, whole.outboard))
     expect(total()).to.be.within(encoded.length - 8, encoded.length + 20_000)
@@ -205,27 +205,27 @@ describe('openEncoding', () => {
 
   it('takes neither memory nor time for a wrong size', async () => {
     const huge = concat([header(Number.MAX_SAFE_INTEGER), encoded.subarray(8)])
-    const opened = await openEncoding(huge, { root })
+    const opened = await openEncoding(huge, { cid: root, groupLog: 0 })
     expect(
       (await given(encodeStream(opened.source, opened.outboard))).error
     ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect((await validRanges(opened.source, opened.outboard)).isEmpty).to.equal(true)
     expect((await opened.source.read(0, opened.source.size)).length).to.be.lessThan(encoded.length)
     const tooLarge = concat([new Uint8Array(8).fill(255), encoded.subarray(8)])
-    expect(await errorOf(openEncoding(tooLarge, { root }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+    expect(await errorOf(openEncoding(tooLarge, { cid: root, groupLog: 0 }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
   it('refuses wrong arguments, and names them', async () => {
-    await refusesAllButGroupLogs(groupLog => openEncoding(encoded, { root, groupLog }))
-    await refusesAllButCounts('size', size => openEncoding(encoded, { root, size }))
+    await refusesAllButGroupLogs(groupLog => openEncoding(encoded, { cid: root, groupLog }))
+    await refusesAllButCounts('size', size => openEncoding(encoded, { cid: root, size, groupLog: 0 }))
     for (const wrong of [undefined, null, 5, {}]) {
       await expectSlip(
-        'root', () => openEncoding(encoded, { root: wrong }), [TypeError]
+        'cid', () => openEncoding(encoded, { cid: wrong, groupLog: 0 }), [TypeError]
       )
     }
     for (const source of [undefined, null, 5, {}, stream([])]) {
       await expectSlip(
-        'source', () => openEncoding(source, { root }), [TypeError]
+        'source', () => openEncoding(source, { cid: root, groupLog: 0 }), [TypeError]
       )
     }
   })

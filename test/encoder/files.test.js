@@ -108,8 +108,8 @@ describe('outboards in files', () => {
         expect(same(await readFile(target), bytes), name).to.equal(true)
         const outboard = await openOutboard(target, info)
         expect(same(await collect(encodeSlice(blob, outboard)), encodeSliceSync(BYTES, expected))).to.equal(true)
-        const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
-        expect(same(await reader.read(50_000, 100_000), BYTES.subarray(50_000, 100_000))).to.equal(true)
+        const reader = new VerifiedReader({ cid: info.root, source: blob, outboard })
+        expect(same(await reader.read({ start: 50_000, end: 100_000 }), BYTES.subarray(50_000, 100_000))).to.equal(true)
         expect((await validRanges(blob, outboard)).boundaries).to.deep.equal([0, 293])
         await Promise.all([reader.close(), outboard.close()])
       }
@@ -141,7 +141,7 @@ describe('outboards in files', () => {
       expect(
         (await findValid(blob, outboard, undefined, { threads: 2, spanLen: 1 << 18 })).boundaries
       ).to.deep.equal([0, 8790])
-      const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
+      const reader = new VerifiedReader({ cid: info.root, source: blob, outboard })
       expect(same(await reader.read(), bytes)).to.equal(true)
       await Promise.all([reader.close(), outboard.close()])
     }
@@ -162,7 +162,7 @@ describe('outboards in files', () => {
       await rm(expected)
     }
     expect(await errorOf(writeOutboard(
-      blob, join(folder, 'nothing'), { append: { root: new Uint8Array(32), size: 1, groupLog: 4, order: 'post' } }
+      blob, join(folder, 'nothing'), { append: { cid: new Uint8Array(32), size: 1, groupLog: 4, order: 'post' } }
     ))).to.include({ code: 'ENOENT' })
     expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
   })

@@ -88,7 +88,7 @@ describe('Outboard', () => {
 
   it('is made again from its parts', () => {
     const { root, size, groupLog, order, bytes: pairs } = createOutboardSync(bytes, { groupLog: 2, order: 'post' })
-    const again = Outboard.from({ root, size, groupLog, order, bytes: pairs })
+    const again = Outboard.from({ cid: root, size, groupLog, order, bytes: pairs })
     expect(again).to.include({ size, groupLog, order })
     expect(hex(again.root)).to.equal(hex(root))
     expect(hex(again.flip().bytes)).to.equal(hex(createOutboardSync(bytes, { groupLog: 2 }).bytes))

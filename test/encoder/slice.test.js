@@ -21,13 +21,13 @@ async function expectSlice (bytes, outboards, ranges, options, { len, b3, hex: e
   if (expected !== undefined) expect(hex(first)).to.equal(expected)
   expect(hex(hash(first))).to.equal(b3)
   for (const outboard of outboards) {
-    for (const validate of [true, false]) {
-      const way = `${outboard.order}-order, validate ${validate}`
+    for (const verify of [true, false]) {
+      const way = `${outboard.order}-order, verify ${verify}`
       expect(
-        same(encodeSliceSync(bytes, outboard, ranges, { ...options, validate }), first), `sync, ${way}`
+        same(encodeSliceSync(bytes, outboard, ranges, { ...options, verify }), first), `sync, ${way}`
       ).to.equal(true)
       expect(
-        same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, validate })), first), `async, ${way}`
+        same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, verify })), first), `async, ${way}`
       ).to.equal(true)
     }
   }
@@ -133,7 +133,7 @@ forEachKernel(() => describe('encodeSlice', () => {
           ChunkRanges.fromBytes(i * groupLen, (i + 1) * groupLen)
         )
       }
-      const trusted = encodeSliceSync(long, outboard, ranges, { validate: false })
+      const trusted = encodeSliceSync(long, outboard, ranges, { verify: false })
       expect(same(encodeSliceSync(long, outboard, ranges), trusted)).to.equal(true)
       expect(same(await collect(encodeSlice(long, outboard, ranges)), trusted)).to.equal(true)
     }
@@ -142,9 +142,9 @@ forEachKernel(() => describe('encodeSlice', () => {
   it('is not made while verified bytes are borrowed', () => {
     const outboard = createOutboardSync(bytes)
     const slice = encodeSliceSync(bytes, outboard)
-    for (const validate of [true, false]) {
-      const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { validate })
-      expect(() => verifySlice(slice, { root: outboard.root, onLeaf })).to.throw('borrowed')
+    for (const verify of [true, false]) {
+      const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { verify })
+      expect(() => verifySlice(slice, { cid: outboard.root, onLeaf })).to.throw('borrowed')
     }
     expect(same(encodeSliceSync(bytes, outboard), slice)).to.equal(true)
   })
@@ -186,7 +186,7 @@ forEachKernel(() => describe('encodeSlice', () => {
         expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: group })
       }
 
-      const badOutboard = Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, 40) })
+      const badOutboard = Outboard.from({ ...outboard, cid: outboard.root, bytes: flipped(outboard.bytes, 40) })
       for (const error of [
         await errorOf(() => encodeSliceSync(bytes, badOutboard, ChunkRanges.all)),
         await errorOf(() => collect(encodeSlice(bytes, badOutboard, ChunkRanges.all)))

@@ -40,8 +40,10 @@ export function describeRandomAccess (sources) {
           same(await collect(encodeSlice(open(), outboard, RANGES)), encodeSliceSync(BYTES, outboard, RANGES))
         ).to.equal(true)
         expect(same(await collect(encodeStream(open(), outboard)), encode(BYTES, { groupLog }).bytes)).to.equal(true)
-        const reader = new VerifiedReader({ root, source: open(), outboard })
-        expect(same(await reader.read(100_000, 220_000), BYTES.subarray(100_000, 220_000))).to.equal(true)
+        const reader = new VerifiedReader({ cid: root, source: open(), outboard })
+        expect(
+          same(await reader.read({ start: 100_000, end: 220_000 }), BYTES.subarray(100_000, 220_000))
+        ).to.equal(true)
         await reader.close()
       }
     })

@@ -44,7 +44,7 @@ describe('sources', () => {
     const ended = filled((part, buffer) => { buffer.set(part); return 0 })
     expect(await errorOf(collect(encodeSlice(ended, outboard)))).to.include({ code: 'BAO_TRUNCATED' })
     for (const wrong of [-1, 2 ** 20 + 1, 1.5, NaN, '5', undefined]) {
-      const error = await errorOf(collect(encodeSlice(filled(() => wrong), outboard, undefined, { validate: false })))
+      const error = await errorOf(collect(encodeSlice(filled(() => wrong), outboard, undefined, { verify: false })))
       expect(error.message, `${wrong}`).to.include('source.readInto')
     }
   })

@@ -191,7 +191,9 @@ describe('writeOutboard', () => {
   it('reports progress', async () => {
     const told = []
     await writeOutboard(bytes, new MemorySink(), { onProgress: event => told.push(event) })
-    expect(told.at(-1)).to.deep.equal({ type: 'baobox:outboard', detail: { done: bytes.length, total: bytes.length } })
+    expect(told.at(-1)).to.deep.equal(
+      { type: 'baobox:outboard', detail: { done: bytes.length, total: bytes.length, unit: 'bytes' } }
+    )
   })
 
   it('refuses a source that is shorter than its size', async () => {
@@ -228,7 +230,7 @@ forEachKernel(() => describe('openOutboard', () => {
       const outboard = createOutboardSync(bytes, options)
       const later = { size: outboard.bytes.length, read: async (start, end) => outboard.bytes.slice(start, end) }
       for (const source of [new Blob([outboard.bytes]), later]) {
-        const paged = await openOutboard(source, { ...outboard })
+        const paged = await openOutboard(source, outboard)
         expect(String(paged.cid)).to.equal(String(outboard.cid))
         for (const ranges of RANGES) {
           expect(
@@ -239,8 +241,10 @@ forEachKernel(() => describe('openOutboard', () => {
           ).to.equal(hex(createProofSync(bytes, outboard, ranges).toBytes()))
         }
         expect(same(await collect(encodeStream(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
-        const reader = new VerifiedReader({ root: outboard.root, source: bytes, outboard: paged })
-        expect(same(await reader.read(100_000, 500_000), bytes.subarray(100_000, 500_000))).to.equal(true)
+        const reader = new VerifiedReader({ cid: outboard.root, source: bytes, outboard: paged })
+        expect(
+          same(await reader.read({ start: 100_000, end: 500_000 }), bytes.subarray(100_000, 500_000))
+        ).to.equal(true)
         expect(await reader.size()).to.equal(bytes.length)
         const spoilt = flipped(bytes, 400_000)
         expect((await validRanges(spoilt, paged)).boundaries).to.deep.equal(
@@ -254,7 +258,7 @@ forEachKernel(() => describe('openOutboard', () => {
 
   it('serves many readers at the same time', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
-    const paged = await openOutboard(new Blob([outboard.bytes]), { ...outboard })
+    const paged = await openOutboard(new Blob([outboard.bytes]), outboard)
     const all = await Promise.all(Array.from(
       { length: 20 }, (_, i) => collect(encodeSlice(bytes, paged, { start: i * 40_000, end: i * 40_000 + 150_000 }))
     ))
@@ -267,7 +271,7 @@ forEachKernel(() => describe('openOutboard', () => {
     for (const options of cases) {
       const outboard = createOutboardSync(bytes, options)
       for (const at of [0, 64, Math.floor(outboard.bytes.length / 128) * 64 + 40, outboard.bytes.length - 1]) {
-        const spoilt = await openOutboard(flipped(outboard.bytes, at), { ...outboard })
+        const spoilt = await openOutboard(flipped(outboard.bytes, at), outboard)
         const error = await errorOf(collect(encodeSlice(bytes, spoilt)))
         expect(error).to.include({ code: 'BAO_PARENT_MISMATCH' })
         const valid = await validOutboardRanges(spoilt)
@@ -283,14 +287,14 @@ forEachKernel(() => describe('openOutboard', () => {
   it('reports missing pairs where they are needed, and says which', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     for (const len of [0, 63, 64, 20_000]) {
-      const paged = await openOutboard(outboard.bytes.subarray(0, len), { ...outboard })
+      const paged = await openOutboard(outboard.bytes.subarray(0, len), outboard)
       const error = await errorOf(collect(encodeSlice(bytes, paged)))
       expect(error).to.be.instanceOf(BaoError).and.to.include({ code: 'BAO_TRUNCATED', wanted: 64, got: 0 })
       expect(hex(await collect(prefixOf(encodeSlice(bytes, paged))))).to.equal(
         hex(encodeSliceSync(bytes, outboard).subarray(0, await lengthBefore(error.node)))
       )
     }
-    const valid = await validRanges(bytes, await openOutboard(outboard.bytes.subarray(0, 20_000), { ...outboard }))
+    const valid = await validRanges(bytes, await openOutboard(outboard.bytes.subarray(0, 20_000), outboard))
     expect(valid.boundaries[0]).to.equal(0)
     expect(valid.boundaries.at(-1)).to.be.within(250, 320)
 
@@ -315,21 +319,21 @@ describe('openOutboard', () => {
     const file = outboard.toBao()
     const { root } = outboard
     for (const size of [undefined, bytes.length]) {
-      const paged = await openOutboard(file, { root, size, groupLog: 0, header: true })
+      const paged = await openOutboard(file, { cid: root, size, groupLog: 0, header: true })
       expect(paged.size).to.equal(bytes.length)
       expect(same(await collect(encodeSlice(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
     }
     expect(
-      await errorOf(openOutboard(file.subarray(0, 7), { root, header: true }))
+      await errorOf(openOutboard(file.subarray(0, 7), { cid: root, header: true }))
     ).to.include({ code: 'BAO_BAD_HEADER' })
     const huge = concat([new Uint8Array(8).fill(255), outboard.bytes])
-    expect(await errorOf(openOutboard(huge, { root, header: true }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+    expect(await errorOf(openOutboard(huge, { cid: root, header: true }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
   it('takes no memory for a wrong size', async () => {
     const root = outboard.root
     const paged = await openOutboard(
-      concat([header(Number.MAX_SAFE_INTEGER), outboard.bytes]), { root, groupLog: 0, header: true }
+      concat([header(Number.MAX_SAFE_INTEGER), outboard.bytes]), { cid: root, groupLog: 0, header: true }
     )
     const error = await errorOf(collect(encodeSlice(bytes, paged)))
     expect(error).to.include({ code: 'BAO_PARENT_MISMATCH' })
@@ -338,7 +342,7 @@ describe('openOutboard', () => {
   })
 
   it('reads only the pages that are needed, each once', async () => {
-    const long = { size: 2 ** 40, root: new Uint8Array(32), groupLog: 4 }
+    const long = { size: 2 ** 40, cid: new Uint8Array(32), groupLog: 4 }
     const reads = []
     const source = {
       size: 2 ** 36, read: async (start, end) => { reads.push([start, end]); return new Uint8Array(end - start) }
@@ -348,7 +352,7 @@ describe('openOutboard', () => {
       { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
       paged,
       { start: 2 ** 39 + 12345, end: 2 ** 39 + 12346 },
-      { validate: false }
+      { verify: false }
     )))
     const total = reads.reduce((sum, [start, end]) => sum + end - start, 0)
     expect(reads).to.have.length.within(2, 26)
@@ -358,7 +362,7 @@ describe('openOutboard', () => {
       { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
       paged,
       { start: 2 ** 39 + 99_999, end: 2 ** 39 + 100_000 },
-      { validate: false }
+      { verify: false }
     )))
     expect(reads.length).to.equal(before)
 
@@ -367,7 +371,7 @@ describe('openOutboard', () => {
       size: outboard.bytes.length,
       read: async (start, end) => { some.push([start, end]); return outboard.bytes.slice(start, end) }
     }
-    await collect(encodeSlice(bytes, await openOutboard(counted, { ...outboard })))
+    await collect(encodeSlice(bytes, await openOutboard(counted, outboard)))
     expect(some.reduce((sum, [start, end]) => sum + end - start, 0)).to.equal(outboard.bytes.length)
   })
 
@@ -377,7 +381,7 @@ describe('openOutboard', () => {
       size: outboard.bytes.length,
       read: async (start, end) => { if (fails) throw new Error('not now'); return outboard.bytes.slice(start, end) }
     }
-    const paged = await openOutboard(source, { ...outboard })
+    const paged = await openOutboard(source, outboard)
     expect((await errorOf(collect(encodeSlice(bytes, paged)))).message).to.equal('not now')
     fails = false
     expect(same(await collect(encodeSlice(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
@@ -388,7 +392,7 @@ describe('openOutboard', () => {
       () => outboard.bytes.subarray(0, 65), async () => undefined,
       (start, end) => Array.from(outboard.bytes.subarray(start, end))
     ]) {
-      const paged = await openOutboard({ size: 64, read }, { ...outboard })
+      const paged = await openOutboard({ size: 64, read }, outboard)
       const error = await errorOf(collect(encodeSlice(bytes, paged)))
       expect(error instanceof TypeError || error instanceof RangeError, error?.stack).to.equal(true)
     }
@@ -397,31 +401,31 @@ describe('openOutboard', () => {
   it('gives single pairs', async () => {
     for (const order of ORDERS) {
       const expected = createOutboardSync(bytes, { order, groupLog: 0 })
-      const paged = await openOutboard(new Blob([expected.bytes]), { ...expected })
+      const paged = await openOutboard(new Blob([expected.bytes]), expected)
       for (const node of [0, 1, 63, 511, 877]) expect(hex(await paged.pair(node))).to.equal(hex(expected.pair(node)))
       expect(await paged.pair(879)).to.equal(undefined)
       await refusesAllButCounts('node', node => paged.pair(node))
-      const short = await openOutboard(expected.bytes.subarray(0, 63), { ...expected })
+      const short = await openOutboard(expected.bytes.subarray(0, 63), expected)
       expect(await short.pair(0)).to.equal(undefined)
     }
   })
 
   it('is refused by encodeSliceSync, which cannot wait', async () => {
-    const paged = await openOutboard(outboard.bytes, { ...outboard })
+    const paged = await openOutboard(outboard.bytes, outboard)
     await expectSlip('outboard', () => encodeSliceSync(bytes, paged), [TypeError])
     await expectSlip('outboard', () => createProofSync(bytes, paged, { start: 0, end: 1 }), [TypeError])
   })
 
   it('refuses wrong arguments, and names them', async () => {
-    const open = options => openOutboard(outboard.bytes, { ...outboard, ...options })
+    const open = options => openOutboard(outboard.bytes, { ...outboard, cid: outboard.root, ...options })
     await refusesAllButGroupLogs(groupLog => open({ groupLog }))
     await refusesAllButCounts('size', size => open({ size }))
     await expectSlip('size', () => open({ size: undefined }))
     for (const order of [null, 5, 'in']) await expectSlip('order', () => open({ order }))
-    for (const root of [undefined, null, 5, {}]) await expectSlip('root', () => open({ root }), [TypeError])
+    for (const cid of [undefined, null, 5, {}]) await expectSlip('cid', () => open({ cid }), [TypeError])
     for (const source of [undefined, null, 5, {}, stream([])]) {
       await expectSlip(
-        'source', () => openOutboard(source, { ...outboard }), [TypeError]
+        'source', () => openOutboard(source, outboard), [TypeError]
       )
     }
   })

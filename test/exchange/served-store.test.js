@@ -9,6 +9,7 @@ import { concat, same } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
 import { FakeEndpoint } from '../support/iroh-endpoint.js'
 import { hexOf } from '../support/store/served.js'
+import { plainStore } from '../support/store/plain-store.js'
 import { newStores, sliceOf } from '../support/store/stores.js'
 
 const BYTES = noise(600_001)
@@ -22,24 +23,11 @@ describe('an object that has the calls of a store', () => {
   let called
   let other
 
-  /** Another object with the same calls, which is not of the class of the store. What is called goes into `called`. */
-  const delegating = (target, called) => {
-    const own = {}
-    for (const name of callsOf(target)) {
-      own[name] = (...args) => {
-        called.add(name)
-        return target[name](...args)
-      }
-    }
-    return own
-  }
-
   beforeEach(async () => {
     store = (await newStore()).store
-    called = new Set()
-    const { location, isReadOnly, quota, verifies, closing } = store
-    const parts = { tags: delegating(store.tags, called), aliases: delegating(store.aliases, called) }
-    other = { ...delegating(store, called), ...parts, location, isReadOnly, quota, verifies, closing }
+    const { plain, called: names } = plainStore(store)
+    other = plain
+    called = names
     await store.put(BYTES)
     await store.put(SMALL)
   })
@@ -111,7 +99,3 @@ describe('an object that has the calls of a store', () => {
     expect([...called]).to.include.members(['slice', 'statMany', 'bytes'])
   })
 })
-
-/** The names of the calls of an object, its own and those of its class. */
-const callsOf = object => [object, Object.getPrototypeOf(object)].flatMap(Object.getOwnPropertyNames)
-  .filter(name => name !== 'constructor' && typeof object[name] === 'function')

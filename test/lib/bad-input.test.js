@@ -186,7 +186,7 @@ describe('CIDs', () => {
   it('refuses what is no name', async () => {
     for (const value of [undefined, null, 5, {}, [1]]) {
       await expectSlip('cid', () => fromCid(value), [TypeError])
-      await expectSlip('root', () => parseRoot(value), [TypeError])
+      await expectSlip('cid', () => parseRoot(value), [TypeError])
     }
     // A name may come from outside of the program, so this is no slip of the caller: the error has a code.
     for (const value of ['', 'nonsense', 'ab'.repeat(31), new Uint8Array(31)]) {

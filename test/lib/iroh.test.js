@@ -26,7 +26,7 @@ forEachKernel(kernel => describe('iroh-blobs exports', () => {
         expect(file).to.have.length(len)
         expect(hex(hash(file))).to.equal(b3)
 
-        const verifier = new SliceVerifier({ root: unhex(root), ranges, groupLog: 4 })
+        const verifier = new SliceVerifier({ cid: unhex(root), ranges, groupLog: 4 })
         const { leaves, error } = feed(verifier, ragged(file, len))
         expect(error).to.equal(undefined)
         const expected = chosenRuns(bytes, boundaries)

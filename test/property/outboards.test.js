@@ -54,9 +54,9 @@ forEachKernel(kernel => describe('property: outboards', () => {
         const lies = flip !== undefined && old.bytes.length > 0
         const bytes = lies ? flipped(old.bytes, flip % old.bytes.length) : old.bytes
         const sink = new MemorySink({ bytes })
-        const info = { root: old.root, size: from, groupLog, order: 'post', header: false }
+        const info = { cid: old.root, size: from, groupLog, order: 'post', header: false }
         for (const append of [
-          () => appendOutboard(grown, Outboard.from({ ...old, bytes }), { key }),
+          () => appendOutboard(grown, Outboard.from({ ...old, cid: old.root, bytes }), { key }),
           async () => {
             const { root } = await writeOutboard(grown, sink, { append: info, key })
             return { root, bytes: sink.bytes }

@@ -25,7 +25,7 @@ const casesOf = parts => fc.record({ ...parts, key: keys, seed: fc.nat() })
       list,
       key,
       slice: Bao.slice(tree, groupLog, list),
-      options: { root: tree.cv, ranges: ChunkRanges.fromBoundaries(list), groupLog, key },
+      options: { cid: tree.cv, ranges: ChunkRanges.fromBoundaries(list), groupLog, key },
       toString () {
         const query = `groups of 2^${groupLog}, chunks [${list}]`
         return `${size} bytes of seed ${seed}, ${query}${key ? `, key ${hex(key)}` : ''}`
@@ -70,7 +70,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
 
         const { ranges } = options
         expect(same(encodeSliceSync(bytes, outboard, ranges, { key }), slice)).to.equal(true)
-        const sent = await collect(encodeSlice(bytes, outboard, ranges, { key, validate: false }))
+        const sent = await collect(encodeSlice(bytes, outboard, ranges, { key, verify: false }))
         expect(same(sent, slice)).to.equal(true)
 
         const verifier = new SliceVerifier(options)
@@ -92,13 +92,13 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       const source = flip === undefined || bytes.length === 0 ? bytes : flipped(bytes, flip % bytes.length)
       const outboard = createOutboardSync(bytes, { groupLog, order, key })
       const readers = [
-        new VerifiedReader({ root, encoded, groupLog, key }),
-        new VerifiedReader({ root, source, outboard, key })
+        new VerifiedReader({ cid: root, encoded, groupLog, key }),
+        new VerifiedReader({ cid: root, source, outboard, key })
       ]
       for (const reader of readers) {
         for (const [start, len] of reads) {
           const got = []
-          const error = await errorOf(async () => got.push(await reader.read(start, start + len)))
+          const error = await errorOf(async () => got.push(await reader.read({ start, end: start + len })))
           if (flip === undefined) expect(error).to.equal(undefined)
           // Changed or not: what is given is the blob's.
           if (error) expect(error).to.be.instanceOf(BaoError)
@@ -119,7 +119,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       if (spoilt.length === 0) return
       const changed = flipped(spoilt, at % spoilt.length, xor)
       const source = isData ? changed : bytes
-      const pairs = isData ? outboard : Outboard.from({ ...outboard, bytes: changed })
+      const pairs = isData ? outboard : Outboard.from({ ...outboard, cid: outboard.root, bytes: changed })
 
       const sent = []
       const error = await errorOf(async () => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import Mocha from 'mocha'
 import { kernelName } from '../../lib/index.js'
+import { EFFORT } from '../support/runtime.js'
 import { LEFT_OUT } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
@@ -41,7 +42,7 @@ const runner = mocha.run(failures => {
   const kernel = kernelName()
   const isAsExpected = kernel.startsWith(process.env.BAOBOX_KERNEL || 'simd')
   const where = `${runtime} ${version}, kernel ${kernel}${isAsExpected ? '' : ', which was not expected'}`
-  const size = `part ${part} of the suites, EFFORT=${process.env.EFFORT ?? 1}`
+  const size = `part ${part} of the suites, EFFORT=${EFFORT}`
   console.log(`${passes} passing, ${pending} skipped, ${failures} failing: in ${where}, ${size}`)
   process.exit(failures > 0 || passes === 0 || !isAsExpected ? 1 : 0)
 })

@@ -1,5 +1,6 @@
-// Damages copies of a store, one bit each, and brings every blob back by `put` or `receive` alone. It is a process of
-// its own, since LevelDB aborts some. Prints what came of each trial as one line of JSON.
+// Damages copies of a store, one bit each, rescues those that do not open, and brings every blob back by `put` or
+// `receive` alone. It is a process of its own, since LevelDB aborts some. Prints what came of each trial as one line of
+// JSON.
 import { cp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -90,7 +91,8 @@ async function tryOne (sound, folder, seed, trial) {
   bytes[random.below(bytes.length)] ^= 1 << random.below(8)
   await writeFile(path, bytes)
   const blobs = store === undefined ? BLOBS.slice(0, -1) : BLOBS
-  return { kind, ...await lookAndHeal(store ?? (() => BlobStore.open(join(folder, 'store'), FAST)), blobs, trial) }
+  const location = join(folder, 'store')
+  return { kind, ...await lookAndHeal(store ?? (() => BlobStore.open(location, FAST)), location, blobs, trial) }
 }
 
 async function withReference (folder) {
@@ -100,10 +102,16 @@ async function withReference (folder) {
   return () => BlobStore.open(join(folder, 'store'), FAST)
 }
 
-async function lookAndHeal (open, blobs, trial) {
+async function lookAndHeal (open, location, blobs, trial) {
   let store
+  let rescued = ''
   try {
-    store = await open()
+    store = await open().catch(async error => {
+      if (error.code !== 'STORE_CORRUPT') throw error
+      await BlobStore.rescue(location)
+      rescued = 'rescued, '
+      return open()
+    })
   } catch (error) {
     return { outcome: `refused: ${error.code}` }
   }
@@ -123,7 +131,7 @@ async function lookAndHeal (open, blobs, trial) {
   } finally {
     await store.close().catch(() => {})
   }
-  return { outcome: harmed.length === 0 ? 'no blob was harmed' : 'healed' }
+  return { outcome: `${rescued}${harmed.length === 0 ? 'no blob was harmed' : 'healed'}` }
 }
 
 const [, file, sound, copies, seed, from, to] = process.argv

@@ -70,7 +70,7 @@ const JOBS = {
     const root = hash(bytes)
     const { present } = await store.stat(root).catch(() => ({ present: ChunkRanges.none }))
     if (present.isEmpty) return
-    const [[start, end]] = present.toBytes(bytes.length)
+    const [{ start, end }] = present.toBytes(bytes.length)
     await flipStoredByte(store, root, start + Math.floor((end - start) / 2))
     await store.bytes(root, { start, end }).catch(() => {})
     if (byPut) await store.put(inPieces(bytes))

@@ -52,16 +52,16 @@ import { pipeline } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 
 const bytes: Uint8Array<ArrayBuffer> = hash(new Uint8Array(3))
-await pipeline(createReadStream('slice'), verifyTransform({ root: bytes }), createWriteStream('blob'))
-await pipeline([bytes], verifyTransform({ root: bytes, release: 'leaf' }), new Writable())
-await pipeline(createReadStream('slice'), verifyTransform({ root: bytes }), async source => {
+await pipeline(createReadStream('slice'), verifyTransform({ cid: bytes }), createWriteStream('blob'))
+await pipeline([bytes], verifyTransform({ cid: bytes, release: 'leaf' }), new Writable())
+await pipeline(createReadStream('slice'), verifyTransform({ cid: bytes }), async source => {
   for await (const piece of source) console.log(piece.length)
 })
 const alone = await hashStreamAlone(new Blob([bytes]), { threads: 1 })
 const sum: Uint8Array<ArrayBuffer> = new Hasher().update(alone).digest()
 const outboard = await createOutboard(new Blob([bytes, sum]))
 const slice = encodeSlice(bytes, outboard)
-for await (const { offset, bytes } of verifyStream(slice, { root: outboard.root })) console.log(offset + bytes.length)
+for await (const { offset, bytes } of verifyStream(slice, { cid: outboard.root })) console.log(offset + bytes.length)
 for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.node)
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)

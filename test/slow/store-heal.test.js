@@ -1,5 +1,5 @@
-// Flips one bit in a file of a store, of every kind in turn, and brings each blob that was harmed back by `put` or
-// `receive` alone: no repair. No read may give a wrong byte.
+// Flips one bit in a file of a store, of every kind in turn. A store that does not open is rescued. Each blob that was
+// harmed is brought back by `put` or `receive` alone: no repair. No read may give a wrong byte.
 //
 // A seed decides what is flipped: `SEED=7 FLIPS=500 npm run test:slow -- -g heal`.
 import { spawn } from 'node:child_process'
@@ -47,7 +47,7 @@ describe('store: damage that heals', () => {
     this.timeout(Math.max(600_000, FLIPS * 5000))
     const counts = {}
     const wrong = []
-    let refused = 0
+    const refused = []
     let done = 0
     while (done < FLIPS) {
       const results = await trialsFrom(done, join(folder, 'sound'), join(folder, 'copies'))
@@ -56,17 +56,13 @@ describe('store: damage that heals', () => {
         counts[kind] ??= {}
         counts[kind][outcome] = (counts[kind][outcome] ?? 0) + 1
         if (outcome === 'WRONG') wrong.push(trial)
-        // Blob files and files of others are the store's to read: nothing there may stay damaged.
-        const isRefused = outcome.startsWith('refused')
-        if (isRefused) refused++
-        if (isRefused && /file/.test(kind)) expect.fail(`trial ${trial} of the seed ${SEED}, ${kind}: ${outcome}`)
+        if (outcome.startsWith('refused')) refused.push(`trial ${trial}, ${kind}: ${outcome}`)
       }
     }
     for (const [kind, outcomes] of Object.entries(counts)) {
       console.log(`      ${kind}: ${Object.entries(outcomes).map(([name, count]) => `${name} ${count}`).join(', ')}`)
     }
-    console.log(`      refused ${refused}, wrong ${wrong.length}`)
     expect(wrong, 'trials that gave wrong bytes').to.deep.equal([])
-    expect(refused, 'of which LevelDB cannot open or write its files').to.be.below(Math.max(5, FLIPS / 10))
+    expect(refused, 'that stay damaged').to.deep.equal([])
   })
 })

@@ -119,7 +119,7 @@ async function bringBack (store, i, acknowledged) {
     .reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
   const lost = wanted.difference(await presentNow())
   if (lost.isEmpty) return
-  const len = lost.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+  const len = lost.toBytes(bytes.length).reduce((sum, { start, end }) => sum + end - start, 0)
   expect(len, `bytes of blob ${i} that are lost`).to.be.at.most(GROUP)
   await store.receive(root, sliceOf(bytes, lost), lost)
 }
@@ -165,11 +165,11 @@ async function settle (store, i, acknowledged, jobs) {
   expect(await store.has(root)).to.equal(complete)
   const ranges = present.toBytes(bytes.length)
   // `fsck` reads all blobs. This reads those that a job was about.
-  for (const [start, end] of jobs.some(job => isAbout(job, i)) ? ranges : []) {
+  for (const { start, end } of jobs.some(job => isAbout(job, i)) ? ranges : []) {
     const got = await store.bytes(root, { start, end })
     if (!same(got, bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
   }
-  acknowledged.ranges = ranges.map(([start, end]) => ({ start, end }))
+  acknowledged.ranges = ranges
   acknowledged.isGone = false
   if (!isMine(...PUTS) || isMine('receive')) return complete ? 'all' : 'a part'
   return complete ? 'all' : 'what was there before'

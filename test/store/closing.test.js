@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
 import { MIB } from '../support/constants.js'
+import { strideAtEffort } from '../support/effort.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { idsIn } from '../support/store/inspect.js'
@@ -19,8 +20,7 @@ describe('store: close()', () => {
     await store.close()
     const calls = {
       put: () => store.put(bytes),
-      splice: () => store.splice(root, { start: 0 }),
-      concat: () => store.concat([root]),
+      compose: () => store.compose([{ cid: root }]),
       get: () => collect(store.get(root)),
       bytes: () => store.bytes(root),
       stream: () => collect(store.stream(root)),
@@ -96,7 +96,7 @@ describe('store: close()', () => {
       (store, source) => store.put(source(large)),
       (store, source) => store.receive(hash(large), source(sliceOf(large))),
       (store, source) => listed(store.putMany(source(large))),
-      (store, source) => store.splice(root, { start: 5, source: source(large) })
+      (store, source) => store.compose([{ cid: root, end: 5 }, { source: source(large) }])
     ]) {
       const { store } = await newStore()
       await store.put(bytes)
@@ -116,11 +116,11 @@ describe('store: close()', () => {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
       put: store => store.put(stream(ragged(large, 4))),
       putMany: store => listed(store.putMany(stream([large.subarray(0, 1000), large]))),
-      splice: store => store.splice(root, { start: 1000, end: 1001, source: stream(ragged(large, 4)) }),
-      concat: store => store.concat([root, root])
+      'compose with a source': store => store.compose([{ cid: root, end: 1000 }, { source: stream(ragged(large, 4)) }]),
+      compose: store => store.compose([{ cid: root }, { cid: root }])
     }
     for (const [what, job] of Object.entries(jobs)) {
-      for (let turns = 0; turns < 20; turns++) {
+      for (let turns = 0; turns < 20; turns += strideAtEffort()) {
         const { store, place, data } = await newStore()
         await store.put(bytes)
         const working = errorOf(job(store))
@@ -145,7 +145,7 @@ describe('store: close()', () => {
   })
 
   it('close() in the middle of a delete leaves no data once the store is opened again', async () => {
-    for (let steps = 0; steps < 30; steps++) {
+    for (let steps = 0; steps < 30; steps += strideAtEffort()) {
       const { store, place } = await newStore()
       await store.put(bytes)
       const deleting = errorOf(store.delete(root))

@@ -312,7 +312,7 @@ describe('store: parts of outboards', () => {
       const { length } = whole
       const parts = [[0, length], [1, 200], [64, 64], [length - 1, length], [130, undefined], [undefined, 7]]
       for (const [start, end] of parts) {
-        const part = await collect(store.outboard(longCid, { groupLog, start, end }))
+        const part = await collect(store.outboard(longCid, { groupLog, range: { start, end } }))
         expect(same(part, whole.subarray(start, end)), `${start}-${end}`).to.equal(true)
       }
     })
@@ -322,13 +322,15 @@ describe('store: parts of outboards', () => {
     const { store } = await newStore()
     await store.put(long)
     const { length } = createOutboardSync(long).bytes
-    expect(await collect(store.outboard(longCid, { start: length - 5, end: length + 100 }))).to.have.length(5)
-    expect(await collect(store.outboard(longCid, { start: length + 1 }))).to.have.length(0)
+    expect(
+      await collect(store.outboard(longCid, { range: { start: length - 5, end: length + 100 } }))
+    ).to.have.length(5)
+    expect(await collect(store.outboard(longCid, { range: { start: length + 1 } }))).to.have.length(0)
     for (const part of [{ start: -1 }, { start: 5, end: 4 }, { start: 0, odd: 1 }, { start: 0, groupLog: 17 }]) {
       expect(() => store.outboard(longCid, part), part).to.throw()
     }
     expect(await errorOf(store.outboard(longCid, { groupLog: 17 }))).to.be.instanceOf(RangeError)
-    expect(await errorOf(collect(store.outboard(absent, { start: 0 })))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(await errorOf(collect(store.outboard(absent, { range: {} })))).to.include({ code: 'STORE_NOT_FOUND' })
   })
 
   it('slice() without "readAhead" gives the same bytes', async () => {

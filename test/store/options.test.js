@@ -79,16 +79,22 @@ describe('store: options', () => {
   })
 
   describe('a range', () => {
-    it('may be { start, end }, beside the options or in front of them', async () => {
+    it('is { start, end }, and options stand behind it', async () => {
       const { store } = await newStore()
       await store.put(BYTES)
       const range = { start: 5000, end: 40_000 }
       const part = BYTES.subarray(5000, 40_000)
-      for (const given of [[range], [range, { verify: false }], [{ ...range, verify: false }]]) {
+      const halves = [{ start: 9000, end: 40_000 }, { start: 5000, end: 10_000 }]
+      for (const given of [[range], [range, { verify: false }], [[range]], [halves]]) {
         expect(same(await store.bytes(ROOT, ...given), part)).to.equal(true)
         expect(same(await collect(store.get(ROOT, ...given)), part)).to.equal(true)
         expect(same(concat(await listed(store.stream(ROOT, ...given))), part)).to.equal(true)
       }
+      const several = [{ start: 90_000 }, { start: 0, end: 5 }, { start: 7, end: 7 }]
+      const parts = concat([BYTES.subarray(0, 5), BYTES.subarray(90_000)])
+      expect(same(await store.bytes(ROOT, several), parts)).to.equal(true)
+      expect(same(await collect(store.get(ROOT, several)), parts)).to.equal(true)
+      expect(await store.bytes(ROOT, [])).to.have.length(0)
     })
 
     it('may be ranges of chunks, whose bytes come one behind the other', async () => {
@@ -119,7 +125,7 @@ describe('store: options', () => {
     it('is nothing else', async () => {
       const { store } = await newStore()
       await store.put(BYTES)
-      for (const range of [5, [0, 5], 'all']) {
+      for (const range of [5, [0, 5], 'all', { start: 0, signal: undefined }]) {
         expect(await errorOf(store.bytes(ROOT, range))).to.be.instanceOf(TypeError)
       }
     })

@@ -122,7 +122,7 @@ describe('store: open()', () => {
       ]
       for (const change of afterwards) {
         for (const [read, expected] of [
-          [() => store.get(root), bytes], [() => store.get(root, { verify: false }), bytes],
+          [() => store.get(root), bytes], [() => store.get(root, undefined, { verify: false }), bytes],
           [() => store.slice(root), slice]
         ]) {
           await store.put(bytes)
@@ -149,7 +149,7 @@ describe('store: open()', () => {
       const range = { start: 0, end: 5 * MIB }
       const place = await newPlace()
       const store = await place.open()
-      for (const read of [() => store.get(root, range), () => store.get(root, { ...range, verify: false })]) {
+      for (const read of [() => store.get(root, range), () => store.get(root, range, { verify: false })]) {
         await store.receive(root, sliceOf(bytes, range), range)
         const pieces = read()
         let at = (await pieces.next()).value.length

@@ -78,7 +78,7 @@ const WAYS = {
   fetchVerified: async url => (await fetchVerified(url, { cid, retries: 0, stall: STALL })).arrayBuffer(),
   httpSource: async url => {
     const encoded = await httpSource(url, { signal: AbortSignal.timeout(STALL) })
-    await new VerifiedReader({ root, encoded }).read(0, 1)
+    await new VerifiedReader({ cid: root, encoded, groupLog: 0 }).read({ start: 0, end: 1 })
   },
   download: toStore,
   downloadFile: toFile,

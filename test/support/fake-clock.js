@@ -18,6 +18,9 @@ export const turn = () => new Promise(resolve => {
   port2.postMessage(null)
 })
 
+/** So many of them: more than a call takes that waits for nothing but memory. */
+export const turns = async (count = 100) => { for (let i = 0; i < count; i++) await turn() }
+
 export class FakeClock {
   #now = 0
   #sleepers = new Set()

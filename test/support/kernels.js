@@ -1,16 +1,19 @@
 // Runs the same tests on several kernels.
+import { ALL } from '#runtime'
 import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 
 /** All kernels that can be had here, with both forms of the SIMD kernel. */
 export const ALL_KERNELS = ['simd-words', 'simd-rows', 'js'].filter(isAvailable)
 /** The quicker form of the SIMD kernel, and the JavaScript kernel. */
 const KERNELS = ['simd', 'js'].filter(isAvailable)
+/** Without ALL=1, suites run on the kernel that is in use. */
+const CHOSEN = ALL ? KERNELS : KERNELS.filter(kernel => kernelName().startsWith(kernel))
 
 /**
  * @param {(kernel: string) => void} tests  defines tests; hashes only inside them, when the kernel is set
  * @param {string[]} [kernels]
  */
-export function forEachKernel (tests, kernels = KERNELS) {
+export function forEachKernel (tests, kernels = CHOSEN) {
   for (const kernel of kernels) {
     describe(`kernel ${kernel}`, () => {
       let usual

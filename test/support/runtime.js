@@ -8,7 +8,10 @@ import { join } from 'node:path'
 export const LEVEL = 'classic-level'
 
 /** A factor for the number of random cases; `effort.js` applies it. */
-export const EFFORT = Number(process.env.EFFORT ?? 1)
+export const EFFORT = Number(process.env.EFFORT ?? 0.2)
+
+/** True if suites run on each kernel and in each kind of place; otherwise they run on one. */
+export const ALL = process.env.ALL === '1'
 
 /** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */
 export async function readJson (path) {

@@ -41,3 +41,75 @@ export function unnamedTypes (file, root) {
     return name && behind(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
   }
 }
+
+/** Parameters that hold options, or facts that are given as options are. */
+const OPTIONS_PARAMETERS = ['options', 'info', 'parts']
+
+/**
+ * The options that entry points take, by name.
+ *
+ * @param {string[]} files  the sources of entry points
+ * @param {string} root  the folder of the package
+ * @returns {Map<string, Map<string, string[]>>} of each option the types that it has, and the calls that take it as
+ *   such: `hashStream`, `blobStore.put`, `BlobStore.open`, `new Walk`
+ */
+export function optionsOf (files, root) {
+  const program = ts.createProgram(files, { ...OPTIONS, allowJs: true, noEmit: true, strict: true, types: ['node'] })
+  const checker = program.getTypeChecker()
+  const found = new Map()
+  const seen = new Set()
+  const isOurs = symbol => symbol.declarations?.some(declaration => {
+    const { fileName } = declaration.getSourceFile()
+    return fileName.startsWith(root) && !fileName.includes('node_modules')
+  })
+  const isClass = symbol => symbol !== undefined && (symbol.flags & ts.SymbolFlags.Class) !== 0 && isOurs(symbol)
+
+  for (const file of files) {
+    for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))) {
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported
+      if (symbol.valueDeclaration === undefined) continue
+      if (isClass(symbol)) lookAtClass(symbol)
+      else lookAt(symbol.name, checker.getTypeOfSymbol(symbol).getCallSignatures())
+    }
+  }
+  return found
+
+  function lookAtClass (symbol) {
+    if (seen.has(symbol)) return
+    seen.add(symbol)
+    const type = checker.getTypeOfSymbol(symbol)
+    lookAt(`new ${symbol.name}`, type.getConstructSignatures())
+    lookAtMembers(symbol.name, type)
+    lookAtMembers(symbol.name[0].toLowerCase() + symbol.name.slice(1), checker.getDeclaredTypeOfSymbol(symbol))
+  }
+
+  function lookAtMembers (name, type) {
+    for (const member of checker.getPropertiesOfType(type).filter(isOurs)) {
+      if (member.name === 'prototype' || /^(#|__#)/.test(member.name)) continue
+      const memberType = checker.getTypeOfSymbol(member)
+      if (isClass(memberType.symbol)) lookAtClass(memberType.symbol)
+      lookAt(`${name}.${member.name}`, memberType.getCallSignatures())
+    }
+  }
+
+  function lookAt (call, signatures) {
+    for (const signature of signatures) {
+      for (const parameter of signature.getParameters()) {
+        if (OPTIONS_PARAMETERS.includes(parameter.name)) addOptions(call, checker.getTypeOfSymbol(parameter))
+      }
+      const result = checker.getReturnTypeOfSignature(signature)
+      const results = [result, ...checker.getTypeArguments(result)].map(type => type.symbol)
+      for (const symbol of results.filter(isClass)) lookAtClass(symbol)
+    }
+  }
+
+  function addOptions (call, type) {
+    for (const option of checker.getPropertiesOfType(checker.getNonNullableType(type))) {
+      const optionType = checker.getNonNullableType(checker.getTypeOfSymbol(option))
+      const text = checker.typeToString(optionType, undefined, ts.TypeFormatFlags.NoTruncation)
+      const types = found.get(option.name) ?? new Map()
+      found.set(option.name, types.set(text, [...new Set([...types.get(text) ?? [], call])]))
+    }
+  }
+}

@@ -13,7 +13,7 @@ export function spoil (response, options, spoilt) {
     case 'flip': return { ...options, response: flipped(response, spoilt.offset, spoilt.xor) }
     case 'truncate': return { ...options, response: response.slice(0, spoilt.to) }
     case 'append': return { ...options, response: concat([response, unhex(spoilt.hex)]) }
-    case 'wrong_root': return { ...options, response, root: unhex(spoilt.root) }
+    case 'wrong_root': return { ...options, response, cid: unhex(spoilt.root) }
     case 'size': return { ...options, response, size: spoilt.size }
     case 'chunk_log': return { ...options, response, groupLog: spoilt.chunk_log }
     default: throw new Error(`no such change: ${spoilt.what}`)

@@ -120,13 +120,13 @@ describe('the twin', () => {
       const boundaries = integers(row.q)
       const good = Bao.response(tree, row.chunk_log, boundaries)
       for (const spoilt of row.cases.filter(spoilt => !(spoilt.size > 1e8))) {
-        const { response, ...options } = spoil(good, {
-          root: tree.cv,
+        const { response, cid, ...options } = spoil(good, {
+          cid: tree.cv,
           size: row.input.len,
           groupLog: row.chunk_log,
           boundaries
         }, spoilt)
-        const decoded = Bao.decode(response, options)
+        const decoded = Bao.decode(response, { ...options, root: cid })
         const { ok_items: okItems, error } = spoilt
         expect(typeof okItems === 'number' ? decoded.items.length : decoded.items.join(' ')).to.equal(okItems)
         expect(decoded.fault && nameOf(decoded.fault)).to.deep.equal(error ?? undefined)

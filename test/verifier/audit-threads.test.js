@@ -56,15 +56,17 @@ forEachKernel(() => describe('audits on several threads', () => {
       for (const at of [0, 300_000, SIZE - 1]) await expectSame(flipped(BYTES, at), outboard, { key }, `byte ${at}`)
       for (const at of [0, 130, Math.floor(len / 2), len - 1]) {
         await expectSame(
-          BYTES, Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, at) }), { key }, `pair byte ${at}`
+          BYTES, Outboard.from(
+            { ...outboard, cid: outboard.root, bytes: flipped(outboard.bytes, at) }
+          ), { key }, `pair byte ${at}`
         )
       }
       await expectSame(BYTES.subarray(0, 400_000), outboard, { key }, 'short source')
       await expectSame(BYTES, new Outboard({ ...outboard, root: flipped(outboard.root, 0) }), { key }, 'wrong root')
-      await expectSame(BYTES, await openOutboard(outboard.bytes, { ...outboard }), { key }, 'in pages')
+      await expectSame(BYTES, await openOutboard(outboard.bytes, outboard), { key }, 'in pages')
       await expectSame(
         BYTES,
-        await openOutboard(outboard.bytes.subarray(0, len / 2), { ...outboard }),
+        await openOutboard(outboard.bytes.subarray(0, len / 2), outboard),
         { key },
         'in pages, of which half are missing'
       )

@@ -40,12 +40,12 @@ function expectError (error, spoilt, message) {
 /** The slice that a case of `bao_bad` spoils, and how it is to be read. */
 function spoiltSlice (good, { encoded, slice }, spoilt) {
   const ranges = span(spoilt.start ?? 0, spoilt.len ?? Number.MAX_SAFE_INTEGER)
-  const read = { root: good, ranges, groupLog: 0 }
+  const read = { cid: good, ranges, groupLog: 0 }
   switch (spoilt.what) {
     case 'combined_flip': return { ...read, bytes: flipped(encoded, spoilt.offset) }
     case 'combined_truncate': return { ...read, bytes: encoded.slice(0, spoilt.to) }
     case 'combined_append': return { ...read, bytes: concat([encoded, unhex(spoilt.hex)]) }
-    case 'combined_wrong_hash': return { ...read, bytes: encoded, root: unhex(spoilt.hash) }
+    case 'combined_wrong_hash': return { ...read, bytes: encoded, cid: unhex(spoilt.hash) }
     case 'combined_header': return { ...read, bytes: withHeader(encoded, spoilt.header) }
     case 'slice_flip': return { ...read, bytes: flipped(slice(ranges), spoilt.offset, spoilt.xor) }
     case 'slice_truncate': return { ...read, bytes: slice(ranges).slice(0, spoilt.to) }
@@ -60,12 +60,16 @@ function spoiltSlice (good, { encoded, slice }, spoilt) {
 /** The reader that a case of `bao_bad` spoils. May throw itself: a lie can show before anything is read. */
 function spoiltReader (root, { bytes, encoded, outboard }, spoilt) {
   const withOutboard = (source, outboard) => new VerifiedReader(
-    { root, source, outboard: Outboard.fromBao(outboard, root) }
+    { cid: root, source, outboard: Outboard.fromBao(outboard, root) }
   )
   switch (spoilt.what) {
-    case 'seek': return new VerifiedReader({ root, encoded })
-    case 'seek_bad_last_byte': return new VerifiedReader({ root, encoded: flipped(encoded, encoded.length - 1) })
-    case 'seek_header': return new VerifiedReader({ root, encoded: withHeader(encoded, spoilt.header) })
+    case 'seek': return new VerifiedReader({ cid: root, encoded, groupLog: 0 })
+    case 'seek_bad_last_byte': return new VerifiedReader(
+      { cid: root, encoded: flipped(encoded, encoded.length - 1), groupLog: 0 }
+    )
+    case 'seek_header': return new VerifiedReader(
+      { cid: root, encoded: withHeader(encoded, spoilt.header), groupLog: 0 }
+    )
     case 'outboard_flip': return withOutboard(bytes, flipped(outboard, spoilt.offset, spoilt.xor))
     case 'outboard_header': return withOutboard(bytes, withHeader(outboard, spoilt.header))
     case 'outboard_data_flip': return withOutboard(flipped(bytes, spoilt.offset), outboard)
@@ -85,7 +89,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
       const outboard = createOutboardSync(bytes, { groupLog: 0 })
       return {
         bytes,
-        encoded: encode(bytes).bytes,
+        encoded: encode(bytes, { groupLog: 0 }).bytes,
         outboard: outboard.toBao(),
         slice: ranges => encodeSliceSync(bytes, outboard, ranges)
       }
@@ -123,7 +127,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
         const parts = []
         const error = await errorOf(async () => {
           const reader = spoiltReader(root, encodings, spoilt)
-          for await (const part of reader.stream(spoilt.pos ?? 0, Infinity)) parts.push(part)
+          for await (const part of reader.stream({ start: spoilt.pos ?? 0 })) parts.push(part)
         })
         expectError(error, spoilt, message)
         const content = concat(parts)
@@ -131,7 +135,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
         expect(same(content, bytes.subarray(spoilt.pos ?? 0).subarray(0, content.length)), message).to.equal(true)
 
         const readError = await errorOf(async () => {
-          const content = await spoiltReader(root, encodings, spoilt).read(spoilt.pos ?? 0, Infinity)
+          const content = await spoiltReader(root, encodings, spoilt).read({ start: spoilt.pos ?? 0 })
           expect(content.length, message).to.equal(spoilt.ok_bytes)
         })
         expectError(readError, spoilt, message)
@@ -162,7 +166,7 @@ forEachKernel(() => describe('a wrong byte anywhere in a long slice', () => {
         if (i % 5 === groupLog) {
           const spoilt = flipped(encoded, at + (i * 37) % item.length, 1 + i % 255)
           const { leaves, error } = feed(
-            new SliceVerifier({ root, groupLog }), i % 2 ? whole(spoilt) : ragged(spoilt, i)
+            new SliceVerifier({ cid: root, groupLog }), i % 2 ? whole(spoilt) : ragged(spoilt, i)
           )
           const place = Number(name.match(/\d+/)[0])
           expect(error, name).to.include(name[0] === 'P'
@@ -184,17 +188,17 @@ forEachKernel(() => describe('a wrong header whose tree has the same shape', () 
     let unnoticed = 0
     for (const row of vectors.bao_bad) {
       const bytes = input(row.input)
-      const { root, bytes: encoded } = encode(bytes)
+      const { root, bytes: encoded } = encode(bytes, { groupLog: 0 })
       for (const { start, len, header } of row.cases.filter(
         ({ what, error }) => what === 'slice_header' && error === null
       )) {
         if (header === bytes.length) continue
-        const reader = new VerifiedReader({ root, encoded: withHeader(encoded, header) })
-        const content = await reader.read(start, start + Math.max(1, len))
+        const reader = new VerifiedReader({ cid: root, encoded: withHeader(encoded, header), groupLog: 0 })
+        const content = await reader.read({ start, end: start + Math.max(1, len) })
         expect(same(content, bytes.subarray(start, start + Math.max(1, len)))).to.equal(true)
         expect(await errorOf(() => reader.size()), `${header} for ${bytes.length}`).to.be.instanceOf(BaoError)
         expect(
-          await errorOf(() => reader.read(header, Infinity)), `${header} for ${bytes.length}`
+          await errorOf(() => reader.read({ start: header })), `${header} for ${bytes.length}`
         ).to.be.instanceOf(BaoError)
         unnoticed++
       }
@@ -218,7 +222,7 @@ forEachKernel(kernel => describe('forged responses', () => {
 
       for (const spoilt of row.cases) {
         const { response, ...options } = spoil(
-          good, { root: unhex(row.root), ranges, groupLog: row.chunk_log, size: bytes.length }, spoilt
+          good, { cid: unhex(row.root), ranges, groupLog: row.chunk_log, size: bytes.length }, spoilt
         )
         const expected = expectedLeaves(bytes, response, { ...options, boundaries }, spoilt)
         for (const pieces of [
@@ -238,9 +242,9 @@ forEachKernel(kernel => describe('forged responses', () => {
 }))
 
 /** The leaves before the error. Of long lists the vectors tell only how many items there were; those are the twin's. */
-function expectedLeaves (bytes, response, { root, size, groupLog, boundaries }, { ok_items: okItems }) {
+function expectedLeaves (bytes, response, { cid, size, groupLog, boundaries }, { ok_items: okItems }) {
   if (typeof okItems === 'number') {
-    const decoded = Bao.decode(response, { root, size, groupLog, boundaries, mode: HASH })
+    const decoded = Bao.decode(response, { root: cid, size, groupLog, boundaries, mode: HASH })
     expect(decoded.items).to.have.length(okItems)
     return joined(decoded.leaves)
   }

@@ -33,7 +33,7 @@ forEachKernel(() => describe('slices at huge offsets', () => {
         it(`${title}, in groups of ${2 ** groupLog}${key ? ', keyed' : ''}`, () => {
           const { root, response, leaves } = forge({ ...blob, groupLog, mode: key && keyed(key) })
           const ranges = ChunkRanges.fromBoundaries([blob.first, blob.first + blob.count])
-          const options = { root, ranges, groupLog, key }
+          const options = { cid: root, ranges, groupLog, key }
           const slice = concat([header(blob.size), response])
           for (const pieces of [whole(slice), ragged(slice, 3)]) {
             const verifier = new SliceVerifier(options)

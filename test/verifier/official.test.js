@@ -18,8 +18,8 @@ const wrong = root => flipped(root, 0)
 const MISMATCH = ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH']
 const ANY = [...MISMATCH, 'BAO_TRUNCATED', 'BAO_SIZE_TOO_LARGE']
 
-const readAll = ({ root, source, outboard }) => errorOf(async () =>
-  new VerifiedReader({ root, source, outboard: Outboard.fromBao(outboard, root) }).read(0, Infinity))
+const readAll = ({ cid, source, outboard }) => errorOf(async () =>
+  new VerifiedReader({ cid, source, outboard: Outboard.fromBao(outboard, cid) }).read({ start: 0 }))
 
 function expectRefused (bytes, options, codes) {
   for (const pieces of [whole(bytes), ragged(bytes, 5), oneByOne(bytes)]) {
@@ -42,14 +42,14 @@ if (vectors === undefined) {
 
     for (const row of vectors.encode) {
       it(`encode ${row.input_len}`, () => {
-        const { root, bytes } = encode(blob(row))
+        const { root, bytes } = encode(blob(row), { groupLog: 0 })
         expect(hex(root)).to.equal(row.bao_hash)
         expect(bytes).to.have.length(row.output_len)
         expect(hex(hash(bytes))).to.equal(row.encoded_blake3)
         expect(same(decode(bytes, root, { groupLog: 0 }), blob(row))).to.equal(true)
 
-        const options = { root, ranges: span(0, Number.MAX_SAFE_INTEGER), groupLog: 0 }
-        expectRefused(bytes, { ...options, root: wrong(root) }, MISMATCH)
+        const options = { cid: root, ranges: span(0, Number.MAX_SAFE_INTEGER), groupLog: 0 }
+        expectRefused(bytes, { ...options, cid: wrong(root) }, MISMATCH)
         expect(
           () => decode(bytes, wrong(root), { groupLog: 0 })
         ).to.throw().with.property('code').that.is.oneOf(MISMATCH)
@@ -73,16 +73,16 @@ if (vectors === undefined) {
         expect(hex(outboard.root)).to.equal(row.bao_hash)
         expect(encoded).to.have.length(row.output_len)
         expect(hex(hash(encoded))).to.equal(row.encoded_blake3)
-        expect(await readAll({ root, source, outboard: encoded })).to.equal(undefined)
-        expect((await readAll({ root: wrong(root), source, outboard: encoded })).code).to.be.oneOf(MISMATCH)
+        expect(await readAll({ cid: root, source, outboard: encoded })).to.equal(undefined)
+        expect((await readAll({ cid: wrong(root), source, outboard: encoded })).code).to.be.oneOf(MISMATCH)
         count()
         for (const offset of row.outboard_corruptions) {
-          const error = await readAll({ root, source, outboard: flipped(encoded, offset) })
+          const error = await readAll({ cid: root, source, outboard: flipped(encoded, offset) })
           expect(error?.code, `outboard byte ${offset}`).to.be.oneOf([...ANY, 'BAO_BAD_HEADER'])
           count()
         }
         for (const offset of row.input_corruptions) {
-          const error = await readAll({ root, source: flipped(source, offset), outboard: encoded })
+          const error = await readAll({ cid: root, source: flipped(source, offset), outboard: encoded })
           expect(error?.code, `input byte ${offset}`).to.be.oneOf(MISMATCH)
           count()
         }
@@ -93,10 +93,10 @@ if (vectors === undefined) {
       it(`seek ${row.input_len}`, async () => {
         const bytes = blob(row)
         const outboard = createOutboardSync(bytes, { groupLog: 0 })
-        const { root, bytes: encoded } = encode(bytes)
+        const { root, bytes: encoded } = encode(bytes, { groupLog: 0 })
         const readers = [
-          () => new VerifiedReader({ root, encoded }),
-          () => new VerifiedReader({ root, source: bytes, outboard })
+          () => new VerifiedReader({ cid: root, encoded, groupLog: 0 }),
+          () => new VerifiedReader({ cid: root, source: bytes, outboard })
         ]
         const offsets = row.seek_offsets
         const there = [
@@ -104,13 +104,17 @@ if (vectors === undefined) {
         ]
         for (const reader of readers) {
           for (const offset of offsets) {
-            expect(same(await reader().read(offset, Infinity), bytes.subarray(offset)), `from ${offset}`).to.equal(true)
+            expect(
+              same(await reader().read({ start: offset }), bytes.subarray(offset)), `from ${offset}`
+            ).to.equal(true)
             count()
           }
           const seeking = reader()
           for (const offset of there) {
             expect(
-              same(await seeking.read(offset, offset + 100), bytes.subarray(offset, offset + 100)), `at ${offset}`
+              same(
+                await seeking.read({ start: offset, end: offset + 100 }), bytes.subarray(offset, offset + 100)
+              ), `at ${offset}`
             ).to.equal(true)
             count()
           }
@@ -126,13 +130,13 @@ if (vectors === undefined) {
         const outboards = ['pre', 'post'].map(order => createOutboardSync(bytes, { groupLog: 0, order }))
         for (const { start, len, output_len: outputLen, output_blake3: b3, corruptions } of row.slices) {
           const ranges = span(start, len)
-          const options = { root, ranges, groupLog: 0 }
+          const options = { cid: root, ranges, groupLog: 0 }
           const slice = encodeSliceSync(bytes, outboards[0], ranges)
           expect(slice).to.have.length(outputLen)
           expect(hex(hash(slice))).to.equal(b3)
           expect(same(encodeSliceSync(bytes, outboards[1], ranges), slice)).to.equal(true)
           expect(same(bytesOf(verifySlice(slice, options)), bytes.subarray(start, start + len))).to.equal(true)
-          expectRefused(slice, { ...options, root: wrong(root) }, MISMATCH)
+          expectRefused(slice, { ...options, cid: wrong(root) }, MISMATCH)
           count()
           for (const offset of corruptions) {
             expectRefused(flipped(slice, offset), options, ANY)

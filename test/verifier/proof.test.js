@@ -12,7 +12,7 @@ const outboard = createOutboardSync(bytes)
 const proof = createProofSync(bytes, outboard, { start: 2048, end: 3072 })
 const content = bytes.subarray(2048, 3072)
 const { root } = outboard
-const options = { root }
+const options = { cid: root }
 
 const u32 = value => new Uint8Array(Uint32Array.of(value).buffer)
 const sent = (size, boundaries, siblings = 0, count = boundaries.length / 2) => concat(
@@ -79,8 +79,10 @@ describe('a proof that a liar made', () => {
 
   it('is refused when bytes of another place, root or key come with it', async () => {
     expect(await codeOf(() => verifyProof(proof, bytes.subarray(0, 1024), options))).to.equal('BAO_PROOF_MISMATCH')
-    expect(await codeOf(() => verifyProof(proof, content, { root: noise(32) }))).to.equal('BAO_PROOF_MISMATCH')
-    expect(await codeOf(() => verifyProof(proof, content, { root, key: noise(32) }))).to.equal('BAO_PROOF_MISMATCH')
+    expect(await codeOf(() => verifyProof(proof, content, { cid: noise(32) }))).to.equal('BAO_PROOF_MISMATCH')
+    expect(
+      await codeOf(() => verifyProof(proof, content, { cid: root, key: noise(32) }))
+    ).to.equal('BAO_PROOF_MISMATCH')
     expect(await codeOf(() => verifyProof(proof, content.subarray(1), options))).to.equal('BAO_BAD_PROOF')
     const elsewhere = new Proof({ ...proof, ranges: new ChunkRanges([3, 4]) })
     expect(await codeOf(() => verifyProof(elsewhere, content, options))).to.equal('BAO_PROOF_MISMATCH')
@@ -106,8 +108,8 @@ describe('a proof', () => {
     const tree = createOutboardSync(nothing)
     const empty = createProofSync(nothing, tree, ChunkRanges.all)
     expect(empty.provesSize).to.equal(true)
-    expect(verifyProof(empty, nothing, { root: tree.root })).to.deep.equal([])
-    expect(await codeOf(() => verifyProof(empty, nothing, { root }))).to.equal('BAO_PROOF_MISMATCH')
+    expect(verifyProof(empty, nothing, { cid: tree.root })).to.deep.equal([])
+    expect(await codeOf(() => verifyProof(empty, nothing, { cid: root }))).to.equal('BAO_PROOF_MISMATCH')
   })
 
   it('may stand anywhere in memory', () => {
@@ -120,15 +122,15 @@ describe('a proof', () => {
     await refusesAllButBytes('proof', value => Proof.fromBytes(value))
     await refusesAllButBytes('bytes', value => verifyProof(proof, value, options))
     await refusesAllButBytes('siblings', siblings => new Proof({ ...proof, siblings }))
-    await refusesAllButKeys(key => verifyProof(proof, content, { root, key }))
+    await refusesAllButKeys(key => verifyProof(proof, content, { cid: root, key }))
     for (const value of [undefined, null, 5, {}]) {
       await expectSlip(
-        'root', () => verifyProof(proof, content, { root: value }), [TypeError]
+        'cid', () => verifyProof(proof, content, { cid: value }), [TypeError]
       )
     }
     for (const ranges of [null, 5, 'all', [0, 1]]) {
       await expectSlip(
-        'ranges', () => verifyProof(proof, content, { root, ranges }), [TypeError]
+        'ranges', () => verifyProof(proof, content, { cid: root, ranges }), [TypeError]
       )
     }
     for (const ranges of [undefined, null, [0, 1]]) {

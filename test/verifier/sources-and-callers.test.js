@@ -40,7 +40,7 @@ describe('slices that leave', () => {
     const sent = concat(pieces)
     expect(same(sent, slice.subarray(0, sent.length))).to.equal(true)
     // 12 whole groups, and nothing of the thirteenth: what comes next in the slice is its first byte.
-    const verifier = new SliceVerifier({ root, release: 'leaf' })
+    const verifier = new SliceVerifier({ cid: root, release: 'leaf' })
     expect(verifier.write(sent).reduce((len, { bytes }) => len + bytes.length, 0)).to.equal(12 * 16384)
   })
 
@@ -57,7 +57,7 @@ describe('slices that leave', () => {
       const tree = createOutboardSync(new Uint8Array(size), { groupLog })
       const pieces = await collect(encodeSlice(source, tree, wanted))
       expect(most, `group log ${groupLog}`).to.be.at.most(2 << 20)
-      expect(new SliceVerifier({ root: tree.root, ranges: wanted, groupLog }).write(pieces).length).to.be.greaterThan(0)
+      expect(new SliceVerifier({ cid: tree.root, ranges: wanted, groupLog }).write(pieces).length).to.be.greaterThan(0)
     }
   })
 })
@@ -65,7 +65,7 @@ describe('slices that leave', () => {
 describe('a verifier whose sink', () => {
   it('hashes gets an error, and no wrong bytes', () => {
     const verifier = new SliceVerifier(
-      { root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() }
+      { cid: root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() }
     )
     expect(() => verifier.write(slice)).to.throw('borrowed')
     expect(hash(content), 'the arena is fit for the next call').to.deep.equal(root)
@@ -73,7 +73,7 @@ describe('a verifier whose sink', () => {
 
   it('throws has ended', () => {
     let fails = true
-    const verifier = new SliceVerifier({ root }, { leaf () { if (fails) throw new Error('disk full') } })
+    const verifier = new SliceVerifier({ cid: root }, { leaf () { if (fails) throw new Error('disk full') } })
     expect(() => verifier.write(slice.subarray(0, 200_000))).to.throw('disk full')
     fails = false
     expect(() => verifier.write(slice.subarray(200_000))).to.throw('disk full')
@@ -89,7 +89,9 @@ describe('an abort', () => {
       await errorOf(collect(encodeSlice(stuck(content.length), outboard, undefined, { signal: soon(reason) })))
     ).to.equal(reason)
     expect(await errorOf(
-      new VerifiedReader({ root, source: stuck(content.length), outboard }).read(0, 10, { signal: soon(reason) })
+      new VerifiedReader(
+        { cid: root, source: stuck(content.length), outboard }
+      ).read({ start: 0, end: 10 }, { signal: soon(reason) })
     )).to.equal(reason)
   })
 
@@ -103,7 +105,7 @@ describe('an abort', () => {
       controller.abort(reason)
       yield new Uint8Array(1)
     })()
-    expect(await errorOf(collect(verifyStream(source, { root, signal: controller.signal })))).to.equal(reason)
+    expect(await errorOf(collect(verifyStream(source, { cid: root, signal: controller.signal })))).to.equal(reason)
   })
 })
 
@@ -113,7 +115,7 @@ describe('a transform', () => {
     const endless = new ReadableStream(
       { pull (controller) { controller.enqueue(pulled++ === 0 ? slice : new Uint8Array(1000)) } }
     )
-    const out = await collect(endless.pipeThrough(verifyTransform({ root })))
+    const out = await collect(endless.pipeThrough(verifyTransform({ cid: root })))
     expect(same(out, content)).to.equal(true)
     expect(pulled).to.be.lessThan(20)
   })
@@ -121,9 +123,11 @@ describe('a transform', () => {
 
 describe('a reader', () => {
   it('gives memory that belongs to the caller', async () => {
-    const reader = new VerifiedReader({ root, source: content, outboard })
+    const reader = new VerifiedReader({ cid: root, source: content, outboard })
     for (const bytes of [
-      await reader.read(0, 8), await reader.read(0, 100), encodeSliceSync(content, outboard, { start: 0, end: 1 })
+      await reader.read({ start: 0, end: 8 }), await reader.read({ start: 0, end: 100 }), encodeSliceSync(
+        content, outboard, { start: 0, end: 1 }
+      )
     ]) {
       expect(bytes.byteOffset).to.equal(0)
       expect(bytes.buffer.byteLength).to.equal(bytes.length)
@@ -133,9 +137,9 @@ describe('a reader', () => {
   it('does not change when the key is overwritten', async () => {
     const key = noise(32)
     const keyed = createOutboardSync(content, { key })
-    const reader = new VerifiedReader({ root: keyed.root, source: content, outboard: keyed, key })
+    const reader = new VerifiedReader({ cid: keyed.root, source: content, outboard: keyed, key })
     key.fill(0)
-    expect(await reader.read(5, 10)).to.deep.equal(content.slice(5, 10))
+    expect(await reader.read({ start: 5, end: 10 })).to.deep.equal(content.slice(5, 10))
   })
 })
 
@@ -143,27 +147,31 @@ describe('two faults', () => {
   it('the one that comes first in the encoding is told, also when the other is that the source ends', async () => {
     const pairs = outboard.bytes.slice()
     pairs[64] ^= 1 // of the pair behind the root's
-    const wrong = Outboard.from({ ...outboard, bytes: pairs })
+    const wrong = Outboard.from({ ...outboard, cid: outboard.root, bytes: pairs })
     for (const source of [
       content.subarray(0, 5000),
       { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 5000)) }
     ]) {
-      const error = await errorOf(new VerifiedReader({ root, source, outboard: wrong }).read(0, 20_000))
+      const error = await errorOf(
+        new VerifiedReader({ cid: root, source, outboard: wrong }).read({ start: 0, end: 20_000 })
+      )
       expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 127 })
       expect(
-        await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))
+        await errorOf(new VerifiedReader({ cid: root, source, outboard }).read({ start: 0, end: 20_000 }))
       ).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 16384, got: 5000 })
     }
     const noPair = { ...outboard, copyPair: (step, out, at) => step.isRoot && outboard.copyPair(step, out, at) }
     expect(
-      await errorOf(new VerifiedReader({ root, source: content, outboard: noPair }).read(0, 20_000))
+      await errorOf(
+        new VerifiedReader({ cid: root, source: content, outboard: noPair }).read({ start: 0, end: 20_000 })
+      )
     ).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
   })
 
   it('but a source that fails by itself is', async () => {
     const source = { size: content.length, read: async () => { throw new Error('the disk is gone') } }
     expect(
-      await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))
+      await errorOf(new VerifiedReader({ cid: root, source, outboard }).read({ start: 0, end: 20_000 }))
     ).to.include({ message: 'the disk is gone' })
   })
 })
@@ -171,7 +179,7 @@ describe('two faults', () => {
 describe('what is asked for', () => {
   it('is checked at once, and in full', async () => {
     expect(() => encodeSlice(1, undefined)).to.throw(TypeError, '"outboard"')
-    expect(() => verifyStream(slice, { root: 5 })).to.throw(TypeError, '"root"')
+    expect(() => verifyStream(slice, { cid: 5 })).to.throw(TypeError, '"cid"')
     expect(() => encodeSliceSync(content, outboard, { start: 0, length: 10 })).to.throw(TypeError, 'length')
     expect(() => encodeSliceSync(content, outboard, { start: 20, end: 10 })).to.throw(RangeError, '"end"')
     for (const size of [NaN, -5, 1.5]) {

@@ -85,7 +85,7 @@ forEachKernel(kernel => describe('what is valid', () => {
           const blob = { data: bytes.slice(), pairs: good.bytes.slice() }
           for (const [what, how] of Object.entries(change)) changes[what](blob, how)
           const ranges = ChunkRanges.fromBoundaries(integers(q))
-          const pre = Outboard.from({ ...good, bytes: blob.pairs })
+          const pre = Outboard.from({ ...good, cid: good.root, bytes: blob.pairs })
           for (const outboard of [pre, pre.flip(), lazily(pre)]) {
             const message = JSON.stringify({ change, q })
             expect((await validRanges(blob.data, outboard, ranges)).boundaries, message).to.deep.equal(valid)
@@ -118,7 +118,7 @@ forEachKernel(kernel => describe('what is valid', () => {
         for (const at of flips) if (size > 0) data[at % size] ^= 1
         for (const at of pairFlips) if (pairs.length > 0) pairs[at % pairs.length] ^= 1
         if (cut !== undefined) data = data.slice(0, cut % (size + 1))
-        const outboard = Outboard.from({ ...good, bytes: pairs })
+        const outboard = Outboard.from({ ...good, cid: good.root, bytes: pairs })
         const nodes = Tree.steps(size, groupLog).filter(
           step => step.kind === 'enter' && step.isStored
         ).map(step => step.node)
@@ -152,7 +152,7 @@ forEachKernel(kernel => describe('what is valid', () => {
       const good = createOutboardSync(bytes, { groupLog })
       for (let at = 0; at < good.bytes.length; at++) {
         const pairs = flipped(good.bytes, at)
-        const outboard = Outboard.from({ ...good, bytes: pairs })
+        const outboard = Outboard.from({ ...good, cid: good.root, bytes: pairs })
         const what = {
           data: bytes,
           root: good.root,
@@ -175,7 +175,7 @@ forEachKernel(kernel => describe('what is valid', () => {
       const good = createOutboardSync(bytes, { groupLog })
       const pairs = createOutboardSync(other, { groupLog }).bytes.slice()
       pairs.set(good.bytes.subarray(0, 64))
-      const outboard = Outboard.from({ ...good, bytes: pairs })
+      const outboard = Outboard.from({ ...good, cid: good.root, bytes: pairs })
       expect((await validRanges(other, outboard)).boundaries).to.deep.equal([0, 128])
       expect((await validOutboardRanges(outboard)).boundaries).to.deep.equal([0, 128])
     }
@@ -200,7 +200,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     for (const [size, claimed] of [[900, 1000], [1_000_000, 1_000_100]]) {
       const bytes = noise(size)
       const { root } = createOutboardSync(bytes)
-      const lie = Outboard.from({ root, size: claimed, groupLog: 16, bytes: new Uint8Array(0) })
+      const lie = Outboard.from({ cid: root, size: claimed, groupLog: 16, bytes: new Uint8Array(0) })
       expect((await validRanges(bytes, lie)).boundaries).to.deep.equal([])
     }
   })

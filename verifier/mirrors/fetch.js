@@ -1,7 +1,7 @@
 // Downloads a blob or a part of it as a `Response` whose body is verified while it streams.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
-import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { toRange, toRanges } from '../../lib/tree/ranges.js'
 import { HTTP_OPTIONS } from '../sources/http/options.js'
 import { urlOf } from '../sources/http/urls.js'
 import { FailoverReader } from './failover.js'
@@ -12,10 +12,10 @@ import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
 import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { rootOf, toCid } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { RangeLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { MirrorLike, SliceGiver } from './mirror.js' */
 /** @import { TryOptions } from './mirror-book.js' */
@@ -24,10 +24,8 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
 /**
  * @typedef {object} FetchParts
  * @property {Iterable<MirrorLike>} [from]  other places that have the blob: the next one is asked where one fails
- * @property {RangesLike} [ranges]  one range: `{ start, end }` in bytes, or chunks; bytes beyond the end of the blob
- *   are left out; default: the `Range` header of a Request, else everything
- * @property {number} [start]  bytes: short for `ranges: { start, end }`
- * @property {number} [end]  bytes, not included
+ * @property {RangeLike} [range]  bytes of the blob, `end` not included; those beyond its end are left out; default: the
+ *   `Range` header of a Request, else everything
  * @property {SliceOutboard} [outboard]  the tree, from anywhere, if the server has only the bytes
  * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
@@ -38,7 +36,7 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
  *   all that is believed. `onProgress` gets `baobox:fetch`, in verified bytes
  */
 
-const OPTIONS = ['root', 'cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
+const OPTIONS = ['cid', 'from', 'range', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
   ...TRY_OPTIONS, ...HTTP_OPTIONS]
 /** Headers of a Request that are about its range or a cached answer: they are not passed on. */
 const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
@@ -48,7 +46,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  * Downloads a blob or a part of it. The body is verified while it streams: at a wrong byte the next mirror goes on, or
  * the body fails, and everything before was right.
  *
- *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, start: 1_000_000 })
+ *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, range: { start: 1_000_000 } })
  *     for await (const bytes of response.body) play(bytes)
  *
  * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
@@ -82,7 +80,7 @@ export async function fetchVerified (input, options) {
   if (request !== undefined && !['GET', 'HEAD'].includes(request.method)) {
     throw new TypeError(`"input" expected a request with GET or HEAD, got ${request.method}`)
   }
-  const root = rootOf(options)
+  const root = parseRoot(options.cid)
   const etag = `"${toCid(root)}"`
   const cancelled = new AbortController()
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
@@ -94,7 +92,8 @@ export async function fetchVerified (input, options) {
   for (const from of options.from ?? []) for (const mirror of mirrorsOf(from, forOthers)) book.add(mirror)
   const reader = new FailoverReader(book, { root, groupLog, key, signal: AbortSignal.any(signals) })
 
-  let { start, end } = rangeOf(options)
+  let { start, end } = toRange(options.range)
+  toRanges({ start, end })
   const headers = new Headers({ 'content-type': type, 'accept-ranges': 'bytes', etag })
   const isWhole = start === 0 && end === Infinity
   const asked = isWhole ? askedRange(request, etag) : undefined
@@ -120,7 +119,7 @@ export async function fetchVerified (input, options) {
   if (reader.size !== undefined) setLength(reader.size)
   const total = end === Infinity ? undefined : end - start
   const body = streamOf(first, pieces, {
-    onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total } }),
+    onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total, unit: 'bytes' } }),
     onCancel: reason => cancelled.abort(reason)
   })
   return new Response(body, { status, headers })
@@ -200,26 +199,6 @@ function askedRange (request, etag) {
   if (first === '') return size => ({ start: Math.max(size - Number(last), 0), end: last === '0' ? 0 : size })
   if (last !== '' && Number(last) < Number(first)) return undefined
   return size => ({ start: Number(first), end: last === '' ? size : Number(last) + 1 })
-}
-
-/** The bytes that options ask for. @param {FetchOptions} options @returns {{ start: number, end: number }} */
-function rangeOf ({ ranges, start, end }) {
-  if (ranges !== undefined && (start !== undefined || end !== undefined)) {
-    throw new TypeError('"ranges" and "start" or "end" exclude each other')
-  }
-  if (ranges instanceof ChunkRanges) {
-    const [[first, last] = [0, 0], ...others] = ranges
-    if (others.length > 0) throw new RangeError(`"ranges" expected one range, got ${others.length + 1}`)
-    return checkedRange({ start: first * CHUNK_LEN, end: last * CHUNK_LEN })
-  }
-  return checkedRange(ranges ?? { start, end })
-}
-
-/** @param {{ start?: number, end?: number }} range */
-function checkedRange (range) {
-  toRanges(range)
-  const { start = 0, end = Infinity } = range
-  return { start, end }
 }
 
 /**

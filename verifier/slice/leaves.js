@@ -4,7 +4,7 @@
 import { trimTo } from './wanted-bytes.js'
 import { assertBytes, describe } from '../../lib/core/bytes.js'
 
-/** @import { Span } from './wanted-bytes.js' */
+/** @import { ByteRange } from '../../lib/tree/ranges.js' */
 
 /**
  * @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes, and where they
@@ -35,15 +35,15 @@ export class Leaves {
   /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
   parent
 
-  /** @param {KeepOptions} options @param {Span[]} [spans]  the bytes to keep, see `trimTo`; default: all */
-  constructor ({ into, reuse = false, onLeaf }, spans) {
+  /** @param {KeepOptions} options @param {ByteRange[]} [wanted]  the bytes to keep, see `trimTo`; default: all */
+  constructor ({ into, reuse = false, onLeaf }, wanted) {
     if (into !== undefined) assertBytes('into', into)
     if (onLeaf !== undefined && typeof onLeaf !== 'function') {
       throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
     }
     const ways = [into !== undefined, onLeaf !== undefined, reuse].filter(isGiven => isGiven)
     if (ways.length > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other: expected at most one')
-    this.#trimmed = spans && trimTo(spans)
+    this.#trimmed = wanted && trimTo(wanted)
     this.#onLeaf = onLeaf
     this.#reuses = reuse
     this.#memory = into
@@ -63,7 +63,7 @@ export class Leaves {
   /** @param {number} offset @param {Uint8Array} memory @param {number} at @param {number} len */
   leaf (offset, memory, at, len) {
     if (this.#trimmed === undefined) return this.#keep(offset, memory, at, len)
-    for (const [start, end] of this.#trimmed(offset, len)) {
+    for (const { start, end } of this.#trimmed(offset, len)) {
       this.#keep(start, memory, at + start - offset, end - start)
     }
   }

@@ -19,8 +19,8 @@ const NOTHING = new Uint8Array(0)
  * A stream of slices. `verifyStream` takes one slice from it, and leaves the bytes behind it to the next call.
  *
  *     const slices = new SliceSource(socket)
- *     for (const { root, ranges } of asked) {
- *       for await (const leaf of verifyStream(slices, { root, ranges })) take(leaf)
+ *     for (const { cid, ranges } of asked) {
+ *       for await (const leaf of verifyStream(slices, { cid, ranges })) take(leaf)
  *     }
  *
  * A slice that fails, or is not read to its end, closes the stream, because the meaning of its next byte is not known.
@@ -118,14 +118,15 @@ export class SliceSource {
    * Verifies the next slice: `verifyStream` is the public way to this.
    *
    * @param {SliceVerifier} verifier  a fresh one
-   * @param {AbortSignal} [signal]
+   * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<Leaf>}
    */
-  verifyNext (verifier, signal) {
+  verifyNext (verifier, options = {}) {
     if (!(verifier instanceof SliceVerifier)) {
       throw new TypeError(`"verifier" expected a SliceVerifier, got ${describe(verifier)}`)
     }
-    return this.#verifyNext(verifier, signal)
+    assertKnownOptions(options, ['signal'])
+    return this.#verifyNext(verifier, options.signal)
   }
 
   /** @param {SliceVerifier} verifier @param {AbortSignal} [signal] @returns {AsyncGenerator<Leaf>} */

@@ -8,9 +8,9 @@ import { HEADER_LEN, assertBytes, assertInteger, assertOptions, describe, u64Fro
 import { KEEP_OPTIONS, Leaves } from './leaves.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
-import { rootOf } from '../../lib/hash/cid.js'
+import { parseRoot } from '../../lib/hash/cid.js'
 import { FIRST_CHUNKS } from '../../lib/slice/batches.js'
-import { spansOf } from './wanted-bytes.js'
+import { wantedBytes } from './wanted-bytes.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 
 /** @import { BlobName, NamedBlob } from '../../lib/hash/cid.js' */
@@ -41,7 +41,7 @@ import { toRanges } from '../../lib/tree/ranges.js'
 
 /** @typedef {SliceOptions & ExactOptions & ReleaseOptions & KeepOptions} VerifyOptions */
 
-export const SLICE_OPTIONS = ['root', 'cid', 'ranges', 'groupLog', 'size', 'key', 'exact']
+export const SLICE_OPTIONS = ['cid', 'ranges', 'groupLog', 'size', 'key', 'exact']
 export const VERIFY_OPTIONS = [...SLICE_OPTIONS, 'release', ...KEEP_OPTIONS]
 
 const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
@@ -74,7 +74,7 @@ export class SliceVerifier {
    *   any sink but `Leaves`, the methods below return no leaves
    */
   constructor (options, sink) {
-    assertOptions('options', options, '{ root, ... }')
+    assertOptions('options', options, '{ cid, ... }')
     assertKnownOptions(options, VERIFY_OPTIONS)
     const { release = 'soon', size, ranges, exact } = options
     if (!Object.hasOwn(MIN_CHUNKS, release)) {
@@ -83,7 +83,7 @@ export class SliceVerifier {
     }
     const minChunks = MIN_CHUNKS[release]
     this.#options = { ...checked(options), minChunks, firstChunks: release === 'soon' ? FIRST_CHUNKS : minChunks }
-    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options, spansOf(ranges, exact))
+    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options, wantedBytes(ranges, exact))
     this.#sink = sink ?? this.#leaves
     if (size !== undefined) this.#begin(size, 0)
   }
@@ -188,9 +188,9 @@ export class SliceVerifier {
 
 /** The options of a checker, without the size. @param {SliceOptions} options */
 function checked (options) {
-  const { ranges, groupLog = DEFAULT_GROUP_LOG, key } = options
+  const { cid, ranges, groupLog = DEFAULT_GROUP_LOG, key } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-  return { root: rootOf(options), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
+  return { root: parseRoot(cid), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
 }
 
 /**
@@ -204,10 +204,10 @@ function checked (options) {
  */
 export function verifySlice (slice, options) {
   assertBytes('slice', slice)
-  assertOptions('options', options, '{ root, ... }')
+  assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, [...SLICE_OPTIONS, ...KEEP_OPTIONS])
   const { root, ranges, groupLog, mode } = checked(options)
-  const leaves = new Leaves(options, spansOf(options.ranges, options.exact))
+  const leaves = new Leaves(options, wantedBytes(options.ranges, options.exact))
   const at = options.size === undefined ? HEADER_LEN : 0
   const size = options.size ?? headerOf(slice)
   const checker = new Checker({ root, ranges, groupLog, mode, size }, leaves)
@@ -220,20 +220,20 @@ export function verifySlice (slice, options) {
  * Verifies a combined encoding, and returns its blob.
  *
  * @param {Uint8Array} combined
- * @param {BlobName} root  the hash of the blob
+ * @param {BlobName} cid
  * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  `groupLog`: default:
- *   0, as for `encode`; `into`: memory for the blob
+ *   4, as for `encode`; `into`: memory for the blob
  * @returns {Uint8Array} fresh, or a view of `into`
  * @throws {BaoError} as `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
-export function decode (combined, root, options = {}) {
+export function decode (combined, cid, options = {}) {
   assertBytes('combined', combined)
   assertKnownOptions(options, ['groupLog', 'key', 'into'])
-  const { groupLog = 0, key, into } = options
+  const { groupLog = DEFAULT_GROUP_LOG, key, into } = options
   // The size is a claim, but there cannot be more bytes than came.
   const blob = into ?? new Uint8Array(Math.min(headerOf(combined), combined.length))
-  const leaves = verifySlice(combined, { root, groupLog, key, into: blob })
+  const leaves = verifySlice(combined, { cid, groupLog, key, into: blob })
   return blob.subarray(0, leaves.reduce((len, { bytes }) => len + bytes.length, 0))
 }
 

@@ -22,11 +22,11 @@ import { verifyPieces } from './pieces.js'
  *   fault has been given
  */
 export function verifyStream (source, options) {
-  assertOptions('options', options, '{ root, ... }')
+  assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, [...VERIFY_OPTIONS, 'signal'])
   const { signal, ...verifyOptions } = options
   const verifier = new SliceVerifier(verifyOptions)
-  if (source instanceof SliceSource) return source.verifyNext(verifier, signal)
+  if (source instanceof SliceSource) return source.verifyNext(verifier, { signal })
   return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))
 }
 

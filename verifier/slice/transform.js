@@ -35,7 +35,7 @@ import { verifyPieces } from './pieces.js'
  *   everything before the fault has been read
  */
 export function verifyTransform (options) {
-  assertOptions('options', options, '{ root, ... }')
+  assertOptions('options', options, '{ cid, ... }')
   for (const name of KEEP_OPTIONS) {
     if (!(name in options)) continue
     throw new TypeError(`"${name}" is not for transforms: bytes that wait in a stream cannot be borrowed`)

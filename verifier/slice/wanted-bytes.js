@@ -1,9 +1,9 @@
 // Decides which bytes of verified leaves callers get. Leaves are whole chunks, while ranges in bytes begin and end
 // anywhere.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
 
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
  * @typedef {object} ExactOptions
@@ -11,41 +11,39 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  *   chunks that hold them. `ChunkRanges` always give whole chunks; default: true
  */
 
-/** @typedef {[start: number, end: number]} Span  bytes of the blob, half-open */
-
 /**
  * The bytes that ranges ask for.
  *
- * @param {RangesLike | undefined} ranges  checked by `toRanges`
+ * @param {RangesLike | undefined} ranges
  * @param {boolean} [exact]  see `ExactOptions`
- * @returns {Span[] | undefined} undefined for all bytes of their chunks
+ * @returns {ByteRange[] | undefined} increasing and apart; undefined for all bytes of their chunks
  */
-export function spansOf (ranges, exact = true) {
+export function wantedBytes (ranges, exact = true) {
   if (!exact || ranges === undefined || ranges instanceof ChunkRanges) return undefined
-  const { start = 0, end = Infinity } = ranges
-  return start === 0 && end === Infinity ? undefined : [[start, end]]
+  const wanted = joined([ranges].flat().map(range => toRange(range, 'ranges')))
+  return wanted[0]?.start === 0 && wanted[0].end === Infinity ? undefined : wanted
 }
 
 /**
- * A function that cuts leaves down to spans.
+ * A function that cuts leaves down to the bytes that are wanted.
  *
- * @param {Span[]} spans  increasing; they do not overlap
+ * @param {ByteRange[]} wanted  increasing; they do not overlap
  */
-export function trimTo (spans) {
-  /** The first span that later leaves can have bytes of. */
+export function trimTo (wanted) {
+  /** The first range that later leaves can have bytes of. */
   let next = 0
   /**
-   * The parts of a leaf that lie in the spans, none of them empty.
+   * The parts of a leaf that are wanted, none of them empty.
    *
    * @param {number} offset  bytes of the blob, not below that of the leaf before
    * @param {number} len
    */
   return (offset, len) => {
-    const parts = /** @type {Span[]} */ ([])
-    while (next < spans.length && spans[next][1] <= offset) next++
-    for (let i = next; i < spans.length && spans[i][0] < offset + len; i++) {
-      const [start, end] = [Math.max(spans[i][0], offset), Math.min(spans[i][1], offset + len)]
-      if (start < end) parts.push([start, end])
+    const parts = /** @type {ByteRange[]} */ ([])
+    while (next < wanted.length && wanted[next].end <= offset) next++
+    for (let i = next; i < wanted.length && wanted[i].start < offset + len; i++) {
+      const [start, end] = [Math.max(wanted[i].start, offset), Math.min(wanted[i].end, offset + len)]
+      if (start < end) parts.push({ start, end })
     }
     return parts
   }

@@ -5,22 +5,21 @@ import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { Combined } from '../slice/combined.js'
 import { Leaves } from '../slice/leaves.js'
-import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { SliceVerifier } from '../slice/slice.js'
-import { spansOf } from '../slice/wanted-bytes.js'
+import { wantedBytes } from '../slice/wanted-bytes.js'
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { cut } from '../../lib/slice/slicer.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { rootOf } from '../../lib/hash/cid.js'
+import { parseRoot } from '../../lib/hash/cid.js'
 import { toRandomAccess } from '../../lib/source/source.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
-/** @import { Span } from '../slice/wanted-bytes.js' */
+/** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { RandomAccess, SliceOutboard } from '../../lib/core/types.js' */
 
 /**
@@ -28,7 +27,7 @@ import { verifyPieces } from '../slice/pieces.js'
  * @property {Uint8Array | Blob | RandomAccess | string | URL} [encoded]  a combined encoding; or
  * @property {Uint8Array | Blob | RandomAccess | string | URL} [source]  the blob, and
  * @property {SliceOutboard} [outboard]  its outboard
- * @property {number} [groupLog]  of the combined encoding; default: 0
+ * @property {number} [groupLog]  of the combined encoding; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -49,9 +48,9 @@ export class VerifiedReader {
 
   /** @param {NamedBlob & BlobOrigin} options */
   constructor (options) {
-    assertKnownOptions(options, ['root', 'cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
-    const { encoded, source, outboard, groupLog = 0, key } = options
-    this.#root = rootOf(options)
+    assertKnownOptions(options, ['cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
+    const { cid, encoded, source, outboard, groupLog = DEFAULT_GROUP_LOG, key } = options
+    this.#root = parseRoot(cid)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })
     this.#key = key && new Uint8Array(key)
@@ -65,55 +64,44 @@ export class VerifiedReader {
   }
 
   /**
-   * The bytes of some ranges. `read(start, end, options)` is short for `read({ start, end }, options)`.
+   * The bytes of some ranges.
    *
-   * @overload
-   * @param {RangesLike} [ranges]  `{ start, end }` in bytes, or chunks, whose ranges follow one another
-   *   in the result; bytes beyond the end of the blob are left out; default: everything
+   * @param {RangesLike} [ranges]  their bytes follow one another in the result; bytes beyond the end of the blob are
+   *   left out; default: everything
    * @param {ReadOptions} [options]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED, BAO_SIZE_TOO_LARGE
    */
-  /**
-   * @overload
-   * @param {number} start  bytes
-   * @param {number} [end]  bytes, not included
-   * @param {ReadOptions} [options]
-   * @returns {Promise<Uint8Array<ArrayBuffer>>}
-   */
-  /** @param {[any?, any?, any?]} args @returns {Promise<Uint8Array<ArrayBuffer>>} */
-  async read (...args) {
+  async read (ranges, options) {
     const pieces = []
-    for await (const piece of this.#pieces(parseArguments(args))) pieces.push(piece)
+    for await (const piece of this.stream(ranges, options)) pieces.push(piece)
     return concat(pieces)
   }
 
   /**
    * The same, leaf by leaf as they verify.
    *
-   * @overload
    * @param {RangesLike} [ranges]
    * @param {ReadOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
+  stream (ranges, options = {}) {
+    assertKnownOptions(options, ['signal'])
+    return this.#pieces(toRanges(ranges), wantedBytes(ranges), options.signal)
+  }
+
   /**
-   * @overload
-   * @param {number} start  bytes
-   * @param {number} [end]  bytes, not included
-   * @param {ReadOptions} [options]
+   * @param {ChunkRanges} chunks @param {ByteRange[] | undefined} wanted  all bytes of the chunks, if undefined
+   * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  /** @param {[any?, any?, any?]} args @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  stream (...args) { return this.#pieces(parseArguments(args)) }
-
-  /** @param {ReturnType<typeof parseArguments>} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #pieces ({ ranges, signal }) {
-    const chunks = toRanges(ranges)
-    if (!(ranges instanceof ChunkRanges) && ranges.start === ranges.end) return
+  async * #pieces (chunks, wanted, signal) {
+    if (wanted?.every(({ start, end }) => start === end)) return
     const origin = await this.#openOrigin(signal)
     // Of chunks, too: whole groups are read, and only the chunks are wanted.
-    const spans = spansOf(ranges) ?? chunks.toBytes(origin.size)
-    for await (const { bytes } of this.#leaves(origin, chunks, spans, signal)) yield bytes
+    for await (const { bytes } of this.#leaves(
+      origin, chunks, wanted ?? chunks.toBytes(origin.size), signal
+    )) yield bytes
   }
 
   /**
@@ -156,44 +144,24 @@ export class VerifiedReader {
   }
 
   /**
-   * The verified bytes of some spans.
+   * The verified bytes of some ranges.
    *
-   * @param {Origin} origin @param {ChunkRanges} chunks  that hold the spans; all groups that they are in are read
-   * @param {Span[]} spans @param {AbortSignal} [signal]
+   * @param {Origin} origin @param {ChunkRanges} chunks  that hold the bytes; all groups that they are in are read
+   * @param {ByteRange[]} wanted @param {AbortSignal} [signal]
    */
-  async * #leaves (origin, chunks, spans, signal) {
+  async * #leaves (origin, chunks, wanted, signal) {
     const { size, groupLog } = origin
     // Whole groups: pairs inside a group would have to be made from the very bytes that they prove.
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
-    const leaves = new Leaves({}, spans)
+    const leaves = new Leaves({}, wanted)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
-    const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
+    const verifier = new SliceVerifier({ cid: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
     yield * verifyPieces(verifier, origin.batches(ranges, signal))
     if (verifier.sizeProven) this.#provenSize = size
   }
 }
 
 /** @typedef {{ signal?: AbortSignal }} ReadOptions */
-
-/**
- * The ranges and options of a read, in either form.
- *
- * @param {unknown[]} args
- * @returns {{ ranges: ChunkRanges | { start: number, end: number }, signal?: AbortSignal }}
- */
-function parseArguments (args) {
-  const [first, second, third] = /** @type {any[]} */ (args)
-  const isObject = first === undefined || typeof first === 'object'
-  const isShort = !isObject || typeof second === 'number' || third !== undefined
-  const options = isShort ? third : second
-  assertKnownOptions(options, ['signal'])
-  if (!isShort && first instanceof ChunkRanges) return { ranges: first, ...options }
-  if (!isShort) toRanges(first)
-  const { start = 0, end = Infinity } = isShort ? { start: first, end: second } : first ?? {}
-  assertInteger('start', start)
-  if (end !== Infinity) assertInteger('end', end)
-  return { ranges: { start, end: Math.max(start, end) }, ...options }
-}
 
 /**
  * @typedef {object} Origin  where slices come from

@@ -67,7 +67,7 @@ export async function withBlob (name, dir, context, use) {
     const { signal } = context
     const { size } = await store.stat(root)
     /** @type {RandomAccess} */
-    const source = { size, read: (start, end) => store.bytes(root, { start, end, signal }) }
+    const source = { size, read: (start, end) => store.bytes(root, { start, end }, { signal }) }
     return use({ name, source, size, stored })
   })
 }
@@ -154,7 +154,7 @@ async function withOutboardFile (path, { root, blob, groupLog, name }, use) {
   // An empty outboard without the size is read as one without: then there is nothing to read.
   const info = { size, groupLog, header: len !== pairsLen }
   const known = root ?? await rootOfOutboard(path, blob, info)
-  const outboard = await openOutboard(path, { ...info, root: known })
+  const outboard = await openOutboard(path, { ...info, cid: known })
   return use(outboard).finally(() => outboard.close())
 }
 
@@ -176,7 +176,7 @@ export function withBlobAndOutboard (name, outboard, what, context, use) {
 
 /** @param {string} path @param {string} blob @param {{ size: number, groupLog: number, header: boolean }} info */
 async function rootOfOutboard (path, blob, info) {
-  const outboard = await openOutboard(path, { ...info, root: new Uint8Array(HASH_LEN) })
+  const outboard = await openOutboard(path, { ...info, cid: new Uint8Array(HASH_LEN) })
   return topPair(outboard).then(pair => pair ? rootOfPair(pair) : hashStream(blob)).finally(() => outboard.close())
 }
 
@@ -189,12 +189,12 @@ async function rootOfOutboard (path, blob, info) {
  * @returns {Promise<T>}
  */
 export async function withEncoding (path, groupLog, use) {
-  const nameless = await openEncoding(path, { root: new Uint8Array(HASH_LEN), groupLog })
+  const nameless = await openEncoding(path, { cid: new Uint8Array(HASH_LEN), groupLog })
   const { outboard, source } = nameless
   const root = await topPair(outboard)
     .then(async pair => pair ? rootOfPair(pair) : hash(await source.read(0, outboard.size)))
     .finally(() => nameless.close())
-  const encoding = await openEncoding(path, { root, groupLog })
+  const encoding = await openEncoding(path, { cid: root, groupLog })
   return use(encoding).finally(() => encoding.close())
 }
 

@@ -8,10 +8,9 @@ import { deliver } from '../../terminal/output.js'
 import { rootOf } from '../store/open.js'
 import { withBlobAndOutboard } from './blobs.js'
 
+/** @import { ByteRange } from '../../../lib/index.js' */
 /** @import { Leaf } from '../../../verifier/slice/leaves.js' */
 /** @import { Run } from '../../types.js' */
-
-/** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 const BAO_LOG = 0
 
@@ -27,15 +26,15 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
 
   if (file !== undefined) {
     return withBlobAndOutboard(name, file, { root, groupLog }, context, (blob, outboard) =>
-      write(read(new VerifiedReader({ root, source: blob, outboard }))))
+      write(read(new VerifiedReader({ cid: root, source: blob, outboard }))))
   }
   const { pieces, source, size } = await openInput(name, signal)
   if (start !== undefined && size !== undefined && typeof source === 'string') {
-    return write(read(new VerifiedReader({ root, encoded: source, groupLog })))
+    return write(read(new VerifiedReader({ cid: root, encoded: source, groupLog })))
   }
   // As in bao, nothing is verified when no bytes are wanted.
   if (count === 0) return write(nothing())
-  await write(bytesInside(span, verifyStream(pieces, { root, groupLog, signal })))
+  await write(bytesInside(span, verifyStream(pieces, { cid: root, groupLog, signal })))
 
   /** Also proves the size when the range is behind the end. @param {VerifiedReader} reader */
   async function * read (reader) {
@@ -55,7 +54,7 @@ export async function decodeSlice ({ values, operands: [hash, start, count, name
   const root = await rootOf(hash, { store: dir }, context)
   const { signal } = context
   const { pieces } = await openInput(name, signal)
-  const leaves = verifyStream(pieces, { root, ranges: span, groupLog, signal })
+  const leaves = verifyStream(pieces, { cid: root, ranges: span, groupLog, signal })
   await deliver(withHints(bytesOf(leaves)), output, { name: `decode-slice ${name}` })
 }
 
@@ -82,7 +81,7 @@ async function * bytesOf (leaves) {
 /**
  * The bytes of leaves that lie in a range. The leaves behind it are not waited for.
  *
- * @param {Span} span @param {AsyncIterable<Leaf>} leaves
+ * @param {ByteRange} span @param {AsyncIterable<Leaf>} leaves
  */
 async function * bytesInside ({ start, end }, leaves) {
   for await (const { offset, bytes } of leaves) {

@@ -51,7 +51,7 @@ async function outboardTo (output, { name, dir, groupLog, header }, context) {
   await withTemporary(async path => {
     if (await isInStore(name, dir)) {
       await withStored(name, dir, context, async ({ store, root }) =>
-        writeOutboard(store.get(root, { signal }), path, { groupLog, header, signal }))
+        writeOutboard(store.get(root, undefined, { signal }), path, { groupLog, header, signal }))
     } else {
       const input = await openInput(name, signal)
       await withProgress(input, onProgress =>

@@ -18,11 +18,11 @@ import { downloadFile } from '../../../exchange/download/index.js'
 
 /** @import { DownloadResult } from '../../../exchange/download/download.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
+/** @import { ByteRange } from '../../../lib/index.js' */
 /** @import { FetchedFile } from './download.js' */
 /** @import { Wanted } from './places.js' */
 
 /** @typedef {Given<typeof import('../../table/network.js').fetch['options']>['values']} FetchValues */
-/** @typedef {{ start: number, end: number }} Range  bytes */
 
 /** @type {Run<typeof import('../../table/network.js').fetch>} */
 export async function fetch ({ values, operands: [source, operand] }, context) {
@@ -63,7 +63,7 @@ async function fetchCollection ({ root, from }, output, values, context) {
   await printDownload(values, result)
 }
 
-/** @param {Wanted} wanted @param {Range | undefined} range @param {FetchValues} values @param {Context} context */
+/** @param {Wanted} wanted @param {ByteRange | undefined} range @param {FetchValues} values @param {Context} context */
 async function fetchToStore (wanted, range, values, context) {
   await printDownload(values, await download(wanted, range, values, context))
 }
@@ -71,7 +71,7 @@ async function fetchToStore (wanted, range, values, context) {
 /**
  * Downloads into the store, and prints a line for each file of a collection.
  *
- * @param {Wanted} wanted @param {Range | undefined} ranges @param {FetchValues} values @param {Context} context
+ * @param {Wanted} wanted @param {ByteRange | undefined} ranges @param {FetchValues} values @param {Context} context
  * @returns {Promise<DownloadResult>}
  */
 function download ({ root, isSequence: recursive = false, from }, ranges, values, context) {
@@ -95,7 +95,7 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
 }
 
 /**
- * @param {Wanted} wanted @param {Range | undefined} range @param {string} output @param {FetchValues} values
+ * @param {Wanted} wanted @param {ByteRange | undefined} range @param {string} output @param {FetchValues} values
  * @param {Context} context
  */
 function fetchToFile ({ root, from: places }, range, output, values, { signal }) {
@@ -105,7 +105,7 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
     if (output === '-' || range !== undefined) {
       const [first, ...others] = from.map(mirror => typeof mirror === 'string' ? expanded(mirror, root) : mirror)
       const { maxDuplicates } = limits
-      const response = await fetchVerified(first, { cid: root, from: others, ...range, maxDuplicates, signal })
+      const response = await fetchVerified(first, { cid: root, from: others, range, maxDuplicates, signal })
       return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
     }
     const result = await withProgress({ name }, onProgress =>

@@ -55,11 +55,11 @@ export const serve = ({ values }, context) => {
 }
 
 /** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */
-function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxSize }) {
+function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
   if (!token) {
-    if (maxSize !== undefined) throw new UsageError('--max-put goes with --put-token')
+    if (maxBytes !== undefined) throw new UsageError('--max-put goes with --put-token')
     return false
   }
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')
-  return { token, maxSize }
+  return { token, maxBytes }
 }

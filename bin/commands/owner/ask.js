@@ -13,6 +13,7 @@ import { readAddress } from './address.js'
 import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, RequestOptions } from 'node:http' */
+/** @import { ByteRange } from '../../../lib/index.js' */
 /** @import { CID } from 'multiformats/cid' */
 /** @import { FetchOptions } from '../network/download.js' */
 /** @import { FolderOptions } from '../store/collections.js' */
@@ -20,7 +21,6 @@ import { decode, encode, proofOf } from './messages.js'
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
  * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  of the events that the owner tells
- * @typedef {{ start: number, end: number }} Span
  * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
@@ -77,17 +77,18 @@ export class Owner {
     return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
   }
 
-  /** @param {Uint8Array[]} roots @param {Ways & { tag?: string }} options */
-  concat (roots, { tag, signal, onProgress }) {
-    return this.#call('concat', { cids: roots.map(root => toCid(root)), tag }, { signal, listeners: { onProgress } })
+  /** Takes whole blobs alone. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
+  compose (parts, { tag, signal, onProgress }) {
+    const cids = parts.map(({ cid }) => toCid(cid))
+    return this.#call('concat', { cids, tag }, { signal, listeners: { onProgress } })
   }
 
-  /** @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {Span} range @param {Ways} how */
+  /** @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {ByteRange} range @param {Ways} how */
   receive (root, slice, range, how) {
     return this.#call('receive', { cid: toCid(root), ranges: jsonOf(range) }, { ...how, body: slice })
   }
 
-  /** As `downloadInto`. @param {CID} cid @param {FetchOptions & { ranges?: Span }} options */
+  /** As `downloadInto`. @param {CID} cid @param {FetchOptions & { ranges?: ByteRange }} options */
   download (cid, { ranges, signal, onProgress, onFile, ...options }) {
     const args = { ...options, cid, ranges: ranges && jsonOf(ranges) }
     return this.#call('download', args, { signal, listeners: { onProgress, onFile } })
@@ -204,5 +205,5 @@ async function * linesOf (response) {
   if (text !== '') yield text
 }
 
-/** A range as JSON, which knows no Infinity. @param {Span} range */
+/** A range as JSON, which knows no Infinity. @param {ByteRange} range */
 const jsonOf = ({ start, end }) => end === Infinity ? { start } : { start, end }

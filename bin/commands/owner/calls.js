@@ -30,8 +30,10 @@ export const CALLS = {
     store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
   importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>
     importFolder(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
-  concat: (store, { cids, tag }, { signal, tell }) =>
-    store.concat(cids, { tag, signal, onProgress: event => tell('onProgress', event) }),
+  concat: (store, { cids, tag }, { signal, tell }) => {
+    const parts = cids.map((/** @type {import('multiformats/cid').CID} */ cid) => ({ cid }))
+    return store.compose(parts, { tag, signal, onProgress: event => tell('onProgress', event) })
+  },
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),
   download: (store, { cid, ...options }, { signal, tell, downloadInto }) => downloadInto(store, cid, {
     ...options,

@@ -37,10 +37,10 @@ export async function add (given, context) {
 /** @type {Run<typeof import('../../table/blobs.js').concatBlobs>} */
 export const concatBlobs = ({ values, operands }, context) => withStore(values, context, async store => {
   const { signal } = context
-  const roots = /** @type {Uint8Array[]} */ ([])
-  for (const name of operands) roots.push(await rootIn(store, name))
+  const parts = /** @type {{ cid: Uint8Array }[]} */ ([])
+  for (const name of operands) parts.push({ cid: await rootIn(store, name) })
   const { cid, size, isNew } = await withProgress({ name: 'concat' }, onProgress =>
-    store.concat(roots, { tag: values.tag, signal, onProgress }))
+    store.compose(parts, { tag: values.tag, signal, onProgress }))
   await printResult(values, { cid: `${cid}`, size, isNew }, arrivalText(values, { cid, size, isNew }).trimEnd())
 }, { calls: true })
 

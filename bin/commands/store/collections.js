@@ -51,7 +51,10 @@ function warn (folder, { count, names }) {
   process.stderr.write(`baobox: warning: get -r will refuse ${escapeName(folder).name}: ${why}: ${shown}${rest}\n`)
 }
 
-/** @typedef {ImportDirectoryOptions & { manifest?: boolean }} FolderOptions  `manifest`: is one made of the folder? */
+/**
+ * @typedef {ImportDirectoryOptions & { known?: string, manifest?: boolean }} FolderOptions  `manifest`: make one of the
+ *   folder
+ */
 
 /** @param {BlobStore | Owner} store @param {string} path @param {FolderOptions} options */
 const importInto = (store, path, options) =>

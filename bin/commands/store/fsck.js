@@ -50,7 +50,7 @@ function * linesOf (values, { blobs, damaged, records, tags, orphans, strays, is
 /** @param {Values} values @param {FsckReport['damaged'][number]} blob */
 function damageOf (values, { size, lost, isUnreadable }) {
   if (isUnreadable) return 'unreadable: access to its file is denied, or the disk fails'
-  const len = lost.toBytes(size).reduce((sum, [start, end]) => sum + end - start, 0)
+  const len = lost.toBytes(size).reduce((sum, { start, end }) => sum + end - start, 0)
   const text = `${sizeText(values, len)} of ${sizeText(values, size)} must be fetched again`
   return `damaged, ${len === 0 ? 'no data lost' : text}`
 }

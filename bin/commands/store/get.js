@@ -17,7 +17,7 @@ export async function get (given, context) {
     const root = await rootIn(store, name)
     const { size } = await store.stat(root)
     const len = Math.max(0, Math.min(end, size) - start)
-    await deliver(store.get(root, { start, end, signal }), output, { name, size: len })
+    await deliver(store.get(root, { start, end }, { signal }), output, { name, size: len })
   }, { onlyReads: true })
 }
 
@@ -28,7 +28,7 @@ export async function cat ({ values, operands }, context) {
     for (const name of operands) {
       const root = await rootIn(store, name)
       const { size } = await store.stat(root)
-      await deliver(store.get(root, { signal }), '-', { name, size })
+      await deliver(store.get(root, undefined, { signal }), '-', { name, size })
     }
   }, { onlyReads: true })
 }

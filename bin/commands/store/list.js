@@ -7,7 +7,7 @@ import { print, printResult } from '../../terminal/output.js'
 import { rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
-/** @import { BlobStat } from '../../../store/index.js' */
+/** @import { BlobStat, ByteRange } from '../../../store/index.js' */
 /** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
@@ -27,7 +27,7 @@ export async function ls (given, context) {
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
 const listBlobs = ({ values }, context) => withStore(values, context, async store => {
   const { order, reverse, limit } = values
-  for await (const blob of store.list({ order, reverse, limit })) {
+  for await (const blob of store.list({ order, reverse, maxBlobs: limit })) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
@@ -78,7 +78,7 @@ export const missing = ({ values, operands: [name] }, context) => withStore(valu
   const root = await rootIn(store, name)
   const { size } = await store.stat(root)
   const ranges = await store.missing(root, { start, end })
-  for (const [from, to] of ranges.toBytes(size)) {
+  for (const { start: from, end: to } of ranges.toBytes(size)) {
     await printResult(values, { start: from, count: to - from }, `${from} ${to - from}`)
   }
 }, { onlyReads: true })
@@ -134,13 +134,13 @@ async function tagsOf (store, cid) {
   return names
 }
 
-/** @param {Iterable<number[]>} ranges */
-const lenOf = ranges => [...ranges].reduce((len, [start, end]) => len + end - start, 0)
+/** @param {ByteRange[]} ranges */
+const lenOf = ranges => [...ranges].reduce((len, { start, end }) => len + end - start, 0)
 
-/** Ranges, or their number when there are many. @param {number[][]} ranges */
+/** Ranges, or their number when there are many. @param {ByteRange[]} ranges */
 const rangesText = ranges => ranges.length > 8
   ? `in ${ranges.length} ranges`
-  : ranges.map(([start, end]) => `${start}-${end}`).join(' ')
+  : ranges.map(({ start, end }) => `${start}-${end}`).join(' ')
 
 /** @param {Date} time */
 const formatTime = time => time.toISOString().replace('T', ' ').slice(0, 16)

@@ -13,8 +13,8 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
     context.signal.throwIfAborted()
     await context.attempt(async () => {
       const root = await rootIn(store, name)
-      const isDeleted = await store.delete(root, { force: values.force })
-      if (!isDeleted) throw new Failure(`${name} is not in the store`)
+      const { blobs } = await store.delete(root, { force: values.force })
+      if (blobs === 0) throw new Failure(`${name} is not in the store`)
       if (values.json) await printResult(values, { name, cid: `${toCid(root)}` }, '')
     })
   }

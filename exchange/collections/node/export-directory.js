@@ -153,12 +153,12 @@ async function writeAll (store, readFiles, folder, { mode, signal, onProgress })
   const writer = new MemberWriter(store, folder, { mode, signal })
   const done = { length: 0, size: 0 }
   async function * members () {
-    for await (const batch of readFiles()) yield * await membersOf(store, batch)
+    for await (const batch of readFiles()) for (const member of await membersOf(store, batch)) yield member
   }
   for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
     done.length++
     done.size += size
-    onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
+    onProgress?.({ type: 'baobox:export', detail: { done: done.size, unit: 'bytes', files: done.length, name } })
   }
   return done
 }
@@ -170,8 +170,10 @@ async function writeAll (store, readFiles, folder, { mode, signal, onProgress })
  */
 async function membersOf (store, entries) {
   const stats = await store.statMany(entries.map(([, cid]) => cid))
-  return Promise.all(entries.map(async ([name, cid], i) => {
+  const members = []
+  for (const [i, [name, cid]] of entries.entries()) {
     const { size, complete } = stats[i] ?? await store.stat(cid) // which throws
-    return { name, cid, size, complete }
-  }))
+    members.push({ name, cid, size, complete })
+  }
+  return members
 }

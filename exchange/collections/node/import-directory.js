@@ -28,15 +28,15 @@ import { assertTop, walkFolder } from './walk-folder.js'
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
- * @property {string} [known]  path of a regular file that remembers which files were imported; made when it is
+ * @property {string | URL} [known]  path of a regular file that remembers which files were imported; made when it is
  *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
  *   asks, are not read again. Default: all are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
 /**
- * @typedef {{ type: string, detail: { done: number, files: number, name: string } }} DirectoryEvent  bytes and files so
- *   far, and the name of the last
+ * @typedef {{ type: string, detail: { done: number, unit: 'bytes', files: number, name: string } }} DirectoryEvent
+ *   bytes and files so far, and the name of the last
  */
 /**
  * @typedef {object} ImportDirectoryResult
@@ -159,7 +159,8 @@ class Importing {
     this.#files++
     this.size += size
     if (isUnread) this.unread++
-    onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
+    const detail = { done: this.size, unit: /** @type {const} */ ('bytes'), files: this.#files, name: file.name }
+    onProgress?.({ type: 'baobox:import', detail })
     return [file.name, toCid(root)]
   }
 

@@ -53,7 +53,7 @@ export class KnownFiles {
   }
 
   /**
-   * @param {string} path  of the file, which need not be there @param {AbortSignal} [signal]
+   * @param {string | URL} path  of the file, which need not be there @param {AbortSignal} [signal]
    * @throws {TypeError} when the path leads to something other than a regular file
    */
   static async open (path, signal) {

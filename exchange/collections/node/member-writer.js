@@ -44,13 +44,13 @@ export class MemberWriter {
     await this.#makeFolder(dirname(name))
     const path = join(this.#folder, name)
     if (size <= LOOKUP_LEN) {
-      const bytes = await store.bytes(cid, { verify: true, signal })
+      const bytes = await store.bytes(cid, undefined, { verify: true, signal })
       // Small files are written synchronously while that is quick.
       await this.#pace.read(() => writeNow(path, bytes), () => writeFile(path, [bytes]))
     } else if (this.#mode !== 'copy' && size > FILE_FROM && store.exportFile !== undefined) {
       await store.exportFile(cid, path, { mode: this.#mode, durability: 'process', signal })
     } else {
-      await writeFile(path, store.get(cid, { reuse: true, verify: true, signal }))
+      await writeFile(path, store.get(cid, undefined, { reuse: true, verify: true, signal }))
     }
     return member
   }

@@ -93,10 +93,10 @@ export async function getManifest (store, cid, options = {}) {
 export async function findManifest (store, cid, options = {}) {
   const { size } = await store.stat(cid)
   const isSequence = size >= HASH_LEN && size % HASH_LEN === 0
-  const first = isSequence ? await store.bytes(cid, { start: 0, end: HASH_LEN, ...options }) : undefined
+  const first = isSequence ? await store.bytes(cid, { end: HASH_LEN }, options) : undefined
   for (const name of [cid, first]) {
     if (name === undefined || !await store.has(name)) continue
-    const [byte] = await store.bytes(name, { start: 0, end: 1, ...options })
+    const [byte] = await store.bytes(name, { end: 1 }, options)
     if (!isMapHead(byte)) continue // long sequences and lists of names are not read for this
     try {
       return await getManifest(store, name, options)

@@ -88,7 +88,7 @@ export class BlobDownload {
     const isFirst = this.#step === undefined
     if (!isFirst && (this.size !== undefined || !this.#step?.isDone)) return
     const stat = await this.#blob.stat()
-    if (isFirst) this.#lacked = await this.#blob.missingBy(stat, ChunkRanges.all)
+    if (isFirst) this.#lacked = this.#blob.missingBy(stat, ChunkRanges.all)
     if (stat?.sizeProven) return this.#planSegments(stat.size)
     const isHead = isFirst && stat === undefined && this.#heads !== undefined
     this.#step = isHead

@@ -2,13 +2,16 @@
 // some of them.
 
 import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
-/** @import { BlobStat } from '../../../store/index.js' */
+/** @import { Store } from '../../../store/interface.js' */
 /** @import { Session } from '../downloader.js' */
+
+/** @typedef {Awaited<ReturnType<Store['stat']>>} BlobDetails */
 
 export class WantedBlob {
   #session
@@ -32,15 +35,19 @@ export class WantedBlob {
   }
 
   /**
-   * What the store knows of the blob.
+   * What the store knows of the blob, if it has any of it.
    *
-   * @returns {Promise<BlobStat | undefined>}
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when its record is damaged
+   * @returns {Promise<BlobDetails | undefined>}
+   * @throws {BaoError} STORE_CORRUPT when the record of the blob is damaged
    */
   async stat () {
-    const [stat] = await this.store.statMany([this.root])
-    if (stat === undefined) await this.store.has(this.root) // fails when the record is damaged
-    return stat
+    if (await this.store.resolve(this.root) === undefined) return undefined // quicker than an error
+    try {
+      return await this.store.stat(this.root)
+    } catch (error) {
+      if (error instanceof BaoError && error.code === 'STORE_NOT_FOUND') return undefined
+      throw error
+    }
   }
 
   /** What the store lacks of some groups. @param {ChunkRanges} groups */
@@ -49,11 +56,11 @@ export class WantedBlob {
   /**
    * The same when `stat` has just been asked.
    *
-   * @param {BlobStat | undefined} stat @param {ChunkRanges} groups
+   * @param {BlobDetails | undefined} stat @param {ChunkRanges} groups
    */
-  async missingBy (stat, groups) {
+  missingBy (stat, groups) {
     if (stat === undefined) return groups
-    return stat.complete ? ChunkRanges.none : groups.difference((await this.store.stat(this.root)).present)
+    return stat.complete ? ChunkRanges.none : groups.difference(stat.present)
   }
 
   /** Begins a request to a mirror. @param {Candidate} candidate */

@@ -2,6 +2,7 @@
 // WHATWG's, and writes a body only as fast as the client reads it.
 
 import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
 import { FastResponse, toNodeHandler } from 'srvx/node'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { graceOf, within } from '../../time-limits.js'
@@ -19,7 +20,7 @@ import { listenAt, listenOn } from './listen.js'
  * @typedef {object} ServerPlace
  * @property {number} [port]  0 for any that is free. Default: 0
  * @property {string} [host]  a name or address of this machine; `0.0.0.0` or `::` for all. Default: `localhost`
- * @property {string} [path]  of a Unix socket, instead of `port` and `host`
+ * @property {string | URL} [path]  of a Unix socket, also as a `file:` URL, instead of `port` and `host`
  * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
  */
 /** @typedef {HandlerOptions & ServerPlace} ServeOptions */
@@ -76,7 +77,8 @@ export async function serve (store, options = {}) {
   server.maxConnections = maxConnections
   // A client may say that it has nothing more to ask (as `nc -N` does) before it has its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
+  const socket = path instanceof URL ? fileURLToPath(path) : path
+  const url = socket === undefined ? await listenOn(server, port, host) : await listenAt(server, socket)
 
   /** @param {{ grace?: number }} [options] */
   const close = async options => {
@@ -98,6 +100,7 @@ function assertPlace ({ port, host, path, maxConnections }) {
   if (port !== undefined) assertInteger('port', port, 0, 65_535)
   if (maxConnections !== undefined) assertInteger('maxConnections', maxConnections, 1)
   for (const [name, value] of Object.entries({ host, path })) {
+    if (name === 'path' && value instanceof URL) continue
     if (value !== undefined && (typeof value !== 'string' || value === '')) {
       throw new TypeError(`"${name}" expected a text, got ${describe(value)}`)
     }

@@ -13,6 +13,8 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
+/** @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs, and bytes of them, are gone */
+
 /** Most blobs that are deleted in one write. */
 const BATCH_BLOBS = 1000
 
@@ -30,16 +32,16 @@ export class Deleter {
     this.#tags = tags
   }
 
-  /** See `Store.delete`. @param {BlobName} cid @param {{ force?: boolean }} [options] @returns {Promise<boolean>} */
+  /** See `Store.delete`. @param {BlobName} cid @param {{ force?: boolean }} [options] @returns {Promise<Deleted>} */
   async delete (cid, { force = false } = {}) {
     const root = parseRoot(cid, 'cid')
     this.#databases.assertWritable()
     return this.#locks.run(nameOf(root), async () => {
       const { isThere, record } = await this.#catalog.find(root)
-      if (!isThere || record?.size === 0) return false
+      if (!isThere || record?.size === 0) return { blobs: 0, bytes: 0 }
       if (!force) await this.assertUntagged(root)
-      await this.#catalog.remove(root, record)
-      return true
+      const { gained } = await this.#catalog.remove(root, record)
+      return { blobs: 1, bytes: 0 - gained }
     })
   }
 
@@ -53,7 +55,7 @@ export class Deleter {
    * See `Store.deleteMany`.
    *
    * @param {Many<BlobName>} cids @param {ProgressOptions & { force?: boolean }} options
-   * @returns {Promise<{ blobs: number, bytes: number }>}
+   * @returns {Promise<Deleted>}
    */
   async deleteMany (cids, { force = false, signal, onProgress }) {
     assertMany('cids', cids, 'CIDs')
@@ -66,7 +68,7 @@ export class Deleter {
       roots = new Map()
       await this.#deleteBatch(batch, { force, deleted })
       done += batch.size
-      onProgress?.({ type: 'baobox:delete', detail: { done } })
+      onProgress?.({ type: 'baobox:delete', detail: { done, unit: 'cids' } })
     }
     for await (const cid of untilSignal(cids, signal)) {
       const root = parseRoot(cid, 'cid')
@@ -79,7 +81,7 @@ export class Deleter {
 
   /**
    * @param {Map<string, Uint8Array>} batch  roots by their names
-   * @param {{ force: boolean, deleted: { blobs: number, bytes: number } }} options  `deleted`: counts to add to
+   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: counts to add to
    * @throws {BaoError} STORE_TAGGED after the blobs before the tagged one were deleted
    */
   async #deleteBatch (batch, { force, deleted }) {

@@ -7,12 +7,14 @@ import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { damagedRecord, notFound } from '../../storage/errors.js'
 import { nameOf, rootOf } from '../../../lib/hash/roots.js'
 import { statOf } from './lookups.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { Catalog } from '../catalog.js' */
 /** @import { Uses } from '../uses.js' */
 /** @import { BlobStat } from './lookups.js' */
@@ -22,7 +24,7 @@ import { statOf } from './lookups.js'
  * @property {string} [prefix]  beginning of the hash, in hexadecimal digits
  * @property {BlobName} [after]  give only blobs after this one. In the order of a time the store must have it:
  *   STORE_NOT_FOUND { cid }
- * @property {number} [limit]  how many blobs at most. Default: all
+ * @property {number} [maxBlobs]  how many blobs at most. Default: all
  * @property {boolean} [reverse]  from the last to the first? Default: false
  * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 blobs that are
  *   given: 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in the
@@ -44,24 +46,26 @@ const LOOKUP_BLOBS = 256
 
 export class Lister {
   #catalog
+  #databases
   #life
   #uses
 
-  /** @param {{ catalog: Catalog, life: Lifetime, uses: Uses }} parts */
-  constructor ({ catalog, life, uses }) {
+  /** @param {{ catalog: Catalog, databases: Databases, life: Lifetime, uses: Uses }} parts */
+  constructor ({ catalog, databases, life, uses }) {
     this.#catalog = catalog
+    this.#databases = databases
     this.#life = life
     this.#uses = uses
   }
 
   /** See `Store.list`. @param {ListOptions} options @returns {AsyncGenerator<BlobStat>} */
   list (options) {
-    assertKnownOptions(options, ['prefix', 'after', 'limit', 'reverse', 'order'])
-    const { prefix = '', after, limit = Infinity, reverse = false, order = 'hash' } = options
+    assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
+    const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
     if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
       throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
     }
-    if (limit !== Infinity) assertInteger('limit', limit)
+    if (limit !== Infinity) assertInteger('maxBlobs', limit)
     if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
     if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
     const last = after === undefined ? undefined : parseRoot(after, 'after')
@@ -88,7 +92,9 @@ export class Lister {
     const uses = this.#uses.inOrder(range)
     try {
       for await (const batch of this.#catalog.recordBatches(range)) {
-        for (const { root, record } of batch) yield statOf(root, record, await uses.of(root, record))
+        for (const { root, record } of batch) {
+          yield statOf(contentOf(this.#databases, root, record), await uses.of(root, record))
+        }
       }
     } finally {
       await uses.close()
@@ -158,7 +164,7 @@ export class Lister {
   async * #statsOf (places) {
     const roots = places.map(({ name }) => rootOf(name))
     for (const [i, { record }] of (await this.#catalog.findMany(roots)).entries()) {
-      if (record !== undefined) yield statOf(roots[i], record, places[i].used)
+      if (record !== undefined) yield statOf(contentOf(this.#databases, roots[i], record), places[i].used)
     }
   }
 }

@@ -4,7 +4,7 @@ import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { toRanges } from '../../../lib/tree/ranges.js'
 import { assertMany } from '../../../lib/async/in-order.js'
-import { pathOfReference } from '../../storage/content/stored-file.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { notFound } from '../../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -14,7 +14,7 @@ import { notFound } from '../../storage/errors.js'
 /** @import { AliasIndex } from '../names/alias-index.js' */
 /** @import { Presence } from '../presence.js' */
 /** @import { Uses } from '../uses.js' */
-/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Content } from '../../storage/content/content-of.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
 /**
@@ -69,14 +69,15 @@ export class Lookups {
     const root = parseRoot(cid, 'cid')
     const record = await this.#catalog.get(root)
     if (record === undefined) throw notFound(root)
+    const content = contentOf(this.#databases, root, record)
     const [lastUse, present, aliases, path] = await Promise.all([
       this.#uses.lastUse(root, record),
       this.#presence.of(record),
       this.#aliases.of(root),
-      record.home === 'reference' ? pathOfReference(this.#databases, record.id) : undefined
+      content.path()
     ])
     const names = aliases.filter(({ isForgotten }) => !isForgotten).length
-    return { ...statOf(root, record, lastUse), present, names, ...path !== undefined && { path } }
+    return { ...statOf(content, lastUse), present, names, ...path !== undefined && { path } }
   }
 
   /** See `Store.statMany`. @param {Iterable<BlobName>} cids @returns {Promise<(BlobStat | undefined)[]>} */
@@ -84,8 +85,11 @@ export class Lookups {
     assertMany('cids', cids, 'CIDs')
     const roots = [...cids].map(cid => parseRoot(cid, 'cid'))
     if (roots.length === 0) return []
-    const [looks, lastUses] = await Promise.all([this.#catalog.findMany(roots), this.#uses.lastUses(roots)])
-    return looks.map(({ record }, i) => record && statOf(roots[i], record, Math.max(lastUses[i], record.created)))
+    // One record may be read without a wait.
+    const looking = roots.length === 1 ? Promise.all([this.#catalog.find(roots[0])]) : this.#catalog.findMany(roots)
+    const [looks, lastUses] = await Promise.all([looking, this.#uses.lastUses(roots)])
+    return looks.map(({ record }, i) =>
+      record && statOf(contentOf(this.#databases, roots[i], record), Math.max(lastUses[i], record.created)))
   }
 
   /** See `Store.missing`. @param {BlobName} cid @param {RangesLike} [ranges] @returns {Promise<ChunkRanges>} */
@@ -105,17 +109,17 @@ export class Lookups {
 }
 
 /**
- * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUse  milliseconds since 1970
+ * @param {Content} content @param {number} lastUse  milliseconds since 1970
  * @returns {BlobStat}
  */
-export function statOf (root, record, lastUse) {
-  const { size, sizeProven, complete, home, isNameless = false, isDamaged = false, created } = record
+export function statOf ({ root, record, isOurs }, lastUse) {
+  const { size, sizeProven, complete, isNameless = false, isDamaged = false, created } = record
   return {
     cid: toCid(root),
     size,
     sizeProven,
     complete,
-    isReference: home === 'reference',
+    isReference: !isOurs,
     isAliasOnly: isNameless,
     isDamaged,
     created: new Date(created),

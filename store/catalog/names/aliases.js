@@ -58,7 +58,14 @@ export class Aliases {
    * @param {BlobName} name
    * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is none, or the alias is damaged
    */
-  async resolve (name) { return (await this.resolveMany([name]))[0] }
+  async resolve (name) {
+    const { alias, root } = nameFrom(name)
+    return this.#life.run(async () => {
+      const isFound = root === undefined || isNamed(await this.#catalog.find(root))
+      const found = root ?? await this.#aliases.rootOf(/** @type {Uint8Array} */ (alias))
+      return isFound && found ? toCid(found) : undefined
+    })
+  }
 
   /**
    * Finds the blobs under several names, as `resolve` does, in two looks at the index.

@@ -7,26 +7,26 @@ import { equals } from 'uint8arrays/equals'
 import { leftLen } from '../../../lib/tree/geometry.js'
 import { parentCv, rootHash, subtreeCv } from '../../../lib/hash/subtree.js'
 import { validOutboardRanges } from '../../../verifier/valid.js'
-import { sourceOf } from '../../read/snapshot.js'
 import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
+/** @import { BytesReader, Content } from '../../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 
 /**
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Content} content
  * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: groups that are stored; `wanted`: those of
  *   them that should be proven
  * @param {AbortSignal} [signal]
  */
-export async function recomputePairs (databases, root, record, { stored, wanted }, signal) {
-  const { data } = databases
+export async function recomputePairs (content, { stored, wanted }, signal) {
+  const { databases: { data }, root, record } = content
   const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), wanted, { signal })
   const doubtful = wanted.difference(provable)
   if (doubtful.isEmpty) return
-  const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
+  const reader = content.reader()
   try {
     await new PairRecomputer({ data, root, record, stored, doubtful, reader, signal }).visit(0, record.size, root)
   } finally {
@@ -45,7 +45,7 @@ class PairRecomputer {
    * @param {BlobRecord} what.record
    * @param {ChunkRanges} what.stored  groups that are stored
    * @param {ChunkRanges} what.doubtful  groups that should be proven, and that the stored pairs do not prove
-   * @param {ReturnType<typeof sourceOf>} what.reader
+   * @param {BytesReader} what.reader
    * @param {AbortSignal} [what.signal]
    */
   constructor (what) {

@@ -5,16 +5,16 @@ import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { validRanges } from '../../../verifier/valid.js'
 import { CELL_LEN } from '../../storage/content/extents.js'
-import { FileReader } from '../../storage/content/stored-file.js'
+import { allChunks, isShapely } from '../../storage/content/scan.js'
 import {
   GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup
 } from '../../storage/content/tree-pages.js'
-import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
+import { storedChunks } from './inspect-blob.js'
 import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
 import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'
 import { recomputePairs } from './recompute-pairs.js'
 
+/** @import { Content } from '../../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases } from '../../storage/databases.js' */
@@ -25,20 +25,16 @@ import { recomputePairs } from './recompute-pairs.js'
 const CHANGES_LEN = 1 << 22
 const CHANGES_COUNT = 1000
 
-/** Bytes of a file that are copied at once. */
-const COPY_LEN = 1 << 20
-
 /**
  * Computes lost pairs again where it can, and then finds the chunks that are right. Chunks outside of the part count as
  * right.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
- * @param {AbortSignal} [signal]
+ * @param {Content} content @param {Part} part @param {AbortSignal} [signal]
  * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file; its bytes may be right
  */
-export async function proveBlob (databases, root, record, part, signal) {
+export async function proveBlob (content, part, signal) {
   try {
-    return await prove(databases, root, record, part, signal)
+    return await prove(content, part, signal)
   } catch (error) {
     if (!isOfSystem(error)) throw error
     return undefined
@@ -53,25 +49,25 @@ export async function proveBlob (databases, root, record, part, signal) {
  * wrong, the right groups are copied into a file of the store: the store cannot receive the others into a file that
  * belongs to somebody else.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Content} content
  * @param {ChunkRanges} right  chunks that `proveBlob` has found right
  * @param {Part} part
  * @param {AbortSignal} [signal]
  * @returns {Promise<BlobRecord>} the record to commit
  */
-export async function dropWrong (databases, root, record, right, part, signal) {
+export async function dropWrong (content, right, part, signal) {
+  const { databases, record } = content
   const size = allChunks(record.size)
-  // When a look at all of the blob has found no right group, the size is a claim again. The size of a sharer is known
-  // from its entry.
-  const isNothing = part.isWhole && right.isEmpty && record.home !== 'shared'
+  // When a look at all of the blob has found no right group, the size is a claim again.
+  const isNothing = part.isWhole && right.isEmpty && !content.isSizeNoted
   const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
-  const home = record.home === 'reference' && !complete && part.isWhole ? 'file' : record.home
+  const home = !complete && part.isWhole ? content.homeOfRest : record.home
   const after = { ...record, sizeProven, complete, home }
   if (complete && record.complete && !part.isWhole) return after // Everything is right.
-  if (isInOwnFile({ home }) && part.isWhole) await settleFile(databases, root, record, right, signal)
+  if (part.isWhole) await content.settle(right, { complete, signal })
   const changes = new Changes(databases)
-  await sortOut(databases, record, right, part, changes, signal)
+  await sortOut(content, right, part, changes, signal)
   // The groups of a complete blob have no marks yet.
   const unmarked = record.complete ? right : right.intersect(part.chunks)
   await markGroups(databases.data, record.id, right, unmarked, changes)
@@ -80,26 +76,22 @@ export async function dropWrong (databases, root, record, right, part, signal) {
 }
 
 /**
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
- * @param {AbortSignal} [signal]
+ * @param {Content} content @param {Part} part @param {AbortSignal} [signal]
  * @throws the reason when the system could not read the file
  */
-async function prove (databases, root, record, part, signal) {
+async function prove (content, part, signal) {
   // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
-  const wanted = await storedChunks(databases, root, record, part, signal)
-  await recomputePairs(databases, root, record, { stored: wanted.union(part.rest), wanted }, signal)
-  return part.rest.union(await rightChunks(databases, root, record, wanted, part, signal))
+  const wanted = await storedChunks(content, part, signal)
+  await recomputePairs(content, { stored: wanted.union(part.rest), wanted }, signal)
+  return part.rest.union(await rightChunks(content, wanted, part, signal))
 }
 
-/**
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored
- * @param {Part} part
- * @param {AbortSignal} [signal]
- */
-async function rightChunks (databases, root, record, stored, part, signal) {
-  const scan = new BlobScan(databases, root, record, undefined, part)
+/** @param {Content} content @param {ChunkRanges} stored @param {Part} part @param {AbortSignal} [signal] */
+async function rightChunks (content, stored, part, signal) {
+  const { databases: { data }, root, record } = content
+  const scan = content.scan(undefined, part.keys)
   try {
-    const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
+    const valid = await validRanges(scan, new StoredOutboard(data, root, record, VIEWS), stored, { signal })
     if (scan.failure !== undefined) throw scan.failure
     return valid.intersect(stored)
   } finally {
@@ -108,51 +100,18 @@ async function rightChunks (databases, root, record, stored, part, signal) {
 }
 
 /**
- * Syncs the file before marks name its groups. Right groups of a reference are copied into a file of the store, because
- * the store cannot receive the missing ones into a file that belongs to somebody else.
- *
- * @param {Databases} databases
- * @param {Uint8Array} root
- * @param {BlobRecord} record
- * @param {ChunkRanges} right
- * @param {AbortSignal} [signal]
- */
-async function settleFile (databases, root, record, right, signal) {
-  const { files, isSync } = databases
-  if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
-  const mayBeShared = isInOwnFile(record) // then nothing is written to it
-  const writer = await files.writer(fileIdOf(record), { mayBeShared })
-  const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
-  try {
-    for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
-      for (let at = start; at < end; at += COPY_LEN) {
-        signal?.throwIfAborted()
-        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + COPY_LEN, end))], at)
-      }
-    }
-    if (isSync) await Promise.all([writer.sync(), files.sync()])
-  } finally {
-    await theirs?.close()
-    await writer.close()
-  }
-}
-
-/**
  * Drops wrong extents and pages, and writes the marks that are missing.
  *
- * @param {Databases} databases
- * @param {BlobRecord} record
- * @param {ChunkRanges} right
- * @param {Part} part
- * @param {Changes} changes
+ * @param {Content} content @param {ChunkRanges} right @param {Part} part @param {Changes} changes
  * @param {AbortSignal} [signal]
  */
-async function sortOut ({ data, extentLen }, { id, size, home }, right, { keys }, changes, signal) {
+async function sortOut (content, right, { keys }, changes, signal) {
+  const { databases: { data, extentLen }, record: { id, size } } = content
   let cell = new Cell(-1, size)
   for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
+    if (!content.takes(place)) {
       await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)

@@ -3,8 +3,8 @@
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
-import { fileIdOf } from '../../storage/format/records.js'
-import { heldChunks, wholeOf } from './inspect-blob.js'
+import { contentOf } from '../../storage/content/content-of.js'
+import { wholeOf } from './inspect-blob.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
@@ -40,25 +40,22 @@ export class Repairs {
   async repair (root, record, { part = wholeOf(record), reservations, signal } = {}) {
     const [before, len] = [await this.#presence.of(record), await this.#presence.len(record)]
     this.#presence.forget(record) // The calls below may change its pages.
-    if (await this.#isFileTaken(record)) return this.leaveData(root, record)
-    // A store without files cannot reach the bytes of a file: what it receives from now on goes to extents.
-    const isReachable = record.home === 'extents' || this.#databases.files !== undefined
-    const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-    let right = await proveBlob(this.#databases, root, reachable, part, signal)
+    const content = contentOf(this.#databases, root, record).reachable
+    if (await content.isObstructed()) return this.leaveData(root, record)
+    let right = await proveBlob(content, part, signal)
     if (right === undefined) return undefined
     if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
       // Nothing proves the size. So write marks only for chunks of which bytes may be stored.
-      const held = await heldChunks(this.#databases, root, reachable, signal)
+      const held = await content.held(signal)
       if (held === undefined) return undefined
       right = right.intersect(held)
     }
     if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
       // All of it is wrong. It may belong to another blob: in a damaged index, two records may have one id.
-      const isElsewhere = record.home === 'reference' || record.home === 'shared'
-      if (right.isEmpty && !isElsewhere) return this.leaveData(root, record, { isDoubtful: true })
+      if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
       if (await this.#hasOtherOwner(record)) return undefined
     }
-    const after = await dropWrong(this.#databases, root, reachable, right, part, signal)
+    const after = await dropWrong(content, right, part, signal)
     // Delete a record that has neither bytes nor a proven size.
     if (right.isEmpty && !record.sizeProven) {
       await this.#catalog.commit([{ ...await this.#catalog.removal(root, record), gained: 0 - len }])
@@ -87,11 +84,12 @@ export class Repairs {
   async restore (root, record, signal) {
     const before = await this.#presence.of(record)
     this.#presence.forget(record)
-    if (await this.#isFileTaken(record)) return ChunkRanges.none
+    const content = contentOf(this.#databases, root, record)
+    if (await content.isObstructed()) return ChunkRanges.none
     const part = wholeOf(record)
-    const right = await proveBlob(this.#databases, root, record, part, signal)
+    const right = await proveBlob(content, part, signal)
     if (right === undefined || right.isEmpty) return right
-    const after = await dropWrong(this.#databases, root, record, right, part, signal)
+    const after = await dropWrong(content, right, part, signal)
     after.isDamaged = !after.complete && !before.difference(right).isEmpty
     await this.#catalog.commit([{ root, after, gained: await this.#presence.len(after) }])
     return right
@@ -106,7 +104,6 @@ export class Repairs {
    * @returns {Promise<ChunkRanges>} the chunks that are present now: none
    */
   async leaveData (root, record, { isDoubtful = false } = {}) {
-    const { ids } = this.#databases
     const { isNameless, created, size, sizeProven } = record
     const len = await this.#presence.len(record)
     const before = isDoubtful ? undefined : record
@@ -116,22 +113,16 @@ export class Repairs {
       await this.#catalog.commit([{ ...await this.#catalog.removal(root, before), gained: 0 - len }])
       return ChunkRanges.none
     }
-    const id = await ids.newId()
-    const home = record.home === 'extents' ? 'extents' : 'file'
+    const id = await this.#databases.ids.newId()
+    const home = contentOf(this.#databases, root, record).homeOfNew
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
-    await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
-    ids.settle(id)
+    try {
+      await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
+    } finally {
+      this.#databases.ids.settle(id) // Nobody writes data under it before the record names it.
+    }
     return ChunkRanges.none
-  }
-
-  /**
-   * Is something other than a file of the store where the blob has its file, or would get one?
-   *
-   * @param {BlobRecord} record
-   */
-  async #isFileTaken (record) {
-    return record.home !== 'extents' && (await this.#databases.files?.isTaken(fileIdOf(record)) ?? false)
   }
 
   /**

@@ -4,9 +4,7 @@
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
-import { getSoon, readSoon } from '../../storage/content/read-pace.js'
-import { VIEWS, extentKey } from '../../storage/format/keys.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { VIEWS } from '../../storage/format/keys.js'
 import { hashesTo, subtreesOf } from './subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
@@ -33,64 +31,23 @@ export class SmallReads {
    *   bytes; undefined when the caller must read piece by piece. It is a promise only when something must be waited
    *   for; a caller that waits protects the blob
    */
-  read ({ root, record, start, end, verify, signal }) {
+  read ({ content, start, end, verify, signal }) {
+    const { root, record } = content
     if (!record.complete || start >= end) return undefined
     const from = start - start % GROUP_LEN
     const to = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, record.size)
     if (to - from > MAX_LEN) return undefined
     try {
-      const given = after(this.#stored(record, from, to), bytes => {
+      const given = after(content.readSoon(from, to), bytes => {
         if (bytes === undefined || bytes.length < to - from) return undefined
         const wanted = bytes.subarray(start - from, end - from)
         const isRight = !verify || this.#isRight(root, record, bytes, from)
-        return after(isRight, isRight => isRight ? this.#databases.owned(wanted, record.home) : undefined)
+        return after(isRight, isRight => isRight ? this.#databases.owned(wanted) : undefined)
       })
       return given instanceof Promise ? untilAborted(given, signal).catch(() => undefined) : given
     } catch {
       return undefined
     }
-  }
-
-  /** Reads the bytes of whole groups. @param {BlobRecord} record @param {number} from @param {number} to */
-  #stored (record, from, to) {
-    if (record.home === 'extents') return this.#inExtents(record.id, from, to)
-    const { files } = this.#databases
-    return isInOwnFile(record) && files !== undefined ? readSoon(files, fileIdOf(record), from, to) : undefined
-  }
-
-  /**
-   * Reads bytes from extents of the full length, which is what `put` writes.
-   *
-   * @param {number} id @param {number} from @param {number} to
-   */
-  #inExtents (id, from, to) {
-    const { data, extentLen } = this.#databases
-    const start = from - from % extentLen
-    if (to > start + extentLen) return this.#inSeveral(id, from, to)
-    return after(getSoon(data, extentKey(id, start), VIEWS), extent => extent?.subarray(from - start, to - start))
-  }
-
-  /**
-   * Reads bytes from several extents. When some extents do not begin where `put` would begin them, it gives nothing. An
-   * extent that is too long covers the beginning of the next one.
-   *
-   * @param {number} id @param {number} from @param {number} to
-   */
-  async #inSeveral (id, from, to) {
-    const { data, extentLen } = this.#databases
-    const first = Math.floor(from / extentLen)
-    const length = Math.ceil(to / extentLen) - first
-    const keys = Array.from({ length }, (_, i) => extentKey(id, (first + i) * extentLen))
-    const bytes = new Uint8Array(to - from)
-    let end = from
-    for (const [i, extent] of (await data.getMany(keys, VIEWS)).entries()) {
-      const start = (first + i) * extentLen
-      const part = extent?.subarray(end - start, to - start)
-      if (part === undefined || end + part.length < Math.min(start + extentLen, to)) return undefined
-      bytes.set(part, end - from)
-      end += part.length
-    }
-    return bytes
   }
 
   /**

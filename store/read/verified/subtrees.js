@@ -10,13 +10,13 @@ import { subtreeCv } from '../../../lib/hash/subtree.js'
 /** Longest subtree that is read as one piece, in bytes: a power of two. */
 const MAX_SUBTREE_LEN = 1 << 20
 
-/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 /**
  * Gives subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
  *
- * @param {Span} wanted @param {number} size  of the blob
- * @returns {Generator<Span>}
+ * @param {ByteRange} wanted @param {number} size  of the blob
+ * @returns {Generator<ByteRange>}
  */
 export function * subtreesOf ({ start, end }, size) {
   const last = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)

@@ -8,7 +8,7 @@ import { subtreesOf } from './subtrees.js'
 import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
 
 /** @import { StoredView } from '../snapshot.js' */
-/** @import { Span } from './subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 /**
  * @typedef {object} PieceOptions
@@ -17,7 +17,7 @@ import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
  */
 
 /**
- * @param {StoredView} view @param {Span} wanted  inside the blob @param {PieceOptions} options
+ * @param {StoredView} view @param {ByteRange} wanted  inside the blob @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED, after everything
  *   before the fault was given
@@ -33,7 +33,7 @@ export async function * verified (view, { start, end }, options) {
 /**
  * Reads the pieces without comparing them with anything.
  *
- * @param {StoredView} view @param {Span} wanted @param {PieceOptions} options
+ * @param {StoredView} view @param {ByteRange} wanted @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
 export async function * unverified (view, { start, end }, options) {
@@ -45,7 +45,7 @@ export async function * unverified (view, { start, end }, options) {
   }
 }
 
-/** @param {StoredView} view @param {Span} wanted @param {PieceOptions} options */
+/** @param {StoredView} view @param {ByteRange} wanted @param {PieceOptions} options */
 const storedPieces = ({ source, size }, wanted, { signal, reuse = false }) =>
   readSpansAhead(reuse ? new Reusing(source) : source, subtreesOf(wanted, size), signal)
 

@@ -11,7 +11,7 @@ import { encodeSharer } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
 /** @import { Change } from '../../catalog/catalog.js' */
-/** @import { Databases } from '../databases.js' */
+/** @import { Databases, DoomedData } from '../databases.js' */
 /** @import { BlobRecord } from '../format/records.js' */
 /** @import { Operation } from '../level/safe-database.js' */
 
@@ -29,6 +29,8 @@ export class Bases {
   /** The bases that were read, until their last sharers are deleted. */
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
+  /** What changes that were applied mean for bases. */
+  #effects = /** @type {WeakMap<Change, Effect>} */ (new WeakMap())
   /** Bases whose files a caller is writing to or cutting off. */
   #locked = /** @type {Set<number>} */ (new Set())
 
@@ -37,13 +39,21 @@ export class Bases {
     this.#databases = databases
   }
 
-  /** Reads the sharers of bases that a change is about to touch. @param {(number | undefined)[]} bases */
-  async load (bases) {
-    for (const base of bases) if (base !== undefined && !this.#known.has(base)) await this.#loadOnce(base)
+  /**
+   * Reads the sharers of the bases of records that a change is about to touch.
+   *
+   * @param {(OfBase | undefined)[]} records
+   */
+  async load (records) {
+    for (const { base } of ofBases(records)) if (!this.#known.has(base)) await this.#loadOnce(base)
   }
 
-  /** Are all these bases in memory, so that `load` would read nothing? @param {(number | undefined)[]} bases */
-  knows (bases) { return bases.every(base => base === undefined || this.#known.has(base)) }
+  /**
+   * Are all the bases of records in memory, so that `load` would read nothing?
+   *
+   * @param {(OfBase | undefined)[]} records
+   */
+  knows (records) { return ofBases(records).every(({ base }) => this.#known.has(base)) }
 
   /** @param {number} base @returns {Promise<void>} */
   #loadOnce (base) {
@@ -120,6 +130,35 @@ export class Bases {
     return known !== undefined && known.sizes.length > 0 && known.leaving === 0 && !known.isInDoubt
   }
 
+  /**
+   * Cuts off what a crash has left after the longest sharers. For a store that is being opened.
+   *
+   * @param {Map<number, number>} lens  length of the longest sharer of each base, in bytes
+   * @param {{ isCertain: () => Promise<boolean>, signal?: AbortSignal }} options  `isCertain`: is no sharer hidden?
+   *   Called only when there is something to cut off
+   */
+  async cutOffAll (lens, { isCertain, signal }) {
+    const { files } = this.#databases
+    if (files === undefined) return
+    const tooLong = []
+    for (const [base, longest] of lens) {
+      signal?.throwIfAborted()
+      if ((await files.len(base) ?? 0) > longest) tooLong.push({ base, longest })
+    }
+    if (tooLong.length === 0 || !await isCertain()) return
+    for (const { base, longest } of tooLong) await files.cutOff(base, longest)
+  }
+
+  /**
+   * Can bytes follow those of a blob in its file, as far as its base knows? `load` must have read the base.
+   *
+   * @param {BlobRecord} record  of a blob in a file of the store
+   */
+  isLongest (record) {
+    const sharer = sharerOf(record)
+    return sharer === undefined || this.longest(sharer.base) === sharer.size
+  }
+
   /** Have all sharers been deleted, and with them the file? @param {number} base */
   isGone (base) { return this.#known.get(base)?.isGone ?? false }
 
@@ -142,39 +181,34 @@ export class Bases {
   }
 
   /**
-   * Applies changes of records, and notes in each of them what it gives up. `load` must have read the bases. After the
-   * write the caller calls `confirm` or `doubt`.
+   * Applies changes of records. `load` must have read the bases. After the write the caller calls `confirm` or `doubt`.
    *
    * @param {Change[]} changes
    * @returns {Operation[]} for the index; to be written in the same batch as the changes
    */
   apply (changes) {
     const operations = /** @type {Operation[]} */ ([])
+    /** The bases that are left. When several changes leave one base, the first counts as the one that gives it up. */
+    const left = /** @type {Map<number, Effect>} */ (new Map())
     for (const change of changes) {
       const { root, before, after } = change
       const [from, to] = [sharerOf(before), sharerOf(after)]
       if (from?.base === to?.base && from?.id === to?.id && from?.size === to?.size) continue
+      const effect = /** @type {Effect} */ ({ from, to, isBaseGone: false })
+      this.#effects.set(change, effect)
       if (to !== undefined) {
         change.gained += this.#add(to)
-        change.joined = to.base
         const key = sharerKey(to.base, to.size)
         operations.push({ type: 'put', key, value: encodeSharer(key, { root, id: to.id }) })
       }
       if (from !== undefined) {
         change.gained += this.#remove(from)
-        change.left = from.base
+        if (!left.has(from.base)) left.set(from.base, effect)
         operations.push({ type: 'del', key: sharerKey(from.base, from.size) })
       }
     }
-    // When several changes leave one base, the first of them counts as the one that gives it up.
-    const seen = new Set()
-    for (const change of changes) {
-      const { left } = change
-      if (left === undefined || seen.has(left)) continue
-      seen.add(left)
-      change.isBaseGone = this.#isUnshared(left)
-    }
-    for (const base of seen) this.#of(base).leaving++
+    for (const [base, effect] of left) effect.isBaseGone = this.#isUnshared(base)
+    for (const base of left.keys()) this.#of(base).leaving++
     return operations
   }
 
@@ -185,14 +219,15 @@ export class Bases {
    * @param {Change[]} changes
    */
   confirm (changes) {
-    for (const base of basesLeft(changes)) this.#of(base).leaving--
-    for (const change of changes) {
-      const { left } = change
-      if (left === undefined) continue
-      change.isBaseGone ||= this.#isUnshared(left)
-      if (change.isBaseGone) this.#of(left).isGone = true
+    const effects = this.#effectsOf(changes)
+    for (const base of basesLeft(effects)) this.#of(base).leaving--
+    for (const effect of effects) {
+      if (effect.from === undefined) continue
+      const { base } = effect.from
+      effect.isBaseGone ||= this.#isUnshared(base)
+      if (effect.isBaseGone) this.#of(base).isGone = true
     }
-    for (const base of basesLeft(changes)) this.#forgetUnused(base)
+    for (const base of basesLeft(effects)) this.#forgetUnused(base)
   }
 
   /**
@@ -203,18 +238,41 @@ export class Bases {
    * @returns {boolean} does any of them touch a base?
    */
   doubt (changes) {
-    for (const base of basesLeft(changes)) this.#of(base).leaving--
-    for (const { before, after, left, joined } of changes) {
-      if (left !== undefined) this.#add(/** @type {Sharer} */ (sharerOf(before)))
-      if (joined !== undefined) this.#remove(/** @type {Sharer} */ (sharerOf(after)))
+    const effects = this.#effectsOf(changes)
+    for (const base of basesLeft(effects)) this.#of(base).leaving--
+    for (const { from, to } of effects) {
+      if (from !== undefined) this.#add(from)
+      if (to !== undefined) this.#remove(to)
     }
-    const bases = changes.flatMap(({ left, joined }) => [left, joined]).filter(base => base !== undefined)
-    for (const base of bases) {
+    for (const { base } of ofBases(effects.flatMap(({ from, to }) => [from, to]))) {
       this.#of(base).isInDoubt = true
       this.#databases.ids.hold(base)
     }
-    return bases.length > 0
+    return effects.length > 0
   }
+
+  /**
+   * Returns the data of bases that applied changes have given up: the last sharer of each is gone.
+   *
+   * @param {Change[]} changes @returns {DoomedData[]}
+   */
+  givenUpBy (changes) {
+    return this.#effectsOf(changes).flatMap(({ from, isBaseGone }) => from && isBaseGone ? [{ id: from.base }] : [])
+  }
+
+  /**
+   * Cuts off the files of the bases that written changes have left to other sharers.
+   *
+   * @param {Change[]} changes @param {() => void} onFailure  called for each file that could not be cut off
+   */
+  async cutOffAfter (changes, onFailure) {
+    for (const { from, isBaseGone } of this.#effectsOf(changes)) {
+      if (from !== undefined && !isBaseGone) await this.cutOff(from.base).catch(onFailure)
+    }
+  }
+
+  /** What applied changes mean for bases: nothing, mostly. @param {Change[]} changes */
+  #effectsOf (changes) { return changes.flatMap(change => this.#effects.get(change) ?? []) }
 
   /** Is it certain that the base has no sharer any more? @param {number} base */
   #isUnshared (base) {
@@ -279,7 +337,7 @@ export class Bases {
       countFreedBytes: async record => {
         const sharer = sharerOf(record)
         if (sharer === undefined) return 0
-        await this.load([sharer.base])
+        await this.load([sharer])
         const sizes = bases.get(sharer.base) ?? [...this.#known.get(sharer.base)?.sizes ?? []]
         bases.set(sharer.base, sizes)
         const before = sizes.at(-1) ?? 0
@@ -291,6 +349,16 @@ export class Bases {
 }
 
 /** @typedef {{ base: number, id: number, size: number }} Sharer */
+/** @typedef {{ base?: number }} OfBase  a record, or as much of it as says which base it has */
+
+/**
+ * What a change means for bases.
+ *
+ * @typedef {object} Effect
+ * @property {Sharer} [from]  the sharer before the change, which it takes away
+ * @property {Sharer} [to]  the sharer after the change, which is new
+ * @property {boolean} isBaseGone  has the base of `from` lost its last sharer, so that its data is deleted?
+ */
 
 /** @param {number[]} sizes @param {number} size  that may not be among them */
 function removeFrom (sizes, size) {
@@ -298,10 +366,13 @@ function removeFrom (sizes, size) {
   if (at >= 0) sizes.splice(at, 1)
 }
 
-/** The bases that changes leave, each once. @param {Change[]} changes */
-const basesLeft = changes => new Set(changes.flatMap(({ left }) => left ?? []))
+/** The bases that are left, each once. @param {Effect[]} effects */
+const basesLeft = effects => new Set(effects.flatMap(({ from }) => from?.base ?? []))
 
-/** @param {BlobRecord} [record] @returns {Sharer | undefined} */
-const sharerOf = record => record?.home === 'shared'
+/** @param {(OfBase | undefined)[]} records @returns {{ base: number }[]} those that have a base */
+const ofBases = records => records.flatMap(record => record?.base === undefined ? [] : [{ base: record.base }])
+
+/** @param {BlobRecord} [record] @returns {Sharer | undefined} undefined for a blob that shares no file */
+export const sharerOf = record => record?.home === 'shared'
   ? { base: /** @type {number} */ (record.base), id: record.id, size: record.size }
   : undefined

@@ -43,11 +43,8 @@ export const LAYOUT_VERSION = 1
  *   store that several blobs share
  */
 
-/** Returns the id of the file with the bytes, if the store has one. @param {{ id: number, base?: number }} record */
-export const fileIdOf = ({ id, base = id }) => base
-
-/** Are the bytes in a file of the store? @param {{ home: Home }} record */
-export const isInOwnFile = ({ home }) => home === 'file' || home === 'shared'
+/** Returns the ids that have data of a blob. @param {{ id: number, base?: number }} record */
+export const idsOf = ({ id, base }) => base === undefined ? [id] : [id, base]
 
 const SIZE_PROVEN = 1
 const COMPLETE = 2

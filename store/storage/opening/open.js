@@ -2,7 +2,8 @@
 // process at a time open a store, and refuses a store that is being rescued.
 
 import {
-  assertFolder, assertLevel, checkBeforeOpening, isStoreAt, makeFolders, openFolder, openingFault, realPath
+  absolute, assertFolder, assertLevel, checkBeforeOpening, isStoreAt, makeFolders, openFolder,
+  openingFault, realPath
 } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
@@ -42,6 +43,14 @@ export async function openDatabases (where, { wait, ...options }) {
     }
   }
 }
+
+/**
+ * The path of a directory that a caller names by a `file:` URL; anything else as it is.
+ *
+ * @template T
+ * @param {T} where @returns {string | Exclude<T, URL>}
+ */
+export const pathIn = where => where instanceof URL ? absolute(where) : /** @type {Exclude<T, URL>} */ (where)
 
 /** @param {unknown} where @returns {asserts where is string | DatabasePair} */
 function assertWhere (where) {

@@ -1,7 +1,7 @@
 // Reads which ids the index of a store names.
 
 import { allBlobs, allSharers, hashOfKey, placeOfSharer } from '../format/keys.js'
-import { decodeRecord, decodeSharer } from '../format/records.js'
+import { decodeRecord, decodeSharer, idsOf } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 import { IdSet } from '../level/id-set.js'
 
@@ -42,9 +42,9 @@ export async function recordedIds (index, signal) {
 
 /** @param {Recorded} recorded @param {Pick<BlobRecord, 'id' | 'base' | 'size'>} record */
 function add (recorded, { id, base, size }) {
-  recorded.after = Math.max(recorded.after, id + 1, (base ?? 0) + 1)
-  recorded.ids.add(id)
-  if (base === undefined) return
-  recorded.ids.add(base)
-  recorded.bases.set(base, Math.max(recorded.bases.get(base) ?? 0, size))
+  for (const each of idsOf({ id, base })) {
+    recorded.after = Math.max(recorded.after, each + 1)
+    recorded.ids.add(each)
+  }
+  if (base !== undefined) recorded.bases.set(base, Math.max(recorded.bases.get(base) ?? 0, size))
 }

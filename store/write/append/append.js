@@ -1,32 +1,30 @@
 // Appends to stored blobs. The longer blob then shares a file with the blob that was appended to, if that is in a file
-// of the store. Where that is not possible, the longer blob gets a place of its own, as `splice` does it.
+// of the store. Where that is not possible, the longer blob gets a place of its own, as `compose` does it.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
-import { cancelSource, closeSource, openSource, withProgress } from '../../../lib/source/source.js'
 import { nameOf } from '../../../lib/hash/roots.js'
-import { sourceOf } from '../../read/snapshot.js'
+import { cancelSource, toPieces } from '../../../lib/source/source.js'
 import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { sharerOf } from '../../storage/content/bases.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { Original } from '../grow/original.js'
-import { fillSpliced } from '../grow/splice.js'
+import { Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
 import { readEdge } from '../../read/verified/edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
+/** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { Locks } from '../../../lib/async/locks.js' */
 /** @import { Catalog } from '../../catalog/catalog.js' */
 /** @import { Uses } from '../../catalog/uses.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
-/** @import { GrowParts } from '../grow/splice.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
-/** @import { GrowOptions } from '../grow/splice.js' */
+/** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
 /** @import { Begin, Fill } from '../put.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { PutResult } from '../put-many.js' */
@@ -42,39 +40,30 @@ import { readEdge } from '../../read/verified/edge.js'
 export class Appender {
   #parts
 
-  /** @param {AppendParts & GrowParts} parts */
+  /** @param {AppendParts & ComposeParts} parts */
   constructor (parts) {
     this.#parts = parts
   }
 
   /**
-   * @param {BlobName} cid @param {Source} source @param {GrowOptions} options  see `BlobStore.append`
+   * @param {BlobName} cid @param {Source} source @param {ComposeOptions} options  see `BlobStore.append`
    * @returns {Promise<PutResult>}
    */
-  async append (cid, source, { verify = this.#parts.verifies, onProgress, ...options }) {
+  async append (cid, source, { verify, onProgress, ...options }) {
     const root = parseRoot(cid, 'cid')
+    const composition = new Composition(this.#parts, { verify, onProgress, type: 'baobox:append' })
     const release = this.#parts.protection.tag(root, 'raw')
     /** @type {Fill<IncomingBlob | AppendedBlob>} */
-    const fill = async (blob, signal) => {
-      const opened = await openSource(source, signal)
-      const how = { signal, onProgress, type: 'baobox:append' }
-      try {
-        if (blob instanceof AppendedBlob) return await fillAppended(blob, opened, how)
-        const original = await Original.find(this.#parts, root, { verifies: verify, signal })
-        await fillSpliced(blob, original, { start: original.size, source: opened }, how)
-      } catch (error) {
-        cancelSource(source) // because nothing may have read it yet
-        throw error
-      } finally {
-        await closeSource(opened, signal)
-      }
-    }
+    const fill = (blob, signal) => blob instanceof AppendedBlob
+      ? fillAppended(blob, source, { signal, onProgress })
+      : composition.fill(blob, [{ cid: root }, { source }], signal)
     const closing = new AbortController()
     /** @type {Begin<AppendedBlob>} */
     const begin = (id, assertSizeAllowed) => this.#begin(root, id, assertSizeAllowed)
     try {
       return await this.#parts.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
     } finally {
+      composition.release()
       release()
     }
   }
@@ -87,20 +76,22 @@ export class Appender {
    */
   async #begin (root, id, assertSizeAllowed) {
     const { record } = await this.#parts.catalog.find(root)
-    if (!record?.complete || !isInOwnFile(record)) return undefined
+    if (!record?.complete) return undefined
+    const { fileId } = contentOf(this.#parts.databases, root, record)
+    if (fileId === undefined) return undefined
     this.#parts.uses.touch(root)
-    return this.#share(root, record, { id, assertSizeAllowed })
+    return this.#share(root, record, fileId, { id, assertSizeAllowed })
   }
 
   /**
-   * @param {Uint8Array} root @param {BlobRecord} record @param {NewOptions} options
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} base  the id of its file
+   * @param {NewOptions} options
    * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob already
    *   goes on where this one ends, or is being written there; the file has other names (hard links); the base does not
    *   have all of its pairs; or something is damaged
    */
-  async #share (root, record, options) {
+  async #share (root, record, base, options) {
     const { bases } = this.#parts.catalog
-    const base = fileIdOf(record)
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
@@ -117,16 +108,18 @@ export class Appender {
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
   async #shareClaimed (root, record, base, options) {
-    const { catalog: { bases }, databases } = this.#parts
+    const { activity, catalog, databases } = this.#parts
+    const { bases } = catalog
     const { data, files } = databases
     const { size } = record
-    await bases.load([base])
-    if (files === undefined || (record.home === 'shared' && bases.longest(base) !== size)) return undefined
+    await bases.load([{ base }])
+    if (files === undefined || !bases.isLongest(record)) return undefined
+    const isSharer = sharerOf(record) !== undefined
     const tree = new TrustedTree(root, record)
     const edge = await readEdge(tree, data, size)
     // The sharer has pairs of its own that the base has lost. A longer blob would look for them under the base.
-    if (record.home === 'shared' && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
-    const source = sourceOf(databases, root, record, [edge.start, size], VIEWS)
+    if (isSharer && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
+    const source = contentOf(databases, root, record).reader([edge.start, size])
     let bytes
     try {
       bytes = await source.read(edge.start, size)
@@ -135,11 +128,10 @@ export class Appender {
     }
     const isRight = bytes.length === 0 || await tree.isRight(bytes, edge.start, data, () => VIEWS)
     if (bytes.length < size - edge.start || !isRight) return undefined
-    if (record.home === 'file' && !await this.#turnIntoSharer(root, record, edge)) return undefined
+    if (!isSharer && !await this.#turnIntoSharer(root, record, edge)) return undefined
     const file = await files.appender(base, size)
     if (file === undefined) return undefined
     try {
-      const { activity, catalog } = this.#parts
       const parts = { activity, catalog, databases }
       return await new AppendedBlob(parts, options, { root, base, size, edge, bytes, file }).begin()
     } catch (error) {
@@ -167,7 +159,7 @@ export class Appender {
       if (puts.length > 0) await data.batch(puts, syncBatch)
       await locks.run(nameOf(root), async () => {
         const { record: before } = await catalog.find(root)
-        if (before?.id !== seen.id || !before.complete || before.home !== 'file') return
+        if (before?.id !== seen.id || !before.complete || sharerOf(before) !== undefined) return
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
@@ -202,11 +194,13 @@ async function pairCountOf (data, id) {
   return count
 }
 
-/** @param {AppendedBlob} blob @param {OpenSource} source @param {ProgressOptions & { type: string }} options */
-async function fillAppended (blob, source, { signal, onProgress, type }) {
-  const total = source.size === undefined ? undefined : blob.size + source.size
-  for await (const piece of withProgress(source, { signal })) {
-    await blob.write(piece)
-    onProgress?.({ type, detail: { done: blob.size, total } })
-  }
+/** @param {AppendedBlob} blob @param {Source} source @param {ProgressOptions} options */
+async function fillAppended (blob, source, { signal, onProgress }) {
+  const before = blob.size
+  /** @type {ProgressOptions['onProgress']} */
+  const tell = ({ detail: { done, total } }) => onProgress?.({
+    type: 'baobox:append',
+    detail: { done: before + done, total: total === undefined ? undefined : before + total, unit: 'bytes' }
+  })
+  for await (const piece of toPieces(source, { signal, onProgress: tell })) await blob.write(piece)
 }

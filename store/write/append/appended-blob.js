@@ -14,6 +14,7 @@ import { levelOf } from '../../../lib/tree/geometry.js'
 import { allOf } from '../../../lib/source/async-util.js'
 import { notFound } from '../../storage/errors.js'
 import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
+import { NewBlob } from '../new-blob.js'
 
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
 /** @import { Catalog } from '../../catalog/catalog.js' */
@@ -36,21 +37,12 @@ const PAGES_EACH = 1 << 28
  * @property {FileWriter} file
  */
 
-export class AppendedBlob {
-  home = /** @type {const} */ ('shared')
-  base
-  /** Bytes that were in the file before. */
-  sharedLen
-  /** May there be data under the id? */
-  isWritten = false
-  /** Was the write of its record begun, and not acknowledged? */
-  mayBeRecorded = false
+export class AppendedBlob extends NewBlob {
   #parts
   #id
   /** The root of the blob that is appended to. */
   #root
   #assertSizeAllowed
-  #file
   #tail
   /** Pages of the base, and pages of the new blob itself. */
   #shared
@@ -60,20 +52,19 @@ export class AppendedBlob {
   /** How many chunks are in whole subtrees. The pairs above later chunks go to the new blob's own pages. */
   #wholeChunks = Infinity
   #pagesDue
-  #writing = Promise.resolve()
 
   /**
    * @param {{ activity: Activity, catalog: Catalog, databases: Databases }} parts @param {NewOptions} options
    * @param {Beginning} begins
    */
   constructor (parts, { id, assertSizeAllowed }, begins) {
+    super('shared', begins.file)
     this.#assertSizeAllowed = assertSizeAllowed
     this.base = begins.base
     this.sharedLen = begins.size
     this.#parts = parts
     this.#id = id
     this.#root = begins.root
-    this.#file = /** @type {FileWriter | undefined} */ (begins.file)
     this.#pagesDue = begins.size + PAGES_EACH
     this.#firstChunk = Math.floor(begins.size / CHUNK_LEN)
     this.#shared = new PageEditor(begins.base)
@@ -95,14 +86,12 @@ export class AppendedBlob {
   async write (bytes) {
     this.#assertSizeAllowed(this.size + bytes.length)
     this.#tail.update(bytes)
-    await this.#file?.append(bytes)
+    await this.file?.append(bytes)
     if (this.size < this.#pagesDue) return
     this.#pagesDue += PAGES_EACH
-    await this.#writing
     // Pages before the last window are complete.
-    const puts = this.#shared.take((Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS)
-    this.#writing = this.#parts.databases.data.batch(puts)
-    this.#writing.catch(() => {}) // The next call awaits it and throws the error.
+    const complete = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
+    await this.writeLater(() => this.#parts.databases.data.batch(this.#shared.take(complete)))
   }
 
   /** Returns the root of the blob. No more bytes may come after this. */
@@ -113,26 +102,21 @@ export class AppendedBlob {
 
   /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
-    await this.#writing
+    await this.written()
     this.isWritten = true
     const { data, isSync, syncBatch } = this.#parts.databases
-    await this.#file?.end()
+    const { file } = this
+    await file?.end()
     await allOf([
       data.batch([...this.#shared.take(), ...this.#own.take()], syncBatch),
-      ...isSync ? [this.#file?.sync()] : []
+      ...isSync ? [file?.sync()] : []
     ])
-    await this.#closeFile()
+    await this.closeFile()
   }
 
   /** @throws {BaoError} STORE_NOT_FOUND when all blobs that share the file were deleted, and the file with them */
   assertMayCommit () {
     if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
-  }
-
-  /** Waits until all writes have ended, and ignores failures. */
-  async settle () {
-    await this.#writing.catch(() => {})
-    await this.#closeFile().catch(() => {})
   }
 
   /** Lets other calls write to the file. Appended bytes are cut off if no record names them. */
@@ -142,12 +126,6 @@ export class AppendedBlob {
     // This call may have written to a base that is gone.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
-  }
-
-  async #closeFile () {
-    const file = this.#file
-    this.#file = undefined
-    await file?.close()
   }
 
   /** @param {number} node @param {number} at  in the arena */

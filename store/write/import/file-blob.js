@@ -5,6 +5,7 @@ import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
 import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { allOf } from '../../../lib/source/async-util.js'
+import { NewBlob } from '../new-blob.js'
 import { PageWriter } from './page-writer.js'
 
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
@@ -12,19 +13,10 @@ import { PageWriter } from './page-writer.js'
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
 
-export class FileBlob {
-  home
-  /** The base with which it shares its bytes: none. @type {undefined} */
-  base
-  /** Bytes that the store had before: none. */
-  sharedLen = 0
-  /** May there be data under the id? */
+export class FileBlob extends NewBlob {
   isWritten = true
-  /** Was the write of its record begun, and not acknowledged? */
-  mayBeRecorded = false
   #databases
   #source
-  #file
   #assertSizeAllowed
   #pages
   #hashed = { root: new Uint8Array(0), size: 0 }
@@ -37,10 +29,9 @@ export class FileBlob {
    * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not be so long
    */
   constructor (databases, id, { source, file, assertSizeAllowed }) {
-    this.home = file === undefined ? /** @type {const} */ ('reference') : /** @type {const} */ ('file')
+    super(file === undefined ? 'reference' : 'file', file)
     this.#databases = databases
     this.#source = source
-    this.#file = file
     this.#assertSizeAllowed = assertSizeAllowed
     this.#pages = new PageWriter(databases.data, id)
   }
@@ -64,29 +55,17 @@ export class FileBlob {
 
   /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
+    const { file } = this
     const { files, isSync } = this.#databases
     await allOf([
       this.#pages.finish({ sync: isSync }),
-      ...isSync && this.#file !== undefined ? [this.#file.sync(), files?.sync()] : []
+      ...isSync && file !== undefined ? [file.sync(), files?.sync()] : []
     ])
-    await this.#closeFile()
+    await this.closeFile()
   }
 
-  /** Does nothing: no other call can delete its data while it is being written. */
-  assertMayCommit () {}
-
-  /** Does nothing: no other call waits for its file. */
-  async release () {}
-
-  /** Waits until all writes have ended, and ignores failures. */
   async settle () {
     await this.#pages.settle()
-    await this.#closeFile().catch(() => {})
-  }
-
-  async #closeFile () {
-    const file = this.#file
-    this.#file = undefined
-    await file?.close()
+    await super.settle()
   }
 }

@@ -27,13 +27,13 @@ export class IncomingSlice {
   isUnsure = false
 
   /**
-   * @param {Databases} databases @param {SliceOptions & { root: Uint8Array }} options
+   * @param {Databases} databases @param {SliceOptions & { cid: Uint8Array }} options
    * @param {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
    */
   constructor (databases, options, onKept = () => {}) {
     this.#databases = databases
     this.#onKept = onKept
-    this.root = options.root
+    this.root = options.cid
     this.verifier = new SliceVerifier(options, {
       pair: (node, at) => this.received.pair(node, at),
       leaf: (start, memory, at, len) => {

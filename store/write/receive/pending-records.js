@@ -1,11 +1,11 @@
 // Knows the pending blobs: slices of them are being received, and they have no record yet. Their data is written under
 // ids that count as under way; the record follows the first groups.
 
-import { FILE_FROM } from '../blob-builder.js'
+import { contentOf, homeOf } from '../../storage/content/content-of.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Catalog, Change } from '../../catalog/catalog.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { Databases } from '../../storage/databases.js' */
@@ -104,8 +104,8 @@ export class PendingRecords {
       return this.#activity.noteLeftovers()
     }
     // A file that was not made for this blob belongs to somebody else.
-    const { id, home } = blob.record
-    if (blob.hasFile || home !== 'file') {
+    const { fileId, record: { id } } = contentOf(this.#databases, root, blob.record)
+    if (blob.hasFile || fileId === undefined) {
       await this.#databases.deleteData(id).catch(() => this.#activity.noteLeftovers())
     }
     this.#settle(root, blob)
@@ -119,8 +119,7 @@ export class PendingRecords {
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */
   async #newBlob (size) {
-    /** @type {Home} */
-    const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
+    const home = homeOf(this.#databases, size)
     const id = await this.#databases.ids.newId()
     const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
     return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }

@@ -5,10 +5,9 @@ import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../li
 import { ExtentCutter } from '../../storage/content/extents.js'
 import { RunList } from '../../storage/content/runs.js'
 import { levelOf } from '../../../lib/tree/geometry.js'
-import { fileIdOf } from '../../storage/format/records.js'
 import { u8 } from '../../../lib/engine/arena.js'
 
-/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Content } from '../../storage/content/content-of.js' */
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
@@ -219,17 +218,14 @@ export class ProvenGroups {
    * has written these, so that it can try again.
    *
    * @param {ProvenBatch[]} batches
-   * @param {Databases} databases
-   * @param {{ id: number, base?: number }} blob
+   * @param {Content} content
    * @param {ChunkRanges} present
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
    *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
    *   `lens`: how many fresh bytes each batch has. `puts` is not empty when anything is present, because an empty batch
    *   would not sync anything to the disk
    */
-  async operations (batches, { data, extentLen }, blob, present) {
-    const { id } = blob
-    const fileId = fileIdOf(blob)
+  async operations (batches, { databases: { data, extentLen }, fileId, record: { id } }, present) {
     // If the blob was deleted meanwhile, its file and the pairs on the path were deleted, too.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
     const there = batches.filter(({ file }) => file === undefined || file === fileId)

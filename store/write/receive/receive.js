@@ -10,7 +10,7 @@ import { toRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
 import { nameOf } from '../../../lib/hash/roots.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { contentOf } from '../../storage/content/content-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
@@ -101,7 +101,7 @@ export class BlobReceiver {
     const failing = new AbortController()
     return this.#activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#databases, { root, ranges: toRanges(ranges), size }, onKept)
+      const slice = new IncomingSlice(this.#databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
@@ -118,7 +118,7 @@ export class BlobReceiver {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
           if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
-          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
+          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead, unit: 'bytes' } })
           if (verifier.done) break
         }
         verifier.end()
@@ -188,8 +188,9 @@ export class BlobReceiver {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
-        const isFile = isInOwnFile(record)
-        if (isFile) await slice.spill(fileIdOf(record), provenBatches, options, this.#pending.under(root, record.id))
+        const { fileId } = contentOf(this.#databases, root, record)
+        const isFile = fileId !== undefined
+        if (isFile) await slice.spill(fileId, provenBatches, options, this.#pending.under(root, record.id))
         if (isFile && this.#databases.isSync) return true
         await this.#record(slice, received.takeDue(), record, options)
         return false
@@ -224,8 +225,9 @@ export class BlobReceiver {
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
     const catalog = this.#catalog
+    const content = contentOf(this.#databases, root, before)
     const present = await this.#presence.of(before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, this.#databases, before, present)
+    const { puts, fresh, reach, lens } = await received.operations(batches, content, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
@@ -239,7 +241,7 @@ export class BlobReceiver {
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     // The bytes of a sharer are counted for its base, as long as any sharer is there.
-    const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
+    const groups = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
@@ -272,7 +274,7 @@ export class BlobReceiver {
   async #reserveCopy (root) {
     if (!this.#quota.isLimited) return []
     const { record } = await this.#catalog.find(root)
-    if (record === undefined || !isPartOfReference(record)) return []
+    if (record === undefined || !this.#isPartOfOthers(root, record)) return []
     const len = rangesLen(await this.#presence.of(record), record.size)
     return [await this.#evictor.reserve(root, () => len)]
   }
@@ -292,7 +294,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     let { record } = await this.#catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
-    if (record !== undefined && isPartOfReference(record) && hasGroups) {
+    if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
       record = await this.#damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
@@ -303,10 +305,12 @@ export class BlobReceiver {
     }
     return record ?? this.#pending.recordFor(slice, verifier.size)
   }
-}
 
-/** @param {BlobRecord} record */
-const isPartOfReference = ({ home, complete }) => home === 'reference' && !complete
+  /** Is only a part there, in a file of others? @param {Uint8Array} root @param {BlobRecord} record */
+  #isPartOfOthers (root, record) {
+    return !record.complete && !contentOf(this.#databases, root, record).isOurs
+  }
+}
 
 /**
  * Verifies the whole groups that have arrived.

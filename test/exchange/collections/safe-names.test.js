@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { SafeNames, compareNames, fold } from '../../../exchange/collections/safe-names.js'
 import { hex } from '../../support/bytes.js'
+import { strideAtEffort } from '../../support/effort.js'
 import { HARMLESS, NOT_IN_WINDOWS, TRICKS } from '../../support/path-tricks.js'
 import { holds } from '../../support/property.js'
 
@@ -72,7 +73,7 @@ describe('SafeNames', () => {
 describe('fold', () => {
   it('is the same for all characters that case or normal form makes the same, and changes nothing twice', function () {
     this.timeout(60_000)
-    for (let code = 1; code < 0x110000; code++) {
+    for (let code = 1; code < 0x110000; code += code < 0x3000 ? 1 : strideAtEffort()) {
       if (code >= 0xd800 && code < 0xe000) continue
       const text = `x${String.fromCodePoint(code)}x`
       const key = fold(text)

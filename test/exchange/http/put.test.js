@@ -14,7 +14,7 @@ const TOKEN = 'correct-horse'
 
 describe('an HTTP handler keeps uploads', () => {
   const serve = newHandlers()
-  const put = { token: TOKEN, maxSize: 400_000 }
+  const put = { token: TOKEN, maxBytes: 400_000 }
   const upload = (body, headers) => ({
     method: 'PUT', body, duplex: 'half', headers: { authorization: `Bearer ${TOKEN}`, ...headers }
   })

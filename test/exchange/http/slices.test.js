@@ -32,7 +32,7 @@ describe('an HTTP handler gives slices', () => {
         expect(headers.get('accept-ranges')).to.equal('none')
         expect(headers.get('etag')).to.equal(`"${cid}.slice.${start}-${end}.g${groupLog}"`)
         expect(headers.get('vary')).to.equal(null)
-        const leaves = await listed(verifyStream(bytes, { root: ROOT, ranges: { start, end }, groupLog }))
+        const leaves = await listed(verifyStream(bytes, { cid: ROOT, ranges: { start, end }, groupLog }))
         expect(leaves.length > 0, query).to.equal(start < SIZE)
         const whole = await served.got(`/${hex}${query}`, { method: 'HEAD' })
         expect(whole.headers.get('content-length')).to.equal(`${bytes.length}`)
@@ -66,7 +66,7 @@ describe('an HTTP handler gives slices', () => {
     for (const len of [0, 1, 16_385, SIZE]) {
       const { cid } = await served.put(BYTES.subarray(0, len))
       const { bytes } = await served.got(`/blobs/${cid}?format=bao-slice&start=0&end=0`)
-      const verifier = new SliceVerifier({ root: cid, ranges: ChunkRanges.last })
+      const verifier = new SliceVerifier({ cid, ranges: ChunkRanges.last })
       for (const leaf of verifier.write(bytes)) expect(leaf.offset + leaf.bytes.length).to.equal(len)
       verifier.end()
       expect(verifier.size).to.equal(len)
@@ -98,7 +98,9 @@ describe('an HTTP handler gives slices', () => {
     const served = await serve()
     const { cid, hex } = await served.put(BYTES)
     const fetch = (url, init) => served.handler(new Request(url, init))
-    const response = await fetchVerified(`http://store.test/${hex}`, { cid, fetch, start: 1000, end: 300_000 })
+    const response = await fetchVerified(
+      `http://store.test/${hex}`, { cid, fetch, range: { start: 1000, end: 300_000 } }
+    )
     const got = new Uint8Array(await response.arrayBuffer())
     expect(same(got, BYTES.subarray(1000, 300_000))).to.equal(true)
   })

@@ -94,7 +94,7 @@ function suite () {
 
     it('can be fetched from without a store', async () => {
       const mirror = irohMirror(server.endpoint.addr(), { endpoint: client })
-      const response = await fetchVerified(mirror, { cid, start: 1000, end: 200_000 })
+      const response = await fetchVerified(mirror, { cid, range: { start: 1000, end: 200_000 } })
       same(new Uint8Array(await response.arrayBuffer()), content.subarray(1000, 200_000))
       await mirror.close()
     })
@@ -246,7 +246,7 @@ function suite () {
 
   it('is served by options that are what they should be', async () => {
     const endpoint = await openEndpoint()
-    await expectSlip('maxRequest', () => serveIroh(store, endpoint, { maxRequest: 2 ** 20 + 1 }))
+    await expectSlip('maxRequestBytes', () => serveIroh(store, endpoint, { maxRequestBytes: 2 ** 20 + 1 }))
     for (const name of ['maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'idleTimeout']) {
       await expectSlip(name, () => serveIroh(store, endpoint, { [name]: 0 }))
     }
@@ -343,10 +343,10 @@ function suite () {
       const mirror = await peer(going)
       expect(await errorOf(other.receive(cid, watched(mirror.slice(cid))))).to.have.property('code', 'FETCH_FAILED')
       const kept = (await other.stat(cid)).present.toBytes(content.length)
-      expect(kept[0][0]).to.equal(0)
+      expect(kept[0].start).to.equal(0)
       const { complete, received } = await download(other, cid, { from: [mirror, store], retries: 0 })
       expect(complete).to.equal(true)
-      expect(received).to.equal(content.length - kept[0][1])
+      expect(received).to.equal(content.length - kept[0].end)
       same(await other.bytes(cid), content)
       await mirror.close()
     })

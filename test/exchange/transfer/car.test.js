@@ -80,7 +80,7 @@ describe('CAR', () => {
       const events = []
       const options = { cids: [hash(SMALL[1]), own(SMALL[0])], tags: ['sequence'], onProgress: e => events.push(e) }
       const bytes = await collect(exportCar(store, options))
-      expect(events.at(-1)).to.deep.equal({ type: 'baobox:export', detail: { done: bytes.length } })
+      expect(events.at(-1)).to.deep.equal({ type: 'baobox:export', detail: { done: bytes.length, unit: 'bytes' } })
       const car = await CarReader.fromBytes(bytes)
       expect(await car.getRoots()).to.have.length(3)
       expect((await listed(car.blocks())).map(({ bytes }) => bytes.length)).to.deep.equal([1, 0, 64, 300])

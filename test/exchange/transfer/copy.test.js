@@ -35,7 +35,7 @@ async function expectSame (a, b) {
   for (const { cid } of ofA) {
     const { present, size } = await a.stat(cid)
     expect((await b.stat(cid)).present.boundaries).to.deep.equal(present.boundaries)
-    for (const [start, end] of present.toBytes(size)) {
+    for (const { start, end } of present.toBytes(size)) {
       expect(same(await b.bytes(cid, { start, end }), await a.bytes(cid, { start, end }))).to.equal(true)
     }
   }
@@ -70,7 +70,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     const partLen = 16 * GROUP
     const bytes = SMALL.reduce((sum, { length }) => sum + length, 0) + LONG.length + partLen + 32 * SMALL.length
     expect(result).to.deep.equal({ blobs: SMALL.length - 1 + 3, bytes, tags: 3, failed: [] })
-    expect(events.at(-1)).to.deep.equal({ type: 'baobox:copy', detail: { done: bytes } })
+    expect(events.at(-1)).to.deep.equal({ type: 'baobox:copy', detail: { done: bytes, unit: 'bytes' } })
   })
 
   it('copies nothing twice, and only the difference later', async () => {

@@ -61,7 +61,9 @@ async function run (random) {
   }
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const bytes = concat([header(claimed), lie])
-  const verifier = new SliceVerifier({ root, ranges, groupLog, key, release: random.pick(['soon', 'window', 'leaf']) })
+  const verifier = new SliceVerifier(
+    { cid: root, ranges, groupLog, key, release: random.pick(['soon', 'window', 'leaf']) }
+  )
   const leaves = []
   const error = await errorOf(() => withinBudget(bytes.length, () => {
     for (const piece of inPieces(random, bytes)) leaves.push(...verifier.write(piece))

@@ -58,7 +58,7 @@ async function outboards (random) {
   const len = groups => 64 * (groups - 1)
   const bytes = random.chance(0.5) ? pre : pre.slice(0, random.below(pre.length + 1))
   const due = claim < 2n ** 53n ? len(Math.max(1, Math.ceil(Number(claim) / (1024 * 2 ** groupLog)))) : -1
-  const error = await errorOf(() => Outboard.from({ root: blob.root, size: Number(claim), groupLog, bytes }))
+  const error = await errorOf(() => Outboard.from({ cid: blob.root, size: Number(claim), groupLog, bytes }))
   expectThat(
     due === bytes.length ? error === undefined : isSlip(error),
     () => `${what}, ${claim} claimed, ${bytes.length} bytes: ${error?.stack}`
@@ -220,7 +220,7 @@ async function ranges (random) {
   expectSet(a.difference(b), inA.map((is, i) => is && !inB[i]), 'difference')
   const selected = Tree.selected(size, a.boundaries)
   expectSet(a.canonical(size), inA.map((_, chunk) => selected.has(chunk)), 'canonical')
-  const bytes = a.toBytes(size).flatMap(([start, end]) => [start, end])
+  const bytes = a.toBytes(size).flatMap(({ start, end }) => [start, end])
   expectThat(
     [...selected].every(chunk => size === 0 || bytes.filter(at => at <= chunk * 1024).length % 2 === 1),
     () => `${what}: bytes [${bytes}]`

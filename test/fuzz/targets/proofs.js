@@ -137,7 +137,7 @@ async function run (random) {
   const lie = {
     size: blob.bytes.length,
     bytes: proof.toBytes(),
-    content: concat(proof.spans.map(([start, end]) => blob.bytes.subarray(start, end))),
+    content: concat(proof.byteRanges.map(({ start, end }) => blob.bytes.subarray(start, end))),
     root: blob.root,
     key: blob.key,
     asked: random.chance(0.5) ? boundaries : undefined
@@ -151,7 +151,7 @@ async function run (random) {
   const asked = lie.asked && (size => selectedSpans(size, lie.asked))
   const due = judge(lie.bytes, lie.content, { root: lie.root, spans: asked, mode: modeOf({ key: lie.key }) })
   const options = {
-    root: lie.root, key: lie.key, ...lie.asked ? { ranges: ChunkRanges.fromBoundaries(lie.asked) } : {}
+    cid: lie.root, key: lie.key, ...lie.asked ? { ranges: ChunkRanges.fromBoundaries(lie.asked) } : {}
   }
   const got = []
   const error = await errorOf(() => withinBudget(

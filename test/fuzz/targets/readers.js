@@ -81,9 +81,9 @@ function combinedOrigin (random) {
     claim,
     len: sent.length,
     open: async () => {
-      if (!isTakenApart) return new VerifiedReader({ root: blob.root, encoded: source, groupLog, key: blob.key })
-      const opened = await openEncoding(source, { root: blob.root, groupLog })
-      return new VerifiedReader({ root: blob.root, source: opened.source, outboard: opened.outboard, key: blob.key })
+      if (!isTakenApart) return new VerifiedReader({ cid: blob.root, encoded: source, groupLog, key: blob.key })
+      const opened = await openEncoding(source, { cid: blob.root, groupLog })
+      return new VerifiedReader({ cid: blob.root, source: opened.source, outboard: opened.outboard, key: blob.key })
     },
     take (count, { kind, start, pre }) {
       const part = sent.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + count)
@@ -109,7 +109,7 @@ async function outboardOrigin (random) {
   const placeOf = step => order === 'pre' ? step.pre : step.post
   const { manner, source } = unruly(random, bytes)
   const outboard = !isLiar && missing < 0 && random.chance(0.7)
-    ? Outboard.from({ root: blob.root, size, groupLog, order, bytes: pairs })
+    ? Outboard.from({ cid: blob.root, size, groupLog, order, bytes: pairs })
     : {
         root: blob.root,
         size,
@@ -124,7 +124,7 @@ async function outboardOrigin (random) {
       }
   const reads = random.chance(0.4) && missing < 0
     ? await openOutboard(
-      pairs, { root: blob.root, size, groupLog, order }
+      pairs, { cid: blob.root, size, groupLog, order }
     )
     : outboard
   const hasPair = outboard instanceof Outboard
@@ -136,7 +136,7 @@ async function outboardOrigin (random) {
     manner,
     claim: BigInt(size),
     len: bytes.length + pairs.length,
-    open: async () => new VerifiedReader({ root: blob.root, source, outboard: reads, key: blob.key }),
+    open: async () => new VerifiedReader({ cid: blob.root, source, outboard: reads, key: blob.key }),
     take: (count, item) => item.kind === 'leaf'
       ? bytes.subarray(item.start, item.end)
       : hasPair(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0)
@@ -174,8 +174,8 @@ async function run (random) {
         )
     const got = []
     const error = await errorOf(() => withinBudget(origin.len, async () => {
-      if (random.chance(0.3)) got.push(await reader.read(start, end))
-      else for await (const piece of reader.stream(start, end)) got.push(piece)
+      if (random.chance(0.3)) got.push(await reader.read({ start, end }))
+      else for await (const piece of reader.stream({ start, end })) got.push(piece)
     }))
     const out = concat(got)
     const what = `${start} to ${end} of ${length} bytes, groups of 2^${groupLog}, ${claim} claimed, ${manner}`

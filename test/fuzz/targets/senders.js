@@ -41,7 +41,7 @@ export async function holdings (random) {
   const placeOf = step => order === 'pre' ? step.pre : step.post
   const hasPair = item => !item.isStored || (placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length)
   const outboard = !isLiar && missing < 0
-    ? Outboard.from({ root: blob.root, size, groupLog, order, bytes: pairs })
+    ? Outboard.from({ cid: blob.root, size, groupLog, order, bytes: pairs })
     : {
         root: blob.root,
         size,
@@ -59,7 +59,7 @@ export async function holdings (random) {
   const paged = missing < 0 && random.chance(0.4)
     ? await openOutboard(
       random.chance(0.5) ? file : { size: file.length, read: async (start, end) => file.slice(start, end) },
-      { root: blob.root, groupLog, order, header: withHeader, ...told }
+      { cid: blob.root, groupLog, order, header: withHeader, ...told }
     )
     : outboard
   return {
@@ -216,13 +216,13 @@ async function proofs (random) {
     expectFault(error, fault, what)
   }
   for (const proof of made) {
-    const content = concat(proof.spans.map(([start, end]) => bytes.subarray(start, end)))
-    const error = await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key }))
+    const content = concat(proof.byteRanges.map(({ start, end }) => bytes.subarray(start, end)))
+    const error = await errorOf(() => verifyProof(proof, content, { cid: blob.root, ranges, key: blob.key }))
     expectThat(error === undefined, () => `${what}: a proof does not prove: ${error.stack}`)
     if (content.length === 0) continue
     content[random.below(content.length)] ^= 1 << random.below(8)
     expectCode(
-      await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key })),
+      await errorOf(() => verifyProof(proof, content, { cid: blob.root, ranges, key: blob.key })),
       ['BAO_PROOF_MISMATCH'],
       what
     )
@@ -252,7 +252,7 @@ async function encodings (random) {
   const { fault, good } = dueOf(held, boundaries)
   const { source, outboard, close } = await openEncoding(
     random.chance(0.5) ? encoded : { size: encoded.length, read: async (start, end) => encoded.slice(start, end) },
-    { root: blob.root, groupLog }
+    { cid: blob.root, groupLog }
   )
   const sent = []
   const error = await errorOf(() => withinBudget(encoded.length, async () => {
@@ -282,7 +282,7 @@ async function appends (random) {
   const whole = concat([blob.bytes, tail])
   const source = random.chance(0.4) ? spoilt(random, whole, whole.slice().reverse()) : whole
   const what = `${length} bytes, ${size} claimed, groups of 2^${groupLog}, now ${source.length}`
-  const outboard = Outboard.from({ root: blob.root, size, groupLog, order: 'post', bytes: pairs })
+  const outboard = Outboard.from({ cid: blob.root, size, groupLog, order: 'post', bytes: pairs })
   const got = []
   const error = await errorOf(() => withinBudget(
     source.length + pairs.length,

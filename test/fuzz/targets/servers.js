@@ -120,7 +120,7 @@ async function run (random) {
         random, concat([header(claimed), spoilt(random, good, Bao.response(siblingOf(blob).tree, groupLog, [0]))])
       )
       const encoded = await httpSource(url, { fetch: served.fetch })
-      await take(new VerifiedReader({ root, encoded, groupLog, key }).stream(start, end))
+      await take(new VerifiedReader({ cid: root, encoded, groupLog, key }).stream({ start, end }))
     },
     async plain () {
       served = server(random, spoilt(random, content, siblingOf(blob).bytes))
@@ -128,9 +128,11 @@ async function run (random) {
       const pairs = random.chance(0.8)
         ? outboard
         : Outboard.from(
-          { ...outboard, bytes: oneFlipped(random, outboard.bytes) }
+          { ...outboard, cid: outboard.root, bytes: oneFlipped(random, outboard.bytes) }
         )
-      await take((await fetchVerified(url, { cid: root, start, end, outboard: pairs, key, fetch: served.fetch })).body)
+      await take(
+        (await fetchVerified(url, { cid: root, range: { start, end }, outboard: pairs, key, fetch: served.fetch })).body
+      )
     },
     async endpoint () {
       const boundaries = end === Infinity
@@ -145,7 +147,7 @@ async function run (random) {
         if (random.chance(0.95)) response.headers.set('content-type', 'application/vnd.bao-slice')
         return response
       }
-      await take((await fetchVerified(url, { cid: root, start, end, groupLog, key, fetch })).body)
+      await take((await fetchVerified(url, { cid: root, range: { start, end }, groupLog, key, fetch })).body)
     }
   }
   const way = random.pick(Object.keys(ways))

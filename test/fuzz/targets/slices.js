@@ -79,7 +79,7 @@ function sent (random, lie) {
   // Half of the slices that can be are asked for in bytes.
   const inBytes = bytes.length % 2 === 0 ? byteRangeOf(lie.boundaries, bytes.length) : undefined
   const options = {
-    root: lie.root,
+    cid: lie.root,
     ranges: inBytes ?? ChunkRanges.fromBoundaries(lie.boundaries),
     groupLog: lie.groupLog,
     key: lie.key,
@@ -181,7 +181,7 @@ const RECEIVERS = {
     const slices = new SliceSource(stream(inPieces(random, concat([good, Uint8Array.of(7, 8), bytes]))))
     const before = []
     for await (const leaf of verifyStream(
-      slices, { root: blob.root, groupLog, ranges: ChunkRanges.fromBoundaries(boundaries), key: blob.key }
+      slices, { cid: blob.root, groupLog, ranges: ChunkRanges.fromBoundaries(boundaries), key: blob.key }
     )) before.push(leaf)
     expectLeaves(joined(before), chosenRuns(blob.bytes, boundaries), 'leaves of the slice before')
     expectThat(same(await slices.read(2), Uint8Array.of(7, 8)), () => 'bytes between slices are others')
@@ -315,7 +315,7 @@ const sweeps = {
     }
     const good = concat([header(truth.blob.bytes.length), responseOf(truthOf(truth))])
     const options = {
-      root: truth.blob.root,
+      cid: truth.blob.root,
       ranges: ChunkRanges.fromBoundaries(truth.boundaries),
       groupLog: truth.groupLog,
       key: truth.blob.key

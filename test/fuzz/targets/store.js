@@ -143,7 +143,7 @@ async function expectReadable (random, store, blob, here) {
     if (!isHere) continue
     const parts = []
     for await (const part of store.slice(root, { start, end })) parts.push(part)
-    const leaves = joined(verifySlice(concat(parts), { root, ranges: { start, end } }))
+    const leaves = joined(verifySlice(concat(parts), { cid: root, ranges: { start, end } }))
     for (const { offset, bytes: part } of leaves) {
       expectThat(
         same(part, bytes.subarray(offset, offset + part.length)), () => `slice of ${start} to ${end}: other bytes`

@@ -220,7 +220,7 @@ describe('files', () => {
       }
     }))
     expect(error).to.include({ code: 'BAO_SOURCE_CHANGED' })
-    expect(told.at(-1)).to.deep.equal({ done: bytes.length, total: bytes.length })
+    expect(told.at(-1)).to.deep.equal({ done: bytes.length, total: bytes.length, unit: 'bytes' })
     expect(await collect(store.list())).to.have.length(0)
     await store.close()
   })

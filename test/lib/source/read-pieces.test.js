@@ -22,7 +22,7 @@ const WAYS = {
   readAhead: (source, signal) => readAhead(source, 0, SIZE, signal),
   readInOrder: (source, signal) => readInOrder(source, 0, SIZE, signal),
   async * Prefetcher (source, signal) {
-    const reader = new Prefetcher(source, [[0, SIZE]], signal)
+    const reader = new Prefetcher(source, [{ start: 0, end: SIZE }], signal)
     for (let at = 0; at < SIZE; at += MIB) {
       reader.reclaimBuffers()
       yield await reader.read(at, at + MIB)

@@ -77,9 +77,9 @@ describe('sources', () => {
     const outboard = createOutboardSync(long)
     const ways = {
       encodeSlice: signal => encodeSlice(long, outboard, undefined, { signal, reuse: true }),
-      'a reader': signal => new VerifiedReader({ root, source: long, outboard }).stream(0, Infinity, { signal }),
+      'a reader': signal => new VerifiedReader({ cid: root, source: long, outboard }).stream({ start: 0 }, { signal }),
       'a reader of an encoding' (signal) {
-        return new VerifiedReader({ root, encoded, groupLog: 4 }).stream(0, Infinity, { signal })
+        return new VerifiedReader({ cid: root, encoded, groupLog: 4 }).stream({ start: 0 }, { signal })
       }
     }
     for (const [name, way] of Object.entries(ways)) {

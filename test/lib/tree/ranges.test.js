@@ -77,10 +77,10 @@ describe('ChunkRanges for a size', () => {
     for (const [size, query] of rows.filter(([size]) => size <= 70000)) {
       const chosen = Tree.selected(size, integers(query))
       const spans = ranges(query).toBytes(size)
-      const bytes = spans.reduce((sum, [start, end]) => sum + end - start, 0)
+      const bytes = spans.reduce((sum, { start, end }) => sum + end - start, 0)
       const expected = sorted(chosen).reduce((sum, chunk) => sum + Math.min(1024, size - chunk * 1024), 0)
       expect(bytes, `${size} [${query}]`).to.equal(expected)
-      for (const [start, end] of spans) {
+      for (const { start, end } of spans) {
         expect(start).to.be.lessThan(end)
         expect(end).to.be.at.most(size)
         expect(chosen.has(start / 1024) && chosen.has(Math.ceil(end / 1024) - 1)).to.equal(true)

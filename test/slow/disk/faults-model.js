@@ -133,7 +133,7 @@ export class Model {
         if (!covers(present, start, end)) fault(`lost: ${start} to ${end} of ${len}, here is ${present.boundaries}`)
       }
       if (stat?.complete && !isDamaged && stat.size !== len) fault(`${len} has the size ${stat.size}`)
-      for (const [start, end] of present.toBytes(len)) {
+      for (const { start, end } of present.toBytes(len)) {
         const read = await store.bytes(root, { start, end }).catch(error => {
           if (isDamaged && ['STORE_CORRUPT', 'STORE_MISSING'].includes(error.code)) return
           fault(`corrupt: bytes ${start} to ${end} of ${len}: ${error.code} ${error.message}`)

@@ -10,6 +10,7 @@ import { Random } from '../../fuzz/random.js'
 import { concat } from '../../support/bytes.js'
 import { GROUP, VIEWS } from '../../support/constants.js'
 import { noise } from '../../support/inputs.js'
+import { splice } from '../../support/store/grown.js'
 import { sliceOf } from '../../support/store/stores.js'
 import { Control, FAULTS } from './shim.js'
 import { Model, blobOf, nameBlob } from './faults-model.js'
@@ -56,7 +57,7 @@ class Subject {
     const made = concat([bytes.subarray(0, start), source, bytes.subarray(end)])
     nameBlob(made)
     const change = { start, end, source: inPieces(source) }
-    return this.model.keep(made.length, this.store.splice(root, change, { tag }), { tag })
+    return this.model.keep(made.length, splice(this.store, root, change, { tag }), { tag })
   }
 
   receive (len, { start = 0, end = len } = {}) {

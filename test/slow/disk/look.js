@@ -4,6 +4,7 @@ import { Level } from 'level'
 import { hash } from '../../../lib/index.js'
 import { VIEWS } from '../../support/constants.js'
 import { stream } from '../../support/feeding.js'
+import { splice } from '../../support/store/grown.js'
 import { idsIn, recordsIn } from '../../support/store/inspect.js'
 
 const PIECE_LEN = 300_000
@@ -28,7 +29,7 @@ export async function splicedOf (store, bytes, options) {
   const hold = store.tempTag()
   try {
     const { cid } = await store.put(other, { tag: hold })
-    return await store.splice(cid, { start, end, source: inPieces(bytes.subarray(start, end)) }, options)
+    return await splice(store, cid, { start, end, source: inPieces(bytes.subarray(start, end)) }, options)
   } finally {
     hold.release()
   }

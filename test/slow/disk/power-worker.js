@@ -174,7 +174,7 @@ async function examine (location, promises, random) {
         if (!covers(ranges, start, end)) fault(`lost: ${start} to ${end} of blob ${i}, here is ${ranges.boundaries}`)
       }
       if (stat?.sizeProven && stat.size !== bytes.length) fault(`blob ${i} has the size ${stat.size}`)
-      for (const [start, end] of stat === undefined ? [] : ranges.toBytes(bytes.length)) {
+      for (const { start, end } of stat === undefined ? [] : ranges.toBytes(bytes.length)) {
         const where = `bytes ${start} to ${end} of blob ${i}, ${stat.complete ? 'whole' : 'in part'}`
         const read = await store.bytes(root, { start, end }).catch(error => {
           fault(`corrupt: ${where}: ${error.code} ${error.message}`)

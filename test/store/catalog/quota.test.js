@@ -34,7 +34,7 @@ const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
 async function lenOf (store) {
   let len = 0
   for await (const { cid, size } of store.list()) {
-    for (const [start, end] of (await store.stat(cid)).present.toBytes(size)) len += end - start
+    for (const { start, end } of (await store.stat(cid)).present.toBytes(size)) len += end - start
   }
   return len
 }

@@ -6,6 +6,7 @@ import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
+import { pairsOf, someOf, strideAtEffort } from '../../support/effort.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, keepAll, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
@@ -84,7 +85,7 @@ async function heal (store, end = BYTES.length) {
 /** Sees that all bytes up to a place are right, and allocates nothing for it: that is done often. */
 async function expectBytes (store, end) {
   let at = 0
-  for await (const piece of store.get(ROOT, { end, reuse: true })) {
+  for await (const piece of store.get(ROOT, { end }, { reuse: true })) {
     if (!same(piece, BYTES.subarray(at, at + piece.length))) expect.fail(`bytes from ${at} on are wrong`)
     at += piece.length
   }
@@ -134,36 +135,37 @@ describe('store: damage', () => {
         await extent.put(by(extent.value, at - extent.offset))
       }
 
+      /** Some of the extents, and the last one. */
+      const eighths = () => extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)
+
       it('a changed byte of an extent fails the reads of its group', async () => {
-        for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
-          for (const at of [
-            0, GROUP, extent.value.length >> 1, extent.value.length - 1
-          ].filter(at => at < extent.value.length)) {
-            const place = { start: extent.offset + at, end: extent.offset + at + 1 }
-            const damage = () => change(place.start, (value, from) => flipped(value, from, 0x80))
-            await expectCorruptHere(place, damage)
-            await damage()
-            const { start, len } = await errorOf(store.bytes(ROOT, place))
-            const groupStart = Math.floor(place.start / GROUP) * GROUP
-            expect({ start, len }, 'the group is named')
-              .to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
-            const behind = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
-            const expected = BYTES.subarray(behind.start, behind.end)
-            expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
-            await heal(store, end)
-          }
+        const starts = eighths().flatMap(({ offset, value }) =>
+          [0, GROUP, value.length >> 1, value.length - 1].filter(at => at < value.length).map(at => offset + at))
+        for (const start of someOf(starts)) {
+          const place = { start, end: start + 1 }
+          const damage = () => change(start, (value, from) => flipped(value, from, 0x80))
+          await expectCorruptHere(place, damage)
+          await damage()
+          const error = await errorOf(store.bytes(ROOT, place))
+          const groupStart = Math.floor(start / GROUP) * GROUP
+          expect(error, 'the group is named')
+            .to.include({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
+          const behind = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
+          const expected = BYTES.subarray(behind.start, behind.end)
+          expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
+          await heal(store, end)
         }
       })
 
       it('a lost extent fails the reads of its groups', async () => {
-        for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
+        for (const extent of someOf(eighths())) {
           const place = { start: extent.offset, end: extent.offset + 1 }
           await expectCorruptHere(place, extent.del)
         }
       })
 
       it('an extent that is too short fails the reads of what it lacks', async () => {
-        for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
+        for (const len of someOf([0, 1, GROUP, GROUP + 5, EXTENT - 1])) {
           const extent = extents[9]
           const place = { start: extent.offset + len, end: extent.offset + len + 1 }
           await expectCorruptHere(place, () => change(place.start, (value, from) => value.slice(0, from)))
@@ -199,27 +201,27 @@ describe('store: damage', () => {
 
       it('a changed byte of a page is computed again, or fails the reads that need it', async () => {
         for (const page of pages) {
-          for (let at = BITS; at < page.value.length; at += page.value.length > 1000 ? 700 : 70) {
+          const step = strideAtEffort() * (page.value.length > 1000 ? 700 : 70)
+          for (let at = BITS; at < page.value.length; at += step) {
             await withEntry(made, page, ({ put, value }) => put(flipped(value, at, 0x10)), expectRightOrCorrupt)
           }
         }
       })
 
       it('a page that is lost, too short or all zeros is computed again, or fails the reads that need it', async () => {
-        for (const page of pages) {
-          for (const change of [
-            ({ del }) => del(), ({ put }) => put(new Uint8Array(0)),
-            ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)),
-            ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))
-          ]) {
-            await withEntry(made, page, change, expectRightOrCorrupt)
-          }
+        const changes = [
+          ({ del }) => del(), ({ put }) => put(new Uint8Array(0)),
+          ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)),
+          ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))
+        ]
+        for (const [page, change] of pairsOf(pages, changes)) {
+          await withEntry(made, page, change, expectRightOrCorrupt)
         }
       })
 
       it('a lost pair, which looks like zeros, is computed again', async () => {
         const [page] = pages
-        for (const slot of [0, 1, 2, 3, 6, 15, 31, 62]) {
+        for (const slot of someOf([0, 1, 2, 3, 6, 15, 31, 62])) {
           const without = page.value.slice()
           without.fill(0, BITS + slot * PAIR, BITS + (slot + 1) * PAIR)
           await withEntry(made, page, ({ put }) => put(without), async () => {
@@ -312,7 +314,7 @@ describe('store: damage', () => {
         const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
         await extent.put(flipped(extent.value, 5))
         expect(same(await store.bytes(ROOT, range), flipped(BYTES, 10 * EXTENT + 5))).to.equal(true)
-        expect(await errorOf(store.bytes(ROOT, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
+        expect(await errorOf(store.bytes(ROOT, undefined, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
       }
     })
 
@@ -322,7 +324,7 @@ describe('store: damage', () => {
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
       for (const change of [() => extent.del(), () => extent.put(extent.value.slice(0, 100))]) {
         await change()
-        const { got, error } = await untilFault(store.get(ROOT, { verify: false }))
+        const { got, error } = await untilFault(store.get(ROOT, undefined, { verify: false }))
         expect(error).to.include({ code: 'STORE_CORRUPT' })
         expect(error.start).to.be.within(10 * EXTENT, 10 * EXTENT + GROUP)
         expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)

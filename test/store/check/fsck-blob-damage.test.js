@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
 import { EXTENT, GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { pairsOf } from '../../support/effort.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
@@ -131,29 +132,28 @@ describe('store: fsck() of a damaged blob', () => {
       })
 
       it('repair computes the pairs of a lost or wrong page again', async () => {
-        for (const change of [
+        const changes = [
           page => page.del(),
           page => page.put(page.value.map((byte, i) => i < BITS ? byte : 0)),
           page => page.put(page.value.map((byte, i) => i < BITS ? byte : byte ^ 0x55)),
           page => page.put(page.value.map((byte, i) => i >= BITS && i % 3 === 0 ? byte ^ 1 : byte))
-        ]) {
-          for (const [i, page] of (await entriesOf(data)).filter(isPage).entries()) {
-            await change(page)
-            const { damaged: [{ data: wrong, lost }] } = await store.fsck({ repair: true })
-            const whole = groups(Math.min(i, 2) * PAGE, Math.min((Math.min(i, 2) + 1) * PAGE, BYTES.length))
-            expect(wrong.isEmpty, 'the bytes are right').to.equal(true)
-            // What of a page is not here cannot be worked out, and what it led to is gone with it.
-            if (i === 3 || ranges.intersect(whole).equals(whole)) {
-              expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
-            } else {
-              expect(lost.difference(whole).isEmpty, `page ${i}`).to.equal(true)
-            }
-            await expectHere(store, ranges.difference(lost))
-            await expectSound(store)
-            await fetchMissing(store, ranges)
-            await expectHere(store, ranges)
-            await expectSound(store)
+        ]
+        for (const [i, change] of pairsOf([...pages.keys()], changes)) {
+          await change((await entriesOf(data)).filter(isPage)[i])
+          const { damaged: [{ data: wrong, lost }] } = await store.fsck({ repair: true })
+          const whole = groups(Math.min(i, 2) * PAGE, Math.min((Math.min(i, 2) + 1) * PAGE, BYTES.length))
+          expect(wrong.isEmpty, 'the bytes are right').to.equal(true)
+          // What of a page is not here cannot be worked out, and what it led to is gone with it.
+          if (i === 3 || ranges.intersect(whole).equals(whole)) {
+            expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
+          } else {
+            expect(lost.difference(whole).isEmpty, `page ${i}`).to.equal(true)
           }
+          await expectHere(store, ranges.difference(lost))
+          await expectSound(store)
+          await fetchMissing(store, ranges)
+          await expectHere(store, ranges)
+          await expectSound(store)
         }
       })
 

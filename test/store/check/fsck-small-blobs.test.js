@@ -28,7 +28,7 @@ describe('store: fsck() of many small blobs', () => {
     const events = []
     expect(await store.fsck({ onProgress: ({ detail }) => events.push(detail) }))
       .to.include({ isSound: true, blobs: COUNT })
-    expect(events.at(-1)).to.deep.equal({ done: 3 * COUNT, total: 3 * COUNT })
+    expect(events.at(-1)).to.deep.equal({ done: 3 * COUNT, total: 3 * COUNT, unit: 'bytes' })
   })
 
   it('fsck() finds each blob that is wrong, too short, too long or lost', async () => {

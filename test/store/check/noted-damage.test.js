@@ -7,7 +7,7 @@ import { EXTENT, GROUP } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  countedBytes, entriesOf, isPage, readRecord, writeAlias, writeRecord
+  countedBytes, entriesOf, idsUnderWay, isPage, readRecord, writeAlias, writeRecord
 } from '../../support/store/inspect.js'
 import { inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
@@ -65,6 +65,19 @@ describe('store: damage that a read finds', () => {
       await expectNoted(await place.open())
     })
   }
+
+  it('leaves no id under way when a blob that is damaged as a whole cannot be given another id', async () => {
+    const { store, index, data, cid } = await put({}, SMALL)
+    const [extent] = await entriesOf(data)
+    await extent.put(flipped(extent.value, 9))
+    const { batch } = index
+    index.batch = async () => { throw new Error('the disk fails') }
+    expect(await errorOf(store.bytes(cid))).to.include({ code: 'STORE_CORRUPT' })
+    index.batch = batch
+    expect(idsUnderWay(store)).to.deep.equal([])
+    expect(await errorOf(store.bytes(cid))).to.include({ code: 'STORE_CORRUPT' })
+    expect(await store.has(cid)).to.equal(false)
+  })
 
   it('is told to observers, and so is what heals it', async () => {
     const { store, data, cid } = await put()
@@ -199,7 +212,7 @@ describe('store: damage that a read finds', () => {
     await damage(data, 66 * GROUP)
     const slow = store.get(cid)
     expect((await slow.next()).value).to.have.length(64 * GROUP)
-    await store.put(BYTES, { verify: true })
+    await store.put(BYTES, { recheck: true })
     const { id } = await readRecord(index, ROOT)
     expect((await errorOf(collect(slow))).code).to.equal('STORE_CHANGED')
     expect(await readRecord(index, ROOT)).to.include({ id, complete: true })
@@ -245,8 +258,8 @@ describe('store: put() with verify', () => {
       const { cid } = await store.put(bytes)
       await damage(data, bytes === SMALL ? 3 : undefined)
       expect((await store.put(bytes)).isNew, 'it was not looked at').to.equal(false)
-      expect((await store.put(bytes, { verify: true })).isNew).to.equal(true)
-      expect((await store.put(bytes, { verify: true })).isNew).to.equal(false)
+      expect((await store.put(bytes, { recheck: true })).isNew).to.equal(true)
+      expect((await store.put(bytes, { recheck: true })).isNew).to.equal(false)
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
       expect((await store.fsck()).isSound).to.equal(true)
     }
@@ -257,9 +270,9 @@ describe('store: put() with verify', () => {
     const { cid } = await store.put(BYTES)
     const page = (await entriesOf(data)).find(isPage)
     await page.put(flipped(page.value, 8))
-    expect((await store.put(BYTES, { verify: true })).isNew).to.equal(true)
+    expect((await store.put(BYTES, { recheck: true })).isNew).to.equal(true)
     expect(same(await collect(store.slice(cid)), sliceOf(BYTES))).to.equal(true)
-    expect((await store.put(new Uint8Array(0), { verify: true })).isNew).to.equal(false)
+    expect((await store.put(new Uint8Array(0), { recheck: true })).isNew).to.equal(false)
   })
 })
 

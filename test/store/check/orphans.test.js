@@ -1,12 +1,14 @@
 // Data whose record is gone without a trace: it is deleted, unless a tag claims it. Then the blob gets a record again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
+import { BlobStore } from '../../../store/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  changeState, damageRecord, databasesOf, flipStoredByte, recordEntry, tagBesideBlobEntry, writesRecord
+  changeState, damageRecord, databasesOf, deletionsIn, flipStoredByte, idsIn, recordEntry, recordOf, stateEntry,
+  tagBesideBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
@@ -121,6 +123,95 @@ describe('store: orphans', () => {
       expect(same(await store.bytes(hash(PART), RANGE), PART.subarray(0, RANGE.end))).to.equal(true)
     })
 
+    for (const [what, damage] of Object.entries({
+      'another record is damaged': ({ index }) => damageRecord(index, hash(UNTAGGED[0])),
+      'the state is lost': ({ index }) => stateEntry(index).remove()
+    })) {
+      it(`of members in part are not taken for whole blobs by fsck({ repair: true }) when ${what}`, async () => {
+        const { store, parts } = await withPartialMembers(damage)
+        await store.fsck({ repair: true })
+        await store.gc()
+        await expectParts(store, parts)
+      })
+    }
+
+    it('of members in part are not taken for whole blobs by rescue()', async function () {
+      if (typeof place.where !== 'string') return this.skip()
+      const { store: before, parts } = await withPartialMembers(() => {})
+      await before.close()
+      await BlobStore.rescue(place.where)
+      const store = await place.open()
+      await store.gc()
+      await expectParts(store, parts)
+    })
+
+    /** Members of a tagged sequence of which the beginning is there, and whose records are lost. */
+    async function withPartialMembers (damage) {
+      const parts = [[6 * GROUP, 2 * GROUP], [8 * GROUP, 4 * GROUP], [2_000_000, 64 * GROUP]].map(
+        ([len, end], i) => ({ bytes: noise(len, 100 + i), range: { start: 0, end } }))
+      const sequence = concat(parts.map(({ bytes }) => hash(bytes)))
+      const store = await place.open()
+      for (const { bytes, range } of parts) await store.receive(hash(bytes), sliceOf(bytes, range), range)
+      await store.put(sequence)
+      await store.tags.set('parts', hash(sequence), { format: 'hashseq' })
+      await store.close()
+      await place.look(async levels => {
+        for (const { bytes } of parts) await recordEntry(levels.index, hash(bytes)).remove()
+        await damage(levels)
+      })
+      return { store: await place.open(), parts }
+    }
+
+    async function expectParts (store, parts) {
+      for (const { bytes, range } of parts) {
+        const got = await store.bytes(hash(bytes), range)
+        expect(same(got, bytes.subarray(0, range.end)), `${bytes.length}`).to.equal(true)
+      }
+    }
+
+    it('whose beginning a tag names belong to the whole blob that is a member', async () => {
+      const whole = noise(16 * GROUP, 80)
+      let store = await place.open()
+      await store.put(whole)
+      await store.put(hash(whole))
+      await store.tags.set('member', hash(hash(whole)), { format: 'hashseq' })
+      await store.tags.set('beginning', hash(whole.subarray(0, 8 * GROUP)))
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, hash(whole)).remove())
+      store = await place.open()
+      await store.gc()
+      expect(same(await store.bytes(hash(whole)), whole)).to.equal(true)
+    })
+
+    it('of a blob and of its beginning, which a tag names, go back to both beside a damaged record', async () => {
+      const whole = noise(16 * GROUP, 80)
+      const blobs = [whole, whole.subarray(0, 8 * GROUP)]
+      let store = await place.open()
+      for (const bytes of blobs) await store.put(bytes)
+      await store.tags.set('beginning', hash(blobs[1]))
+      await store.close()
+      await place.look(async ({ index }) => {
+        for (const bytes of blobs) await recordEntry(index, hash(bytes)).remove()
+        await damageRecord(index, hash(UNTAGGED[0]))
+      })
+      store = await place.open()
+      await store.fsck({ repair: true })
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+
+    it('of a blob and of its beginning, whose records are damaged, go back to both', async () => {
+      const whole = noise(16 * GROUP, 80)
+      const blobs = [whole, whole.subarray(0, 8 * GROUP)]
+      let store = await place.open()
+      for (const bytes of blobs) await store.put(bytes)
+      await store.close()
+      await place.look(async ({ index }) => { for (const bytes of blobs) await damageRecord(index, hash(bytes)) })
+      store = await place.open()
+      const { records } = await store.fsck({ repair: true })
+      expect(records.map(({ isRestored }) => isRestored)).to.deep.equal([true, true])
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+
     it('stay while a tagged sequence has lost a part to damage', async () => {
       const long = concat(Array.from({ length: 2000 }, (_, i) => hash(i < 2 ? MEMBERS[i] : noise(8, i))))
       let store = await place.open()
@@ -132,6 +223,10 @@ describe('store: orphans', () => {
       await place.look(({ index }) => recordEntry(index, hash(UNTAGGED[0])).remove())
       store = await place.open()
       expect(await errorOf(store.compact())).to.include({ code: 'STORE_CORRUPT' })
+      for (let round = 0; round < 2; round++) expect(await store.fsck({ repair: true })).to.include({ orphans: 1 })
+      await store.put(long)
+      expect(await store.fsck({ repair: true })).to.include({ orphans: 1 })
+      expect(await store.fsck()).to.include({ isSound: true })
     })
 
     it('that are bytes of blobs which share a file are kept by the entries of the sharers', async () => {
@@ -207,6 +302,87 @@ describe('store: orphans', () => {
         })
       }
     }
+
+    describe('that calls have given up', () => {
+      const roots = TAGGED.map(bytes => hash(bytes))
+      let store, databases, ids
+      beforeEach(async () => {
+        store = await place.open()
+        databases = databasesOf(store)
+        ids = []
+        for (const root of roots) ids.push((await recordOf(store, root)).id)
+      })
+
+      const expectDeleted = async () => {
+        expect(await idsIn(databases.data)).not.to.include.members(ids)
+        if (databases.files !== undefined) expect(await databases.files.ids()).not.to.include(ids[2])
+      }
+
+      for (const [what, sweep] of Object.entries({
+        'gc()': () => store.gc(),
+        'compact()': () => store.compact(),
+        'fsck({ repair: true })': () => store.fsck({ repair: true })
+      })) {
+        it(`keep their note while ${what} runs beside the call`, async () => {
+          const { deleteDoomed } = databases
+          let noted
+          databases.deleteDoomed = async doomed => {
+            databases.deleteDoomed = deleteDoomed
+            await sweep()
+            noted = await deletionsIn(databases.index)
+            return deleteDoomed.call(databases, doomed)
+          }
+          expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
+          expect(noted).to.include.members(ids)
+        })
+
+        it(`are deleted by ${what} when the call could not`, async () => {
+          const { data } = databases
+          data.clear = () => {
+            delete data.clear
+            throw new Error('the disk fails')
+          }
+          expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
+          expect(await deletionsIn(databases.index)).to.have.members(ids)
+          await sweep()
+          await expectDeleted()
+          await store.close()
+          await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
+          const again = await place.open()
+          for (const root of roots) expect(await again.has(root)).to.equal(false)
+        })
+
+        it(`are not deleted by ${what} when the call has failed, and another one has deleted the others`, async () => {
+          const { index } = databases
+          index.batch = async () => {
+            delete index.batch
+            throw new Error('the disk fails')
+          }
+          expect(await errorOf(store.deleteMany(roots, { force: true }))).to.include({ message: 'the disk fails' })
+          expect(await store.deleteMany(roots.slice(0, 2), { force: true })).to.include({ blobs: 2 })
+          await sweep()
+          expect(same(await store.bytes(roots[2]), TAGGED[2])).to.equal(true)
+        })
+
+        it(`are deleted by ${what} when the call has failed and was done, and stay when it was not`, async () => {
+          const { index } = databases
+          for (const isDone of [false, true]) {
+            index.batch = async (operations, options) => {
+              delete index.batch
+              if (isDone) await index.batch(operations, options)
+              throw new Error('the disk fails')
+            }
+            expect(await errorOf(store.deleteMany(roots, { force: true }))).to.include({ message: 'the disk fails' })
+            await sweep()
+            for (const [i, root] of roots.entries()) {
+              expect(await store.has(root)).to.equal(!isDone)
+              if (!isDone) expect(same(await store.bytes(root), TAGGED[i])).to.equal(true)
+            }
+          }
+          await expectDeleted()
+        })
+      }
+    })
 
     it('open() after a crash does so, too', async () => {
       await loseRecords()

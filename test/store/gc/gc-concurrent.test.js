@@ -4,6 +4,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
+import { turns } from '../../support/fake-clock.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import {
   blobOf, small, fillers, sequenceOf, namesIn, namesOf, putAll, expectKept
@@ -56,7 +57,7 @@ describe('store: gc() beside other calls', () => {
     index[method] = original
     const doing = meanwhile(store)
     // What needs a lock that the collection holds waits for it; nothing else is to be late.
-    await Promise.race([doing, ...where === 'in its batch' ? [new Promise(resolve => setTimeout(resolve, 500))] : []])
+    await Promise.race([doing, ...where === 'in its batch' ? [turns()] : []])
     go()
     const result = await doing
     await collecting
@@ -192,7 +193,7 @@ describe('store: gc() beside other calls', () => {
     await store.put(large.bytes)
     for (const [read, expected] of [
       [() => store.get(large.root), large.bytes],
-      [() => store.get(large.root, { verify: false }), large.bytes],
+      [() => store.get(large.root, undefined, { verify: false }), large.bytes],
       [() => store.slice(large.root), sliceOf(large.bytes)]
     ]) {
       const pieces = read()

@@ -134,7 +134,9 @@ describe('store: gc()', () => {
       const kept = blobs.filter(bytes => bytes[0] === 7)
       expect(await store.gc({ onProgress: event => told.push(event) }))
         .to.deep.equal({ blobs: 1300 - kept.length, bytes: 2 * (1300 - kept.length) })
-      expect(told).to.deep.equal([1000, 1300 - kept.length].map(done => ({ type: 'baobox:gc', detail: { done } })))
+      expect(told).to.deep.equal(
+        [1000, 1300 - kept.length].map(done => ({ type: 'baobox:gc', detail: { done, unit: 'blobs' } }))
+      )
       await expectKept(store, kept.map(bytes => ({ bytes, root: hash(bytes) })))
       await store.close()
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(kept.length))

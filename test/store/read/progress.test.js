@@ -26,7 +26,11 @@ describe('store: progress', () => {
         expect(length).to.equal(total)
         const dones = events.map(({ detail }) => detail.done)
         expect(dones).to.deep.equal([...dones].sort((a, b) => a - b))
-        if (total > 0) expect(events.at(-1)).to.deep.equal({ type: 'baobox:get', detail: { done: total, total } })
+        if (total > 0) {
+          expect(events.at(-1)).to.deep.equal(
+            { type: 'baobox:get', detail: { done: total, total, unit: 'bytes' } }
+          )
+        }
         if (total > 2 * MIB) expect(events).to.have.length.of.at.least(2)
       }
     }
@@ -36,8 +40,8 @@ describe('store: progress', () => {
     const { store } = await newStore()
     const { cid } = await store.put(large)
     const events = []
-    await collect(store.get(cid, { start: 0, end: 10, onProgress: event => events.push(event) }))
-    expect(events).to.deep.equal([{ type: 'baobox:get', detail: { done: 10, total: 10 } }])
+    await collect(store.get(cid, { start: 0, end: 10 }, { onProgress: event => events.push(event) }))
+    expect(events).to.deep.equal([{ type: 'baobox:get', detail: { done: 10, total: 10, unit: 'bytes' } }])
   })
 
   it('of get() counts what is wanted of a blob that is present in part', async () => {
@@ -46,7 +50,7 @@ describe('store: progress', () => {
     await store.receive(hash(large), sliceOf(large, range), range)
     const events = []
     await collect(store.get(hash(large), range, { onProgress: event => events.push(event) }))
-    expect(events.at(-1).detail).to.deep.equal({ done: GROUP, total: GROUP })
+    expect(events.at(-1).detail).to.deep.equal({ done: GROUP, total: GROUP, unit: 'bytes' })
   })
 
   it('of putMany() and getMany() counts the bytes of all blobs', async () => {
@@ -55,11 +59,11 @@ describe('store: progress', () => {
     const sums = [10, 30, 30 + 2 * MIB, 30 + 2 * MIB, 60 + 2 * MIB]
     const put = []
     await listed(store.putMany(blobs, { onProgress: event => put.push(event) }))
-    expect(put).to.deep.equal(sums.map(done => ({ type: 'baobox:put', detail: { done } })))
+    expect(put).to.deep.equal(sums.map(done => ({ type: 'baobox:put', detail: { done, unit: 'bytes' } })))
     const got = []
     const roots = blobs.map(bytes => hash(bytes))
     await listed(store.getMany([hash(noise(77)), ...roots], { onProgress: event => got.push(event) }))
-    expect(got).to.deep.equal([0, ...sums].map(done => ({ type: 'baobox:get', detail: { done } })))
+    expect(got).to.deep.equal([0, ...sums].map(done => ({ type: 'baobox:get', detail: { done, unit: 'bytes' } })))
   })
 
   LEVEL === 'classic-level' && it('of exportFile() has the total', async () => {
@@ -70,7 +74,9 @@ describe('store: progress', () => {
       const events = []
       await store.exportFile(cid, `${place.where}/exported`, { onProgress: event => events.push(event) })
       const { length } = large
-      expect(events.at(-1)).to.deep.equal({ type: 'baobox:export', detail: { done: length, total: length } })
+      expect(events.at(-1)).to.deep.equal(
+        { type: 'baobox:export', detail: { done: length, total: length, unit: 'bytes' } }
+      )
       await store.close()
     } finally {
       await place.remove()

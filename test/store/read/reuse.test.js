@@ -11,10 +11,10 @@ const BYTES = noise(6 * MIB + 5)
 const SLICE = encodeSliceSync(BYTES, createOutboardSync(BYTES))
 
 const READINGS = {
-  'get()': { expected: BYTES, read: (store, cid, reuse) => store.get(cid, { reuse }) },
+  'get()': { expected: BYTES, read: (store, cid, reuse) => store.get(cid, undefined, { reuse }) },
   'get() without verification': {
     expected: BYTES,
-    read: (store, cid, reuse) => store.get(cid, { verify: false, reuse })
+    read: (store, cid, reuse) => store.get(cid, undefined, { verify: false, reuse })
   },
   'slice()': { expected: SLICE, read: (store, cid, reuse) => store.slice(cid, undefined, { reuse }) }
 }
@@ -51,8 +51,8 @@ describe('store: reads with reuse', () => {
     }
 
     it('bytes() and stream() give memory that nothing writes to later', async () => {
-      expect(same(await store.bytes(cid, { reuse: true }), BYTES)).to.equal(true)
-      expect(same(concat(await listed(store.stream(cid, { reuse: true }))), BYTES)).to.equal(true)
+      expect(same(await store.bytes(cid, undefined, { reuse: true }), BYTES)).to.equal(true)
+      expect(same(concat(await listed(store.stream(cid, undefined, { reuse: true }))), BYTES)).to.equal(true)
     })
   })
 })

@@ -46,7 +46,7 @@ describe('store: small reads', () => {
     for (let start = 0; start < BYTES.length; start += 5000) {
       const end = Math.min(start + 7000, Math.ceil((start + 1) / EXTENT) * EXTENT)
       for (const verify of [true, false]) {
-        expect(same(await store.bytes(ROOT, { start, end, verify }), BYTES.subarray(start, end)), `${start}`)
+        expect(same(await store.bytes(ROOT, { start, end }, { verify }), BYTES.subarray(start, end)), `${start}`)
           .to.equal(true)
       }
     }
@@ -74,7 +74,7 @@ describe('store: small reads', () => {
     await store.bytes(ROOT, range)
     const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(flipped(extent.value, GROUP + 9))
-    const unverified = await store.bytes(ROOT, { ...range, verify: false })
+    const unverified = await store.bytes(ROOT, range, { verify: false })
     expect(same(unverified, BYTES.subarray(range.start, range.end)), 'without verification').to.equal(false)
     const again = await keepAll({ index, data })
     expect(await errorOf(store.bytes(ROOT, range)))
@@ -95,9 +95,9 @@ describe('store: small reads', () => {
     const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(extent.value.subarray(0, GROUP + 5))
     for (const verify of [false, true]) {
-      const first = await store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP, verify })
+      const first = await store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP }, { verify })
       expect(same(first, BYTES.subarray(EXTENT, EXTENT + GROUP))).to.equal(true)
-      expect(await errorOf(store.bytes(ROOT, { start: EXTENT + GROUP, end: EXTENT + 2 * GROUP, verify })))
+      expect(await errorOf(store.bytes(ROOT, { start: EXTENT + GROUP, end: EXTENT + 2 * GROUP }, { verify })))
         .to.include({ code: 'STORE_CORRUPT' })
     }
     await store.put(BYTES)
@@ -214,7 +214,7 @@ describe('store: small reads', () => {
     await store.put(SMALL)
     const { begun, goOn } = held(data)
     const controller = new AbortController()
-    const reading = errorOf(store.bytes(hash(SMALL), { signal: controller.signal }))
+    const reading = errorOf(store.bytes(hash(SMALL), undefined, { signal: controller.signal }))
     await begun
     const reason = new Error('enough')
     controller.abort(reason)

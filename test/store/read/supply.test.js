@@ -5,7 +5,7 @@ import { BlobStore } from '../../../store/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
-import { turn } from '../../support/fake-clock.js'
+import { turn, turns } from '../../support/fake-clock.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
@@ -59,7 +59,7 @@ describe('store: supply', () => {
     'get()': store => collect(store.get(ROOT)),
     'get() with borrowed pieces': async store => {
       const all = []
-      for await (const piece of store.get(ROOT, { reuse: true })) all.push(piece.slice())
+      for await (const piece of store.get(ROOT, undefined, { reuse: true })) all.push(piece.slice())
       return collect(all)
     },
     'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.all.canonical(BYTES.length))),
@@ -186,7 +186,7 @@ describe('store: supply', () => {
 
   it('reads at the same time all fail when it fails, and ask once', async () => {
     const { store, asked } = await damagedStore(async () => {
-      await new Promise(resolve => setTimeout(resolve, 300))
+      await turns()
       throw new Error('not today')
     })
     const errors = await Promise.all(Array.from({ length: 4 }, () => errorOf(store.bytes(ROOT))))
@@ -218,9 +218,9 @@ describe('store: supply', () => {
     })
     const reason = new Error('enough')
     const [one, two] = [new AbortController(), new AbortController()]
-    const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, { signal })))
+    const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, undefined, { signal })))
     while (signals.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await turns()
     one.abort(reason)
     expect(await reads[0]).to.equal(reason)
     expect(signals[0].aborted).to.equal(false)
@@ -254,7 +254,7 @@ describe('store: supply', () => {
         return batch.apply(this, args)
       }
     })
-    const aborted = errorOf(store.bytes(ROOT, { signal: leave.signal }))
+    const aborted = errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))
     await keeping
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     expect(await aborted).to.have.property('message', 'enough')
@@ -273,7 +273,7 @@ describe('store: supply', () => {
       while (!signal.aborted) await turn()
       return given.source
     })
-    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    expect(await errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))).to.have.property('message', 'enough')
     await cancelled
   })
 
@@ -292,7 +292,7 @@ describe('store: supply', () => {
 
   it('is not asked by reads that verify nothing, while nothing is known to be missing', async () => {
     const { store, asked } = await damagedStore(fromElsewhere)
-    expect(same(await store.bytes(ROOT, { verify: false }), BYTES)).to.equal(false)
+    expect(same(await store.bytes(ROOT, undefined, { verify: false }), BYTES)).to.equal(false)
     expect(asked).to.deep.equal([])
   })
 
@@ -386,7 +386,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
 
   it('another is made of one', async () => {
     const { store } = await emptyStore()
-    const { cid } = await store.splice(ROOT, { start: 0, end: 1, source: BYTES.subarray(0, 1) })
+    const { cid } = await store.compose([{ source: BYTES.subarray(0, 1) }, { cid: ROOT, start: 1 }])
     expect(same(await store.bytes(cid), BYTES)).to.equal(true)
   })
 
@@ -442,7 +442,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
       leave.abort(new Error('enough'))
       return new Promise(() => {})
     })
-    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    expect(await errorOf(store.bytes(ROOT, undefined, { signal: leave.signal }))).to.have.property('message', 'enough')
   })
 
   it('close() ends the wait', async () => {

@@ -121,7 +121,7 @@ async function expectCorrupt (store, home, alias, claim) {
     bytes: () => store.bytes(root),
     'bytes of a range': () => store.bytes(root, { start: 10, end: 20 }),
     'bytes far out': () => store.bytes(root, { start: 2 ** 29, end: 2 ** 29 + 5 }),
-    'bytes unverified': () => store.bytes(root, { verify: false }),
+    'bytes unverified': () => store.bytes(root, undefined, { verify: false }),
     get: () => collect(store.get(root)),
     stream: () => collect(store.stream(root)),
     slice: () => collect(store.slice(root)),

@@ -5,8 +5,10 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
+import { strideAtEffort } from '../../support/effort.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { splice } from '../../support/store/grown.js'
 import { inMemory, sliceOf } from '../../support/store/stores.js'
 
 const KEPT = noise(70 * GROUP + 5, 401)
@@ -37,9 +39,9 @@ const JOBS = {
     const pieces = stream([COMING.subarray(0, 300_000), COMING.subarray(300_000)])
     return store.put(pieces, { signal, tag: 'coming' })
   },
-  'a splice': async (store, signal) => {
+  'a composition': async (store, signal) => {
     const source = stream([noise(GROUP, 404), noise(500, 405)])
-    const { cid } = await store.splice(hash(KEPT), { start: 33 * GROUP, end: 34 * GROUP + 500, source }, { signal })
+    const { cid } = await splice(store, hash(KEPT), { start: 33 * GROUP, end: 34 * GROUP + 500, source }, { signal })
     expect(cid.multihash.digest).to.deep.equal(hash(SPLICED))
   },
   'a receive': (store, signal) => store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal }),
@@ -47,7 +49,7 @@ const JOBS = {
     await store.receive(hash(COMING), stream([sliceOf(COMING, HALF)]), HALF, { signal })
     await store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal })
   },
-  'a get': (store, signal) => collect(store.get(hash(KEPT), { signal })),
+  'a get': (store, signal) => collect(store.get(hash(KEPT), undefined, { signal })),
   'a slice': (store, signal) => collect(store.slice(hash(KEPT), undefined, { signal })),
   'a collection of garbage': (store, signal) => store.gc({ signal }),
   'an fsck': (store, signal) => store.fsck({ repair: true, signal }),
@@ -60,7 +62,7 @@ async function expectInOrder (store) {
   const there = await store.stat(hash(COMING)).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })
-  for (const [start, end] of there?.present.toBytes(COMING.length) ?? []) {
+  for (const { start, end } of there?.present.toBytes(COMING.length) ?? []) {
     expect(same(await store.bytes(hash(COMING), { start, end }), COMING.subarray(start, end))).to.equal(true)
   }
 }
@@ -70,7 +72,7 @@ describe('store: interrupted at any moment', () => {
     for (const [how, methods] of [['is called off', [...WRITES, ...READS]], ['finds the disk full', WRITES]]) {
       if (how === 'is called off' && what === 'a deletion') continue
       it(`${what} ${how}`, async () => {
-        for (let moment = 0, isOver = false; !isOver; moment++) {
+        for (let moment = 0, isOver = false; !isOver; moment += strideAtEffort()) {
           expect(moment).to.be.lessThan(500)
           const place = await inMemory()
           const store = await place.open()

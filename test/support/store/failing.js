@@ -10,8 +10,8 @@ export const DONE = 'is done, and said to have failed'
 /** What may go wrong at a call: what becomes of it, and of those behind it. */
 export const FAULTS = {
   'fails once': { at: () => Promise.reject(reason), behind: write => write() },
-  [DONE]: { at: async write => { await write(); throw reason }, behind: write => write() },
-  'ends the process': { at: () => Promise.reject(reason), behind: () => Promise.reject(reason), isDeath: true }
+  'ends the process': { at: () => Promise.reject(reason), behind: () => Promise.reject(reason), isDeath: true },
+  [DONE]: { at: async write => { await write(); throw reason }, behind: write => write() }
 }
 
 /**

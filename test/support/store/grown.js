@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { MAX_GROUP_LOG, hash } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { hex, same } from '../bytes.js'
+import { strideAtEffort } from '../effort.js'
 import { collect } from '../feeding.js'
 
 /** The store has exactly this blob, with all of its tree. */
@@ -14,10 +15,20 @@ export async function expectBlob (store, { cid, size }, bytes) {
   if (!isSound) expect.fail(JSON.stringify(report))
 }
 
+/** Makes a blob of another one, by replacing the bytes from `start` to `end`. */
+export const splice = (store, cid, { start, end, source }, options) => store.compose([
+  { cid, end: start },
+  ...source === undefined ? [] : [{ source }],
+  ...end === undefined ? [] : [{ cid, start: end }]
+], options)
+
+/** Makes one blob of several. */
+export const joined = (store, cids, options) => store.compose(cids.map(cid => ({ cid })), options)
+
 /** What others verify the blob with is what the bytes give, at every group log. */
 export async function expectSlices (store, cid, bytes) {
   expect(same((await store.outboard(cid)).bytes, createOutboardSync(bytes).bytes), 'outboard').to.equal(true)
-  for (let groupLog = 0; groupLog <= MAX_GROUP_LOG; groupLog++) {
+  for (let groupLog = 0; groupLog <= MAX_GROUP_LOG; groupLog += strideAtEffort()) {
     const expected = encodeSliceSync(bytes, createOutboardSync(bytes, { groupLog }))
     const got = await collect(store.slice(cid, undefined, { groupLog }))
     expect(same(got, expected), `slice at group log ${groupLog}`).to.equal(true)

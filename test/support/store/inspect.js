@@ -35,6 +35,9 @@ export const recordOf = (store, root) => partsOf(store).catalog.get(root)
 /** The id that the next blob is given. */
 export const nextIdOf = store => partsOf(store).databases.ids.next
 
+/** The ids under which a call may be writing data that has no record yet. */
+export const idsUnderWay = store => [...partsOf(store).databases.ids.underWay]
+
 /** Bytes that a store with a quota counts. @param {number} quota  the one that it was opened with */
 export const countedBytes = (store, quota) => partsOf(store).quota.excess(quota)
 

@@ -34,7 +34,7 @@ export async function expectHere (store, ranges) {
   const { present, complete } = await store.stat(ROOT)
   expect(present.boundaries).to.deep.equal(ranges.boundaries)
   expect(complete).to.equal(ranges.equals(ALL))
-  for (const [start, end] of byteRanges(ranges)) {
+  for (const { start, end } of byteRanges(ranges)) {
     if (!same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end))) {
       expect.fail(`bytes ${start} to ${end} are wrong`)
     }

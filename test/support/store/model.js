@@ -95,7 +95,7 @@ export const groupsOf = ({ bytes, chunks }, ranges) =>
   ranges.canonical(bytes.length).roundToGroups(4).intersect(new ChunkRanges([0, chunks]))
 
 export const lenOf = (ranges, bytes) =>
-  ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+  ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, { start, end }) => sum + end - start, 0)
 
 /**
  * What has to be replaced in a blob so that it becomes another one.

@@ -9,10 +9,10 @@ import { sliceOf } from './stores.js'
 export async function expectPartial (store, bytes, present) {
   const root = hash(bytes)
   expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
-  for (const [start, end] of present.toBytes(bytes.length)) {
+  for (const { start, end } of present.toBytes(bytes.length)) {
     const got = await store.bytes(root, { start, end })
     expect(same(got, bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
-    const inner = await store.bytes(root, { start: start + 1, end: end - 1, verify: false })
+    const inner = await store.bytes(root, { start: start + 1, end: end - 1 }, { verify: false })
     expect(same(inner, bytes.subarray(start + 1, end - 1))).to.equal(true)
   }
   const slice = await collect(store.slice(root, present))

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
-import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
+import { ALL, LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { VIEWS } from '../constants.js'
@@ -60,9 +60,15 @@ export async function inMemory () {
   return new Place(pair, () => pair)
 }
 
-/** Runs the same tests in every kind of place. @param {(newPlace: () => Promise<Place>, kind: string) => void} tests */
+const PLACES = { [LEVEL]: onDisk, 'memory-level': inMemory }
+
+/**
+ * Runs the same tests in every kind of place, or in memory without ALL=1.
+ *
+ * @param {(newPlace: () => Promise<Place>, kind: string) => void} tests
+ */
 export function forEachPlace (tests) {
-  for (const [kind, make] of Object.entries({ [LEVEL]: onDisk, 'memory-level': inMemory })) {
+  for (const [kind, make] of Object.entries(PLACES).slice(ALL ? 0 : 1)) {
     describe(kind, () => tests(removedAfterwards(make), kind))
   }
 }

@@ -31,13 +31,14 @@ export function meddle ({ write = go => go(), sync = go => go(), syncFolder = go
  */
 export function cloneByCopy () {
   const { clone } = BlobFolder.prototype
-  const clones = { count: 0, end () { BlobFolder.prototype.clone = clone } }
+  const clones = { count: 0, sources: [], end () { BlobFolder.prototype.clone = clone } }
   BlobFolder.prototype.clone = async function (source, id, { from = 0 } = {}) {
     if ((await stat(source)).size < from) return undefined
     const theirs = await this.writer(id, { isNew: true })
     await theirs.close()
     await copyFile(source, this.pathOf(id))
     clones.count++
+    clones.sources.push(source)
     return this.writer(id)
   }
   return clones

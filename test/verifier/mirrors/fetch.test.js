@@ -62,7 +62,7 @@ describe('what fetchVerified finds behind a URL', () => {
   ]) {
     it(`is ${title}`, async () => {
       for (const [start, end] of RANGES) {
-        const { bytes } = await download(routes, { start, end })
+        const { bytes } = await download(routes, { range: { start, end } })
         expect(same(bytes, content.subarray(start, end)), `${start} to ${end}`).to.equal(true)
       }
     })
@@ -128,7 +128,7 @@ describe('servers that say wrong things', () => {
   ]) {
     it(`${title}: the bytes count`, async () => {
       expect(same((await download(plain(how))).bytes, content)).to.equal(true)
-      const { bytes } = await download(plain(how), { start: 150_000, end: 250_000 })
+      const { bytes } = await download(plain(how), { range: { start: 150_000, end: 250_000 } })
       expect(same(bytes, content.subarray(150_000, 250_000))).to.equal(true)
     })
   }
@@ -182,7 +182,7 @@ describe('servers that say wrong things', () => {
     const busy = request => answers++ === 0 ? status(503, { 'retry-after': '1' })() : endpoint(content)(request)
     const since = performance.now()
     expect(same((await download({ '/movie': busy })).bytes, content)).to.equal(true)
-    expect(performance.now() - since).to.be.within(950, 10_000)
+    expect(performance.now() - since).to.be.at.least(950)
   })
 
   it('that say in thousands of ranges what they lack are left there, too', async () => {
@@ -347,7 +347,7 @@ describe('fetchVerified in the place of fetch', () => {
     expect(Object.fromEntries(whole.headers)).to.deep.equal({
       'accept-ranges': 'bytes', 'content-length': '5000', 'content-type': 'text/plain', etag: `"${cid}"`
     })
-    const part = await fetchVerified(BLOB, { cid, fetch, start: 4990 })
+    const part = await fetchVerified(BLOB, { cid, fetch, range: { start: 4990 } })
     expect(await bytesOf(part)).to.deep.equal(small.slice(4990))
     expect(part.headers.get('content-length')).to.equal('10')
     const long = await respond({})

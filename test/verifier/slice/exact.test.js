@@ -76,7 +76,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
         for (const outboard of outboards) {
           const { root, groupLog } = outboard
           const slice = encodeSliceSync(content, outboard, ranges)
-          const options = { root, groupLog, ranges }
+          const options = { cid: root, groupLog, ranges }
           for (const [call, leavesOf] of Object.entries(CALLS)) {
             const leaves = await leavesOf(slice, options)
             expect(leaves.every(({ bytes }) => bytes.length > 0), `${call}: no empty leaf`).to.equal(true)
@@ -100,9 +100,9 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
 
   it('give whole chunks with exact: false', async () => {
     for (const [call, leavesOf] of Object.entries(CALLS)) {
-      expect(joined(await leavesOf(slice, { root, ranges, exact: false })), call).to.deep.equal(chunks)
+      expect(joined(await leavesOf(slice, { cid: root, ranges, exact: false })), call).to.deep.equal(chunks)
     }
-    const through = readable([slice]).pipeThrough(verifyTransform({ root, ranges, exact: false }))
+    const through = readable([slice]).pipeThrough(verifyTransform({ cid: root, ranges, exact: false }))
     expect(same(await collect(through), chunks[0].bytes)).to.equal(true)
   })
 
@@ -110,7 +110,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
     const { start, end } = ranges
     for (const exact of [undefined, true, false]) {
       for (const [call, leavesOf] of Object.entries(CALLS)) {
-        const leaves = await leavesOf(slice, { root, ranges: ChunkRanges.fromBytes(start, end), exact })
+        const leaves = await leavesOf(slice, { cid: root, ranges: ChunkRanges.fromBytes(start, end), exact })
         expect(joined(leaves), call).to.deep.equal(chunks)
       }
     }
@@ -118,18 +118,18 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
 
   it('need no more memory than these bytes', () => {
     const into = new Uint8Array(100_000)
-    const [{ offset, bytes }] = verifySlice(slice, { root, ranges, into })
+    const [{ offset, bytes }] = verifySlice(slice, { cid: root, ranges, into })
     expect([offset, bytes.buffer === into.buffer, bytes.byteOffset]).to.deep.equal([500_000, true, 0])
     expect(same(into, content.subarray(500_000, 600_000))).to.equal(true)
-    expect(() => verifySlice(slice, { root, ranges, exact: false, into })).to.throw(RangeError, '"into"')
+    expect(() => verifySlice(slice, { cid: root, ranges, exact: false, into })).to.throw(RangeError, '"into"')
   })
 
   it('beyond the end prove the size, though no byte comes out', () => {
     const beyond = { start: 5_000_000 }
-    const verifier = new SliceVerifier({ root, ranges: beyond })
+    const verifier = new SliceVerifier({ cid: root, ranges: beyond })
     expect(verifier.write(encodeSliceSync(content, outboard, beyond))).to.deep.equal([])
     expect(verifier).to.include({ done: true, sizeProven: true, size: content.length })
-    const wrong = new SliceVerifier({ root, ranges: beyond })
+    const wrong = new SliceVerifier({ cid: root, ranges: beyond })
     const lie = encodeSliceSync(content, outboard, beyond)
     expect(() => wrong.write(flipped(lie, lie.length - 1))).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
   })
@@ -138,7 +138,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
     const inside = { start: 2100, end: 2200 }
     const lie = encodeSliceSync(content, outboard, inside)
     for (const at of [lie.length - 1, lie.length - KIB]) {
-      expect(() => verifySlice(flipped(lie, at), { root, ranges: inside }))
+      expect(() => verifySlice(flipped(lie, at), { cid: root, ranges: inside }))
         .to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
     }
   })
@@ -146,7 +146,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
   it('leave pairs and whole chunks to sinks', () => {
     const leaves = []
     const sink = { leaf: (offset, memory, at, len) => leaves.push({ offset, bytes: memory.slice(at, at + len) }) }
-    new SliceVerifier({ root, ranges }, sink).write(slice)
+    new SliceVerifier({ cid: root, ranges }, sink).write(slice)
     expect(joined(leaves)).to.deep.equal(chunks)
   })
 
@@ -154,15 +154,15 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
     const inside = { start: 5000, end: 6000 }
     const proof = createProofSync(content, outboard, inside)
     const bytes = content.subarray(4096, 6144)
-    expect(verifyProof(proof, bytes, { root, ranges: inside }))
+    expect(verifyProof(proof, bytes, { cid: root, ranges: inside }))
       .to.deep.equal([{ offset: 5000, bytes: content.subarray(5000, 6000) }])
     const whole = [{ offset: 4096, bytes }]
-    expect(verifyProof(proof, bytes, { root, ranges: inside, exact: false })).to.deep.equal(whole)
-    expect(verifyProof(proof, bytes, { root })).to.deep.equal(whole)
-    expect(verifyProof(proof, bytes, { root, ranges: { start: 5000, end: 5000 + 1024 } })).to.have.length(1)
+    expect(verifyProof(proof, bytes, { cid: root, ranges: inside, exact: false })).to.deep.equal(whole)
+    expect(verifyProof(proof, bytes, { cid: root })).to.deep.equal(whole)
+    expect(verifyProof(proof, bytes, { cid: root, ranges: { start: 5000, end: 5000 + 1024 } })).to.have.length(1)
     const beyond = createProofSync(content, outboard, { start: 5_000_000 })
-    const last = content.subarray(beyond.spans[0][0])
-    expect(verifyProof(beyond, last, { root, ranges: { start: 5_000_000 } })).to.deep.equal([])
+    const last = content.subarray(beyond.byteRanges[0].start)
+    expect(verifyProof(beyond, last, { cid: root, ranges: { start: 5_000_000 } })).to.deep.equal([])
   })
 
   const SIZE = 40_000
@@ -182,7 +182,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
         Math.max(0, start - leaf.offset), Math.max(0, end - leaf.offset)
       )))
       if (due.fault === undefined) expect(same(wanted, bytes.subarray(start, end))).to.equal(true)
-      const options = { root: tree.cv, groupLog, key, size, ranges: { start, end }, release }
+      const options = { cid: tree.cv, groupLog, key, size, ranges: { start, end }, release }
       const { leaves, error } = feed(new SliceVerifier(options), cutAt(response, placesOfCuts))
       expect(same(concat(leaves.map(leaf => leaf.bytes)), wanted)).to.equal(true)
       expect(leaves.map(leaf => leaf.offset)).to.deep.equal(wanted.length > 0 ? [start] : [])

@@ -35,13 +35,13 @@ forEachKernel(() => describe('verified bytes come out', () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [100, 1400, 16 * KIB, 64 * KIB, 300 * KIB, encoded.length]) {
         // Of the last 32 chunks, one may be missing; subtrees below them bring at most as many again.
-        expect(mostHeld(encoded, { root, groupLog }, len), `pieces of ${len}`).to.be.below(64 * KIB + pairs)
+        expect(mostHeld(encoded, { cid: root, groupLog }, len), `pieces of ${len}`).to.be.below(64 * KIB + pairs)
       }
     })
 
     it(`come first after 16 KiB, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
-      const verifier = new SliceVerifier({ root, groupLog })
+      const verifier = new SliceVerifier({ cid: root, groupLog })
       let written = 0
       for (const piece of inPieces(encoded, 100)) {
         written += piece.length
@@ -54,14 +54,14 @@ forEachKernel(() => describe('verified bytes come out', () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [1400, 64 * KIB, 300 * KIB]) {
         expect(
-          mostHeld(encoded, { root, groupLog, release: 'leaf' }, len), `pieces of ${len}`
+          mostHeld(encoded, { cid: root, groupLog, release: 'leaf' }, len), `pieces of ${len}`
         ).to.be.below(KIB * 2 ** groupLog + pairs)
       }
     })
 
     it(`come in windows if that is asked for, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
-      const verifier = new SliceVerifier({ root, groupLog, release: 'window' })
+      const verifier = new SliceVerifier({ cid: root, groupLog, release: 'window' })
       const leaves = inPieces(encoded, 1400).flatMap(piece => verifier.write(piece))
       leaves.push(...verifier.end())
       expect(leaves.length).to.be.at.most(12)
@@ -72,7 +72,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
   it('are as wide as the bytes that have come: one leaf for a window', () => {
     const { root, bytes: encoded } = encode(content, { groupLog: 0 })
     for (const release of ['soon', 'leaf', 'window']) {
-      const leaves = new SliceVerifier({ root, groupLog: 0, release }).write(encoded)
+      const leaves = new SliceVerifier({ cid: root, groupLog: 0, release }).write(encoded)
       // Of 700 KiB, the first five windows are full. What is narrower than 16 chunks may come chunk by chunk.
       expect(
         leaves.slice(0, 5).map(({ bytes }) => bytes.length / KIB), release
@@ -86,11 +86,11 @@ forEachKernel(() => describe('verified bytes come out', () => {
       const ranges = ChunkRanges.fromBoundaries([1, 2, 5, 40, 41, 43, 64, 200, 333, 334, 699, 700])
       const slice = encodeSliceSync(content, outboard, ranges)
       const expected = ranges.toBytes(content.length).map(
-        ([start, end]) => ({ offset: start, bytes: content.slice(start, end) })
+        ({ start, end }) => ({ offset: start, bytes: content.slice(start, end) })
       )
       for (const release of ['soon', 'leaf', 'window']) {
         for (const pieces of [[slice], inPieces(slice, 997), inPieces(slice, 50_000), ragged(slice, 5)]) {
-          const { leaves, error } = feed(new SliceVerifier({ root: outboard.root, ranges, groupLog, release }), pieces)
+          const { leaves, error } = feed(new SliceVerifier({ cid: outboard.root, ranges, groupLog, release }), pieces)
           expect(error).to.equal(undefined)
           expect(leaves.map(({ offset, bytes }) => [offset, hash(bytes)])).to.deep.equal(
             expected.map(({ offset, bytes }) => [offset, hash(bytes)])
@@ -103,7 +103,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
   it('are refused in a release of another name', () => {
     for (const release of ['', 'late', 'toString', 5, null]) {
       expect(
-        () => new SliceVerifier({ root: hash(content), release })
+        () => new SliceVerifier({ cid: hash(content), release })
       ).to.throw(TypeError, '"release"')
     }
   })
@@ -113,8 +113,8 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   const ranges = ChunkRanges.fromBoundaries([3, 150, 152, 400])
   const outboard = createOutboardSync(content, { groupLog: 0 })
   const slice = encodeSliceSync(content, outboard, ranges)
-  const options = { root: outboard.root, ranges, groupLog: 0 }
-  const wanted = concat(ranges.toBytes(content.length).map(([start, end]) => content.subarray(start, end)))
+  const options = { cid: outboard.root, ranges, groupLog: 0 }
+  const wanted = concat(ranges.toBytes(content.length).map(({ start, end }) => content.subarray(start, end)))
   const isPlaced = leaves => leaves.every(
     ({ offset, bytes }) => same(bytes, content.subarray(offset, offset + bytes.length))
   )
@@ -165,22 +165,22 @@ forEachKernel(() => describe('verified bytes in memory', () => {
 
   it('of the caller take what decode gives', () => {
     for (const len of [0, 1, 1024, 5000, content.length]) {
-      const { root, bytes: combined } = encode(content.subarray(0, len))
+      const { root, bytes: combined } = encode(content.subarray(0, len), { groupLog: 0 })
       const into = new Uint8Array(len + 7)
-      const blob = decode(combined, root, { into })
+      const blob = decode(combined, root, { into, groupLog: 0 })
       expect(blob.buffer).to.equal(into.buffer)
       expect(same(blob, content.subarray(0, len))).to.equal(true)
       if (len > 0) {
         expect(
-          () => decode(combined, root, { into: new Uint8Array(len - 1) })
+          () => decode(combined, root, { into: new Uint8Array(len - 1), groupLog: 0 })
         ).to.throw(RangeError, '"into"')
       }
     }
   })
 
   it('may be those of the slice itself', () => {
-    const { root, bytes: combined } = encode(content)
-    expect(same(decode(combined, root, { into: combined }), content)).to.equal(true)
+    const { root, bytes: combined } = encode(content, { groupLog: 0 })
+    expect(same(decode(combined, root, { into: combined, groupLog: 0 }), content)).to.equal(true)
   })
 
   it('are borrowed until the next call, and their memory is reused', () => {
@@ -232,12 +232,12 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     const other = new Uint8Array(200_000).fill(0xee)
     const starts = []
     verifySlice(slice, {
-      root: outboard.root,
+      cid: outboard.root,
       ranges: chunks,
       groupLog: 0,
       onLeaf (offset, bytes) {
         for (const tries of [
-          () => hasher.update(other), () => createOutboardSync(other), () => encode(other)
+          () => hasher.update(other), () => createOutboardSync(other), () => encode(other, { groupLog: 0 })
         ]) expect(tries).to.throw('borrowed')
         expect(same(bytes, content.subarray(offset, offset + bytes.length))).to.equal(true)
         starts.push(offset / KIB)

@@ -12,7 +12,7 @@ const blobs = [0, 1, 5000, 300_000, 16_384].map((len, i) => noise(len, i + 1))
 const asked = blobs.map((blob, i) => {
   const outboard = createOutboardSync(blob)
   const range = [undefined, undefined, { start: 2000, end: 3000 }, { start: 100_000, end: 250_000 }, undefined][i]
-  return { blob, root: outboard.root, ranges: range, slice: encodeSliceSync(blob, outboard, range) }
+  return { blob, cid: outboard.root, ranges: range, slice: encodeSliceSync(blob, outboard, range) }
 })
 const tail = noise(50_000, 9)
 const all = concat([...asked.map(({ slice }) => slice), tail])
@@ -37,7 +37,7 @@ const isRight = (leaves, { blob }) => leaves.every(
   ({ offset, bytes }) => same(bytes, blob.subarray(offset, offset + bytes.length))
 )
 
-const optionsOf = ({ root, ranges }) => ({ root, ranges })
+const optionsOf = ({ cid, ranges }) => ({ cid, ranges })
 
 async function leavesOf (source, { blob, slice, ...options }) {
   const leaves = []
@@ -55,9 +55,9 @@ forEachKernel(() => describe('slices behind one another', () => {
     it(title, async () => {
       const pieces = cut()
       const source = new SliceSource(stream(pieces))
-      for (const { root, ranges, ...what } of asked) {
+      for (const { cid, ranges, ...what } of asked) {
         expect(await source.isAtEnd()).to.equal(false)
-        const leaves = await leavesOf(source, { root, ranges })
+        const leaves = await leavesOf(source, { cid, ranges })
         expect(isRight(leaves, what)).to.equal(true)
         expect(leaves.length > 0).to.equal(what.blob.length > 0)
       }
@@ -72,10 +72,10 @@ forEachKernel(() => describe('slices behind one another', () => {
     const framed = concat(asked.flatMap(({ slice }, i) => [Uint8Array.of(i, 7, 7), slice]))
     for (const pieces of [[framed], ragged(framed, 3), oneByOne(framed.subarray(0, 20_000))]) {
       const source = new SliceSource(readable(pieces))
-      for (const [i, { root, ranges, ...what }] of asked.entries()) {
+      for (const [i, { cid, ranges, ...what }] of asked.entries()) {
         if (pieces.length >= 20_000 && i === 3) break
         expect(await source.read(3)).to.deep.equal(Uint8Array.of(i, 7, 7))
-        expect(isRight(await leavesOf(source, { root, ranges }), what)).to.equal(true)
+        expect(isRight(await leavesOf(source, { cid, ranges }), what)).to.equal(true)
       }
       await source.close()
     }
@@ -103,11 +103,11 @@ forEachKernel(() => describe('slices behind one another', () => {
   it('wait for no byte of a slice without ranges', async () => {
     const source = new SliceSource(watched([]).source)
     expect(await leavesOf(
-      source, { root: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }
+      source, { cid: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }
     ).catch(error => error.code)).to.equal('BAO_TRUNCATED')
     const stuck = new SliceSource({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) })
     expect(
-      await leavesOf(stuck, { root: new Uint8Array(32), size: 10_000, ranges: ChunkRanges.none })
+      await leavesOf(stuck, { cid: new Uint8Array(32), size: 10_000, ranges: ChunkRanges.none })
     ).to.deep.equal([])
   })
 
@@ -186,7 +186,7 @@ forEachKernel(() => describe('slices behind one another', () => {
 
   it('from a stuck source end with an abort, and when they are closed', async () => {
     for (const way of [source => errorOf(
-      leavesOf(source, { root: hash(tail), signal: AbortSignal.timeout(5) })
+      leavesOf(source, { cid: hash(tail), signal: AbortSignal.timeout(5) })
     ), source => {
       const waiting = errorOf(source.isAtEnd())
       return Promise.all([source.close(), waiting])
@@ -205,7 +205,7 @@ forEachKernel(() => describe('slices behind one another', () => {
   it('close the stream if none is wanted', async () => {
     let isCancelled = false
     const stream = new ReadableStream({ cancel () { isCancelled = true } })
-    expect(await leavesOf(stream, { root: hash(tail), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
+    expect(await leavesOf(stream, { cid: hash(tail), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
     expect(isCancelled).to.equal(true)
   })
 
@@ -219,8 +219,8 @@ forEachKernel(() => describe('slices behind one another', () => {
       setTimeout(() => controller.abort(reason), 5)
       return controller.signal
     }
-    expect(await errorOf(leavesOf(new SliceSource(stuck()), { root: hash(tail), signal: soon() }))).to.equal(reason)
-    expect(await errorOf(leavesOf(new SliceSource(stuck(), { signal: soon() }), { root: hash(tail) }))).to.equal(reason)
+    expect(await errorOf(leavesOf(new SliceSource(stuck()), { cid: hash(tail), signal: soon() }))).to.equal(reason)
+    expect(await errorOf(leavesOf(new SliceSource(stuck(), { signal: soon() }), { cid: hash(tail) }))).to.equal(reason)
     expect(await errorOf(new SliceSource(stuck()).read(1, { signal: soon() }))).to.equal(reason)
     expect(await errorOf(new SliceSource(stuck()).isAtEnd({ signal: soon() }))).to.equal(reason)
   })
@@ -232,7 +232,7 @@ forEachKernel(() => describe('what is left over', () => {
       const { root, bytes: encoded } = encode(blobs[3], { groupLog })
       for (const release of ['soon', 'leaf', 'window']) {
         for (const len of [1, 8, 9, 1000, encoded.length - 1, encoded.length]) {
-          const verifier = new SliceVerifier({ root, groupLog, release })
+          const verifier = new SliceVerifier({ cid: root, groupLog, release })
           verifier.write(encoded.subarray(0, encoded.length - len))
           expect(verifier.rest).to.have.length(0)
           const piece = concat([encoded.subarray(encoded.length - len), tail])
@@ -251,8 +251,8 @@ forEachKernel(() => describe('what is left over', () => {
   })
 
   it('is nothing before the end, and nothing after a fault', () => {
-    const { root, bytes: encoded } = encode(blobs[3])
-    const verifier = new SliceVerifier({ root, groupLog: 0 })
+    const { root, bytes: encoded } = encode(blobs[3], { groupLog: 0 })
+    const verifier = new SliceVerifier({ cid: root, groupLog: 0 })
     verifier.write(flipped(encoded, 100_000))
     expect(verifier.error).to.include({ code: 'BAO_LEAF_MISMATCH' })
     expect(verifier.rest).to.have.length(0)

@@ -62,8 +62,8 @@ forEachKernel(kernel => describe('verified slices', () => {
         const content = bytes.subarray(ranges.start, ranges.end)
         expect(content).to.have.length(contentLen)
         const leaves = joined([{ offset: ranges.start, bytes: content }])
-        expectVerified(slice, { root, ranges, groupLog: 0 }, leaves, size)
-        expectVerified(slice, { root, ranges, groupLog: 0, exact: false }, chosenRuns(bytes, boundaries), size)
+        expectVerified(slice, { cid: root, ranges, groupLog: 0 }, leaves, size)
+        expectVerified(slice, { cid: root, ranges, groupLog: 0, exact: false }, chosenRuns(bytes, boundaries), size)
         countSlices()
       }
     })
@@ -81,7 +81,7 @@ forEachKernel(kernel => describe('verified slices', () => {
           expect(hex(hash(response))).to.equal(b3)
           const expected = chosenRuns(bytes, integers(q))
           expect(expected.reduce((sum, leaf) => sum + leaf.bytes.length, 0)).to.equal(dataLen)
-          expectVerified(response, { root, ranges, groupLog, size: bytes.length }, expected,
+          expectVerified(response, { cid: root, ranges, groupLog, size: bytes.length }, expected,
             { size: bytes.length, isProven: provesSize(bytes.length, integers(q)) })
           countResponses()
         }
@@ -94,7 +94,7 @@ forEachKernel(kernel => describe('verified slices', () => {
     const bytes = input(name)
     for (const { chunk_log: groupLog, q, b3 } of responses) {
       const ranges = ChunkRanges.fromBoundaries(integers(q))
-      const options = { root: unhex(root), ranges, groupLog, size: bytes.length, key: KEY }
+      const options = { cid: unhex(root), ranges, groupLog, size: bytes.length, key: KEY }
       const response = encodeSliceSync(
         bytes, createOutboardSync(bytes, { groupLog, key: KEY }), ranges, { header: false, key: KEY }
       )
@@ -117,7 +117,7 @@ forEachKernel(() => describe('the verifier', () => {
     const ranges = ChunkRanges.fromBoundaries([1, 2])
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const slice = encodeSliceSync(bytes, outboard, ranges)
-    const verifier = new SliceVerifier({ root: outboard.root, ranges, groupLog: 0 })
+    const verifier = new SliceVerifier({ cid: outboard.root, ranges, groupLog: 0 })
     let at = 0
     let asked = 0
     while (!verifier.done) {
@@ -136,11 +136,11 @@ forEachKernel(() => describe('the verifier', () => {
   it('gives leaves that stay as they are, and leaves the input as it was', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 4 })
     const lent = combined.slice()
-    const leaves = verifySlice(lent, { root, ranges: ChunkRanges.all, groupLog: 4 })
+    const leaves = verifySlice(lent, { cid: root, ranges: ChunkRanges.all, groupLog: 4 })
     expect(same(lent, combined)).to.equal(true)
     lent.fill(0)
     hash(lent)
-    verifySlice(combined, { root, ranges: ChunkRanges.all, groupLog: 4 })
+    verifySlice(combined, { cid: root, ranges: ChunkRanges.all, groupLog: 4 })
     expect(same(concat(leaves.map(leaf => leaf.bytes)), bytes)).to.equal(true)
   })
 
@@ -148,7 +148,7 @@ forEachKernel(() => describe('the verifier', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 4 })
     for (const len of [100, 5000, 20_000]) {
       const buffer = new Uint8Array(len)
-      const verifier = new SliceVerifier({ root, ranges: ChunkRanges.all, groupLog: 4 })
+      const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 4 })
       const leaves = []
       for (let at = 0; at < combined.length; at += len) {
         const piece = combined.subarray(at, at + len)
@@ -162,28 +162,28 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('ignores bytes behind the slice', () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     const longer = concat([combined, new Uint8Array(100).fill(7)])
     for (const pieces of splits(longer)) {
-      const verifier = new SliceVerifier({ root, ranges: ChunkRanges.all, groupLog: 0 })
+      const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 0 })
       expectSame(feed(verifier, pieces).leaves, [{ offset: 0, bytes }])
     }
     expect(same(decode(longer, root, { groupLog: 0 }), bytes)).to.equal(true)
   })
 
   it('takes nothing for an empty query, not even a wrong root', () => {
-    const verifier = new SliceVerifier({ root: new Uint8Array(32), ranges: ChunkRanges.none, groupLog: 0, size: 5000 })
+    const verifier = new SliceVerifier({ cid: new Uint8Array(32), ranges: ChunkRanges.none, groupLog: 0, size: 5000 })
     expect(verifier.done).to.equal(true)
     expect(feed(verifier, [])).to.deep.equal({ leaves: [] })
     expect(verifier.sizeProven).to.equal(false)
   })
 
   it('checks the empty blob against the root', () => {
-    const { root, bytes: combined } = encode(new Uint8Array(0))
+    const { root, bytes: combined } = encode(new Uint8Array(0), { groupLog: 0 })
     expect(combined).to.have.length(8)
     expect(decode(combined, root, { groupLog: 0 })).to.have.length(0)
     for (const pieces of [whole(combined), oneByOne(combined)]) {
-      const wrong = new SliceVerifier({ root: hash(Uint8Array.of(1)), ranges: ChunkRanges.all, groupLog: 0 })
+      const wrong = new SliceVerifier({ cid: hash(Uint8Array.of(1)), ranges: ChunkRanges.all, groupLog: 0 })
       const { leaves, error } = feed(wrong, pieces)
       expect(leaves).to.deep.equal([])
       expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start: 0, len: 0 })
@@ -197,7 +197,7 @@ forEachKernel(() => describe('the verifier', () => {
   it('never returns as if all was well when the slice was cut', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: combined } = encode(bytes, { groupLog })
-      const options = { root, ranges: ChunkRanges.all, groupLog }
+      const options = { cid: root, ranges: ChunkRanges.all, groupLog }
       for (const to of [0, 7, 8, 71, 72, 40_000, combined.length - 1]) {
         const cut = combined.subarray(0, to)
         expect(
@@ -213,7 +213,7 @@ forEachKernel(() => describe('the verifier', () => {
   it('never returns as if all was well when a byte was changed', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: combined } = encode(bytes, { groupLog })
-      const options = { root, ranges: ChunkRanges.all, groupLog }
+      const options = { cid: root, ranges: ChunkRanges.all, groupLog }
       for (const at of [7, 8, 71, 500, 40_000, combined.length - 1]) {
         const changed = flipped(combined, at)
         expect(() => verifySlice(changed, options), `verifySlice at ${at}`).to.throw().with.property('code')
@@ -223,9 +223,9 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('throws the same fault again at every call after the first', () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     for (const spoilt of [flipped(combined, 30_000), combined.subarray(0, 30_000)]) {
-      const verifier = new SliceVerifier({ root, ranges: ChunkRanges.all, groupLog: 0 })
+      const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 0 })
       const { error } = feed(verifier, whole(spoilt))
       expect(error).to.be.instanceOf(BaoError)
       expect(() => verifier.write(combined)).to.throw().that.equals(error)
@@ -252,7 +252,7 @@ forEachKernel(() => describe('the verifier', () => {
       const { root, bytes: combined } = encode(bytes, { groupLog })
       const leaves = []
       for await (
-        const leaf of verifyStream(stream(ragged(combined, 3)), { root, ranges: ChunkRanges.all, groupLog })
+        const leaf of verifyStream(stream(ragged(combined, 3)), { cid: root, ranges: ChunkRanges.all, groupLog })
       ) leaves.push(leaf)
       expectSame(joined(leaves), [{ offset: 0, bytes }])
     }
@@ -262,7 +262,7 @@ forEachKernel(() => describe('the verifier', () => {
     const part = bytes.subarray(0, 20_001)
     for (const groupLog of [0, 2, 4]) {
       const { root, bytes: combined } = encode(part, { groupLog })
-      const verifier = new SliceVerifier({ root, groupLog, release: 'leaf' })
+      const verifier = new SliceVerifier({ cid: root, groupLog, release: 'leaf' })
       expect(verifier.write(combined.subarray(0, 8))).to.deep.equal([])
       for (const { name, bytes: item } of Bao.items(Bao.grow(part), groupLog, [0])) {
         for (const byte of oneByOne(item.subarray(0, -1))) expect(verifier.write(byte)).to.deep.equal([])
@@ -275,7 +275,9 @@ forEachKernel(() => describe('the verifier', () => {
       expect(verifier.bytesRead).to.equal(combined.length)
 
       for (const seed of [1, 2, 3]) {
-        const { leaves, error } = feed(new SliceVerifier({ root, groupLog, release: 'leaf' }), ragged(combined, seed))
+        const { leaves, error } = feed(
+          new SliceVerifier({ cid: root, groupLog, release: 'leaf' }), ragged(combined, seed)
+        )
         expect(error).to.equal(undefined)
         expectSame(leaves, [{ offset: 0, bytes: part }])
       }
@@ -289,7 +291,7 @@ forEachKernel(() => describe('the verifier', () => {
       for (const key of [undefined, KEY]) {
         const { root, bytes: combined } = encode(part, { groupLog: 8, key })
         for (const pieces of [whole(combined), ragged(combined, 8)]) {
-          const verifier = new SliceVerifier({ root, groupLog: 8, key })
+          const verifier = new SliceVerifier({ cid: root, groupLog: 8, key })
           const { leaves, error } = feed(verifier, pieces)
           expect(error).to.equal(undefined)
           expectSame(leaves, [{ offset: 0, bytes: part }])
@@ -297,7 +299,7 @@ forEachKernel(() => describe('the verifier', () => {
         }
         for (const at of [combined.length - 1, combined.length - 140_000]) {
           const { leaves, error } = feed(
-            new SliceVerifier({ root, groupLog: 8, key }), ragged(flipped(combined, at), 9)
+            new SliceVerifier({ cid: root, groupLog: 8, key }), ragged(flipped(combined, at), 9)
           )
           const start = Math.floor((at - combined.length + len) / 262_144) * 262_144
           expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: Math.min(262_144, len - start) })
@@ -308,21 +310,21 @@ forEachKernel(() => describe('the verifier', () => {
   })
 
   it('transforms a stream of an encoding into the blob', async () => {
-    const { root, bytes: combined } = encode(bytes)
-    const through = pieces => collect(readable(pieces).pipeThrough(verifyTransform({ root, groupLog: 0 })))
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
+    const through = pieces => collect(readable(pieces).pipeThrough(verifyTransform({ cid: root, groupLog: 0 })))
     expect(same(await through(ragged(combined, 6)), bytes)).to.equal(true)
     expect(await errorOf(through(ragged(flipped(combined, 50_000), 6)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
     expect(await errorOf(through(ragged(combined.subarray(0, 50_000), 6)))).to.include({ code: 'BAO_TRUNCATED' })
   })
 
   it('throws from a stream that is wrong or ends early, after everything before the fault', async () => {
-    const { root, bytes: combined } = encode(bytes)
+    const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     for (const [spoilt, code] of [
       [flipped(combined, 60_000), 'BAO_LEAF_MISMATCH'], [combined.subarray(0, 60_000), 'BAO_TRUNCATED']
     ]) {
       const leaves = []
       const error = await errorOf(async () => {
-        for await (const leaf of verifyStream(stream(ragged(spoilt, 4)), { root, groupLog: 0 })) leaves.push(leaf)
+        for await (const leaf of verifyStream(stream(ragged(spoilt, 4)), { cid: root, groupLog: 0 })) leaves.push(leaf)
       })
       expect(error).to.include({ code })
       const [run] = joined(leaves)

@@ -8,8 +8,8 @@ import { noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 
 const content = noise(1_000_000, 51)
-const { root, bytes: encoded } = encode(content)
-const options = { root, groupLog: 0 }
+const { root, bytes: encoded } = encode(content, { groupLog: 0 })
+const options = { cid: root, groupLog: 0 }
 const inPieces = (bytes, len) => Array.from(
   { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)
 )
@@ -161,7 +161,7 @@ forEachKernel(() => describe('very many pieces', () => {
     for (const groupLog of [0, 4, 7]) {
       const { root, bytes: combined } = encode(part, { groupLog })
       for (const release of ['soon', 'leaf', 'window']) {
-        const verifier = new SliceVerifier({ root, groupLog, release })
+        const verifier = new SliceVerifier({ cid: root, groupLog, release })
         let given = 0
         let most = 0
         for (let at = 0; at < combined.length; at++) {
@@ -202,7 +202,7 @@ forEachKernel(() => describe('very many pieces', () => {
     const lies = (function * () { while (true) { taken++; yield new Uint8Array(10_000) } })()
     expect(await errorOf(async () => {
       for await (
-        const leaf of verifyStream(lies, { root, groupLog: 0, size: Number.MAX_SAFE_INTEGER })
+        const leaf of verifyStream(lies, { cid: root, groupLog: 0, size: Number.MAX_SAFE_INTEGER })
       ) given += leaf.bytes.length
     }))
       .to.include({ code: 'BAO_PARENT_MISMATCH' })

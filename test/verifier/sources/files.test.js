@@ -13,7 +13,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 
 const content = noise(300_000)
-const { root, bytes: encoded } = encode(content)
+const { root, bytes: encoded } = encode(content, { groupLog: 0 })
 
 describe('a reader of a file', () => {
   it('closes a file that it could not use, and opens it again', async function () {
@@ -23,11 +23,11 @@ describe('a reader of a file', () => {
     await writeFile(path, 'abc')
     const open = () => readdirSync('/proc/self/fd').length
     const before = open()
-    const reader = new VerifiedReader({ root, encoded: path })
+    const reader = new VerifiedReader({ cid: root, encoded: path, groupLog: 0 })
     for (let i = 0; i < 10; i++) expect(await errorOf(reader.read())).to.include({ code: 'BAO_TRUNCATED' })
     expect(open()).to.be.at.most(before + 1)
     await writeFile(path, encoded)
-    expect(await reader.read(7, 9)).to.deep.equal(content.slice(7, 9))
+    expect(await reader.read({ start: 7, end: 9 })).to.deep.equal(content.slice(7, 9))
     await reader.close()
     await rm(directory, { recursive: true })
   })
@@ -94,8 +94,8 @@ describe('an audit of a file', () => {
     const path = join(directory, 'blob')
     await writeFile(path, long)
     const proof = await createProof(path, outboard, { start: 2_000_000, end: 2_000_001 })
-    const [[start, end]] = proof.spans
-    expect(verifyProof(proof.toBytes(), long.subarray(start, end), { root: outboard.root })).to.have.length(1)
+    const [{ start, end }] = proof.byteRanges
+    expect(verifyProof(proof.toBytes(), long.subarray(start, end), { cid: outboard.root })).to.have.length(1)
   })
 })
 
@@ -111,7 +111,7 @@ describe('a transform in a pipeline of Node.js', () => {
     const pieces = Array.from(
       { length: Math.ceil(bytes.length / 10_000) }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000)
     )
-    const error = await errorOf(pipeline(Readable.from(pieces), verifyTransform({ root, groupLog: 0 }), sink))
+    const error = await errorOf(pipeline(Readable.from(pieces), verifyTransform({ cid: root, groupLog: 0 }), sink))
     return { len, error }
   }
 

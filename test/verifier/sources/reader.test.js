@@ -42,16 +42,18 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`reads any range, ${title}`, async () => {
       const readers = [
-        new VerifiedReader({ root, encoded, groupLog }),
-        new VerifiedReader({ root, encoded: counted(encoded, { overlaps: true }).source, groupLog }),
-        new VerifiedReader({ root, source: content, outboard: createOutboardSync(content, { groupLog }) })
+        new VerifiedReader({ cid: root, encoded, groupLog }),
+        new VerifiedReader({ cid: root, encoded: counted(encoded, { overlaps: true }).source, groupLog }),
+        new VerifiedReader({ cid: root, source: content, outboard: createOutboardSync(content, { groupLog }) })
       ]
       for (const reader of readers) {
         for (const [start, end] of [
           [0, 1], [0, 0], [1023, 1025], [16_383, 16_385], [500_000, 900_001], [2_999_999, 3_000_000],
           [2_999_000, 5_000_000], [4_000_000, 4_000_001], [0, Infinity]
         ]) {
-          expect(same(await reader.read(start, end), content.subarray(start, end)), `${start} to ${end}`).to.equal(true)
+          expect(
+            same(await reader.read({ start, end }), content.subarray(start, end)), `${start} to ${end}`
+          ).to.equal(true)
         }
         expect(await reader.size()).to.equal(content.length)
       }
@@ -59,21 +61,21 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`touches what it needs, and only the leaves below pairs that it keeps, ${title}`, async () => {
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       const levels = Math.ceil(Math.log2(content.length / groupLen))
-      await reader.read(1_500_000, 1_500_001)
+      await reader.read({ start: 1_500_000, end: 1_500_001 })
       const first = seen.since()
       expect(first.count).to.be.at.most(levels + 2)
       // A place below its own parents may be read along with what stands between.
       expect(first.len).to.be.at.most(8 + groupLen + levels * (64 + 4096))
 
-      await reader.read(1_500_000, 1_500_001)
+      await reader.read({ start: 1_500_000, end: 1_500_001 })
       expect(seen.since(), 'the same again').to.deep.equal({ count: 1, len: groupLen })
 
       const group = Math.floor(1_500_000 / groupLen)
       let len = 0
       for (let i = 1; i <= 16; i++) {
-        await reader.read((group + i) * groupLen, (group + i) * groupLen + 10)
+        await reader.read({ start: (group + i) * groupLen, end: (group + i) * groupLen + 10 })
         const { count, len: more } = seen.since()
         expect(count).to.be.at.most(2)
         len += more
@@ -86,14 +88,14 @@ forEachKernel(() => describe('a reader', () => {
       for (const size of [
         content.length - 1, content.length + 1, 2 * content.length, 1024, 0, Number.MAX_SAFE_INTEGER
       ]) {
-        const reader = new VerifiedReader({ root, encoded: withHeader(encoded, size), groupLog })
+        const reader = new VerifiedReader({ cid: root, encoded: withHeader(encoded, size), groupLog })
         expect((await errorOf(reader.size()))?.code, `${size}`).to.match(
           /^BAO_(PARENT_MISMATCH|LEAF_MISMATCH|TRUNCATED)$/
         )
-        expect((await errorOf(reader.read(size, Infinity)))?.code, `${size}`).to.match(/^BAO_/)
+        expect((await errorOf(reader.read({ start: size })))?.code, `${size}`).to.match(/^BAO_/)
       }
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       await reader.size()
       seen.since()
       expect(await reader.size()).to.equal(content.length)
@@ -102,24 +104,24 @@ forEachKernel(() => describe('a reader', () => {
 
     it(`reports faults, and succeeds again when the source is right, ${title}`, async () => {
       const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
-      expect(await reader.read(0, 10)).to.deep.equal(content.slice(0, 10))
+      const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
+      expect(await reader.read({ start: 0, end: 10 })).to.deep.equal(content.slice(0, 10))
       for (let at = 8; at < encoded.length; at += 250_007) {
         seen.bytes = flipped(encoded, at)
         // The pairs above the first group are known, and not read again.
         if (at > 8) expect((await errorOf(reader.read()))?.code, `${at}`).to.match(/MISMATCH/)
         else expect(same(await reader.read(), content)).to.equal(true)
         seen.bytes = encoded
-        expect(await reader.read(700_000, 700_010)).to.deep.equal(content.slice(700_000, 700_010))
+        expect(await reader.read({ start: 700_000, end: 700_010 })).to.deep.equal(content.slice(700_000, 700_010))
       }
     })
 
     it(`reads several ranges at the same time, ${title}`, async () => {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps, delay: 1 })
-        const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
+        const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
         const starts = Array.from({ length: 25 }, (_, i) => i * 119_993)
-        const parts = await Promise.all(starts.map(start => reader.read(start, start + 70_000)))
+        const parts = await Promise.all(starts.map(start => reader.read({ start, end: start + 70_000 })))
         parts.forEach((part, i) => expect(same(part, content.subarray(starts[i], starts[i] + 70_000))).to.equal(true))
         expect(seen.reads.filter(([start, end]) => start === 0 && end === 8), 'opened once').to.have.length(1)
       }
@@ -128,28 +130,28 @@ forEachKernel(() => describe('a reader', () => {
 
   it('keeps a bounded number of pairs', async () => {
     const long = noise(4_600_000, 62)
-    const { root, bytes: encoded } = encode(long)
+    const { root, bytes: encoded } = encode(long, { groupLog: 0 })
     const seen = counted(encoded)
-    const reader = new VerifiedReader({ root, encoded: seen.source })
+    const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog: 0 })
     const place = 1024 * 1000
     const again = async () => {
       seen.since()
-      expect(await reader.read(place, place + 1)).to.deep.equal(long.slice(place, place + 1))
+      expect(await reader.read({ start: place, end: place + 1 })).to.deep.equal(long.slice(place, place + 1))
       return seen.since().len
     }
     await again()
     expect(await again()).to.equal(1024)
-    for (let chunk = 1100; chunk < 1600; chunk++) await reader.read(1024 * chunk, 1024 * chunk + 1)
+    for (let chunk = 1100; chunk < 1600; chunk++) await reader.read({ start: 1024 * chunk, end: 1024 * chunk + 1 })
     expect(await again(), 'still known').to.equal(1024)
     // A read of two chunks brings a pair that is new, and those above it, which are used again.
     for (let chunk = 0; chunk < long.length / 1024; chunk += 2) {
       if (Math.abs(chunk - 1000) > 40) {
         await reader.read(
-          1024 * chunk, 1024 * chunk + 1
+          { start: 1024 * chunk, end: 1024 * chunk + 1 }
         )
       }
     }
-    await reader.read(0, 1)
+    await reader.read({ start: 0, end: 1 })
     expect(await again(), 'forgotten').to.be.greaterThan(1024)
   })
 
@@ -157,7 +159,9 @@ forEachKernel(() => describe('a reader', () => {
     const [{ root, bytes: encoded }] = encodings
     for (const overlaps of [true, false]) {
       const seen = counted(encoded, { overlaps, delay: 1 })
-      await new VerifiedReader({ root, encoded: seen.source }).read(2_900_000, 2_900_001)
+      await new VerifiedReader(
+        { cid: root, encoded: seen.source, groupLog: 0 }
+      ).read({ start: 2_900_000, end: 2_900_001 })
       expect(seen.most > 1).to.equal(overlaps)
     }
   })
@@ -166,12 +170,12 @@ forEachKernel(() => describe('a reader', () => {
     const tree = createOutboardSync(content)
     const pairs = counted(tree.bytes)
     const blob = counted(content)
-    const outboard = await openOutboard(pairs.source, { root: tree.root, size: content.length })
-    const reader = new VerifiedReader({ root: tree.root, source: blob.source, outboard })
-    expect(await reader.read(1_000_000, 1_000_100)).to.deep.equal(content.slice(1_000_000, 1_000_100))
+    const outboard = await openOutboard(pairs.source, { cid: tree.root, size: content.length })
+    const reader = new VerifiedReader({ cid: tree.root, source: blob.source, outboard })
+    expect(await reader.read({ start: 1_000_000, end: 1_000_100 })).to.deep.equal(content.slice(1_000_000, 1_000_100))
     expect(blob.since()).to.deep.equal({ count: 1, len: 16_384 })
     expect(pairs.since().count).to.be.greaterThan(0)
-    await reader.read(1_020_000, 1_020_100)
+    await reader.read({ start: 1_020_000, end: 1_020_100 })
     expect(blob.since()).to.deep.equal({ count: 1, len: 16_384 })
     expect(pairs.since().count, 'pairs are known').to.equal(0)
   })
@@ -189,12 +193,14 @@ forEachKernel(() => describe('a reader', () => {
     for (const [title, [change, expected]] of Object.entries(ways)) {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps })
-        const reader = new VerifiedReader({ root, encoded: seen.source })
-        await reader.read(0, 1)
+        const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog: 0 })
+        await reader.read({ start: 0, end: 1 })
         seen.change = change
-        expect(await errorOf(reader.read(2_000_000, 2_000_001)), title).to.include(expected)
+        expect(await errorOf(reader.read({ start: 2_000_000, end: 2_000_001 })), title).to.include(expected)
         seen.change = undefined
-        expect(await reader.read(2_000_000, 2_000_001), title).to.deep.equal(content.slice(2_000_000, 2_000_001))
+        expect(
+          await reader.read({ start: 2_000_000, end: 2_000_001 }), title
+        ).to.deep.equal(content.slice(2_000_000, 2_000_001))
       }
     }
   })
@@ -212,18 +218,20 @@ forEachKernel(() => describe('a reader', () => {
         return isStuck ? new Promise(() => {}) : encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ root, encoded: source })
-    await reader.read(0, 1)
+    const reader = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
+    await reader.read({ start: 0, end: 1 })
     isStuck = true
     const controller = new AbortController()
-    const other = reader.read(1_000_000, 1_000_001)
+    const other = reader.read({ start: 1_000_000, end: 1_000_001 })
     setTimeout(() => controller.abort(reason), 5)
-    expect(await errorOf(reader.read(2_000_000, 2_000_001, { signal: controller.signal }))).to.equal(reason)
+    expect(
+      await errorOf(reader.read({ start: 2_000_000, end: 2_000_001 }, { signal: controller.signal }))
+    ).to.equal(reason)
     expect(signals.at(-1)).to.equal(controller.signal)
     expect(await Promise.race([other, 'still waiting'])).to.equal('still waiting')
-    expect(await errorOf(reader.read(0, 1, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
+    expect(await errorOf(reader.read({ start: 0, end: 1 }, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
     isStuck = false
-    expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
+    expect(await reader.read({ start: 5, end: 6 })).to.deep.equal(content.slice(5, 6))
   })
 
   it('opens again what could not be opened, even after an abort', async () => {
@@ -241,18 +249,22 @@ forEachKernel(() => describe('a reader', () => {
         return encoded.slice(start, end)
       }
     }
-    const reader = new VerifiedReader({ root, encoded: source })
-    expect(await errorOf(reader.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
-    const waiting = errorOf(reader.read(5, 6))
+    const reader = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
+    expect(
+      await errorOf(reader.read({ start: 5, end: 6 }, { signal: AbortSignal.timeout(5) }))
+    ).to.include({ name: 'TimeoutError' })
+    const waiting = errorOf(reader.read({ start: 5, end: 6 }))
     fail()
     expect(await waiting).to.include({ message: 'broken' })
-    expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
+    expect(await reader.read({ start: 5, end: 6 })).to.deep.equal(content.slice(5, 6))
     opened = 0
-    const again = new VerifiedReader({ root, encoded: source })
-    expect(await errorOf(again.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
+    const again = new VerifiedReader({ cid: root, encoded: source, groupLog: 0 })
+    expect(
+      await errorOf(again.read({ start: 5, end: 6 }, { signal: AbortSignal.timeout(5) }))
+    ).to.include({ name: 'TimeoutError' })
     fail()
     await new Promise(resolve => setTimeout(resolve))
-    expect(await again.read(5, 6)).to.deep.equal(content.slice(5, 6))
+    expect(await again.read({ start: 5, end: 6 })).to.deep.equal(content.slice(5, 6))
   })
 
   it('reads no byte behind the end of its source', async () => {
@@ -264,7 +276,7 @@ forEachKernel(() => describe('a reader', () => {
       }
     }
     expect(
-      await errorOf(new VerifiedReader({ root: encodings[0].root, encoded: source }).read())
+      await errorOf(new VerifiedReader({ cid: encodings[0].root, encoded: source, groupLog: 0 }).read())
     ).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
   })
 }))

@@ -20,7 +20,7 @@ import { sliceOfPlain } from './plain-slice.js'
  * @param {PlainBlob} blob @param {{ root: Uint8Array, key?: Uint8Array }} name @param {AbortSignal} signal
  */
 export async function hasProvenSize (blob, { root, key }, signal) {
-  const wanted = { root, ranges: ChunkRanges.last, groupLog: blob.outboard.groupLog, key }
+  const wanted = { cid: root, ranges: ChunkRanges.last, groupLog: blob.outboard.groupLog, key }
   const verifier = new SliceVerifier(wanted)
   try {
     const leaves = verifyPieces(verifier, sliceOfPlain(blob, wanted, signal))

@@ -21,7 +21,7 @@ export class SpanReader {
   #piece = /** @type {Uint8Array} */ (new Uint8Array(0))
   #at = 0
 
-  /** @param {[start: number, end: number][]} spans @param {ReadPieces} pieces @param {AbortSignal} signal */
+  /** @param {{ start: number, end: number }[]} spans @param {ReadPieces} pieces @param {AbortSignal} signal */
   constructor (spans, pieces, signal) {
     this.#spans = spans
     this.#pieces = pieces
@@ -69,7 +69,7 @@ export class SpanReader {
   /** Begins to read the span that has a byte. @param {number} at */
   async #open (at) {
     await this.close()
-    const [start, end] = this.#spans.find(([start, end]) => start <= at && at < end) ?? [at, at]
+    const { start, end } = this.#spans.find(span => span.start <= at && at < span.end) ?? { start: at, end: at }
     this.#at = start
     this.#end = end
     this.#current = this.#pieces(start, end, this.#signal)[Symbol.asyncIterator]()

@@ -149,7 +149,7 @@ export class PlainFinder {
     let likely
     try {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
-        const blob = this.#blobWith(await outboardIn(file, at, { root, size, groupLog }))
+        const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
         const pieces = tail ?? blob.pieces
         // A server that knows no ranges would send all of a long blob for its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
@@ -199,7 +199,7 @@ export class PlainFinder {
  * The outboard in a file, whose pairs are read as they are needed.
  *
  * @param {HttpFile} file @param {number} at  where its first pair begins
- * @param {{ root: Uint8Array, size: number, groupLog: number }} info
+ * @param {{ cid: Uint8Array, size: number, groupLog: number }} info
  */
 function outboardIn (file, at, info) {
   const pairs = {

@@ -22,7 +22,7 @@ const FIRST_READ_LEN = 1 << 14
  * where it broke. If the file is replaced while it is read, that is an error, as far as the server tells
  * (ETag, Last-Modified, length).
  *
- *     const reader = new VerifiedReader({ root, encoded: await httpSource('https://example.org/movie.bao') })
+ *     const reader = new VerifiedReader({ cid, encoded: await httpSource('https://example.org/movie.bao') })
  *
  * @param {string | URL} url
  * @param {HttpOptions} [options]  `signal` ends all reads

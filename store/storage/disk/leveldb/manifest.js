@@ -28,51 +28,58 @@ const COMPACTION_POINTER = 5
 const DELETED_TABLE = 6
 const NEW_TABLE = 7
 const PREVIOUS_LOG = 9
+/** By what the keys are sorted. */
+const COMPARATOR_NAME = 'leveldb.BytewiseComparator'
+const LEVELS = 7
+const TEXT = new TextDecoder()
+/** Without these LevelDB does not open a database. */
+const NEEDED = [LOG, NEXT_FILE, LAST_SEQUENCE]
 
 /**
  * @param {Uint8Array} bytes @param {{ corrects?: boolean }} [options]  as for `readLog`
- * @returns {Manifest | undefined} undefined when it is damaged
+ * @returns {Manifest | undefined} undefined when it is damaged, or ends before everything that LevelDB needs
  */
 export function readManifest (bytes, options) {
   const tables = /** @type {Map<number, TableEntry>} */ (new Map())
   const logs = { log: 0, previousLog: 0 }
+  const kinds = /** @type {Set<number>} */ (new Set())
   let isTorn = false
   for (const { payload, lost } of readLog(bytes, options)) {
     if (lost === undefined ? isTorn : !lost.isTorn) return undefined // It is damaged before its end.
     if (lost !== undefined) isTorn = true
-    else if (orIfMalformed(() => apply(payload, tables, logs)) === undefined) return undefined
+    else if (orIfMalformed(() => apply(payload, tables, logs, kinds)) === undefined) return undefined
   }
-  if (tables.size === 0 && logs.log === 0) return undefined
+  if (NEEDED.some(kind => !kinds.has(kind)) || (tables.size === 0 && logs.log === 0)) return undefined
   return { tables: [...tables.values()].sort((a, b) => a.number - b.number), ...logs, isTorn }
 }
 
 /**
  * @param {Uint8Array} change @param {Map<number, TableEntry>} tables
- * @param {{ log: number, previousLog: number }} logs
+ * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of facts so far; changed
  * @returns {true | undefined} undefined for a fact that LevelDB does not write
  */
-function apply (change, tables, logs) {
+function apply (change, tables, logs, kinds) {
   const cursor = new Cursor(change)
   while (cursor.left > 0) {
     const kind = cursor.varint()
+    kinds.add(kind)
     if (kind === COMPARATOR) {
-      cursor.string()
+      if (TEXT.decode(cursor.string()) !== COMPARATOR_NAME) return undefined
     } else if (kind === LOG) {
       logs.log = cursor.varint()
     } else if (kind === PREVIOUS_LOG) {
       logs.previousLog = cursor.varint()
     } else if (kind === NEXT_FILE || kind === LAST_SEQUENCE) {
       cursor.varint()
-    } else if (kind === COMPACTION_POINTER) {
-      cursor.varint()
-      cursor.string()
-    } else if (kind === DELETED_TABLE) {
-      cursor.varint()
-      tables.delete(cursor.varint())
-    } else if (kind === NEW_TABLE) {
-      cursor.varint()
-      const [number, size, first, last] = [cursor.varint(), cursor.varint(), cursor.string(), cursor.string()]
-      tables.set(number, { number, size, first, last })
+    } else if (kind === COMPACTION_POINTER || kind === DELETED_TABLE || kind === NEW_TABLE) {
+      if (cursor.varint() >= LEVELS) return undefined
+      if (kind === COMPACTION_POINTER) {
+        cursor.string()
+        continue
+      }
+      const number = cursor.varint()
+      if (kind === DELETED_TABLE) tables.delete(number)
+      else tables.set(number, { number, size: cursor.varint(), first: cursor.string(), last: cursor.string() })
     } else {
       return undefined
     }

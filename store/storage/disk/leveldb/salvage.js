@@ -40,18 +40,20 @@ export class Salvage {
     for (const [name, spans] of this.#doubtful) yield * this.#inBlocks(name, spans)
   }
 
-  /** Returns the files that count; all that are there when no manifest says which. */
+  /**
+   * Returns the files that count; all that are there when no manifest says which. A manifest that names missing tables
+   * may have lost its end, which named others in their place.
+   */
   async #files () {
     const stamps = await stampsIn(this.#path)
     const { tables, logs } = filesByNumber([...stamps.keys()])
     const manifest = await findManifest(this.#path, [...stamps.keys()])
     const named = manifest && logsOf(manifest, logs)
     if (manifest === undefined || named === undefined) return { tables: [...tables.values()], logs: [...logs.values()] }
-    const present = manifest.tables.filter(({ number, size }) => {
-      if (!tables.has(number)) this.lostBytes += size
-      return tables.has(number)
-    })
-    return { tables: present.map(({ number }) => /** @type {string} */ (tables.get(number))), logs: named }
+    const missing = manifest.tables.filter(({ number }) => !tables.has(number))
+    for (const { size } of missing) this.lostBytes += size
+    if (missing.length > 0) return { tables: [...tables.values()], logs: [...logs.values()] }
+    return { tables: manifest.tables.map(({ number }) => /** @type {string} */ (tables.get(number))), logs: named }
   }
 
   /** @param {string} name @returns {AsyncGenerator<Salvaged>} */

@@ -17,7 +17,7 @@ const AT_4 = ['--group-log', '4']
 describe('baobox encode, decode, outboard, slice, decode-slice', () => {
   const folder = newFolder()
   const outboards = [0, 4].map(groupLog => createOutboardSync(bytes, { groupLog }))
-  const combined = encode(bytes).bytes
+  const combined = encode(bytes, { groupLog: 0 }).bytes
   before(async () => {
     await folder.write('a', bytes)
     await folder.write('a.bao', combined)
@@ -105,12 +105,14 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
   it('encode, slice and decode-slice take blobs of a single group', async () => {
     for (const small of [Buffer.of(), noise(500)]) {
       await folder.write('small', small)
-      const encoded = encode(small).bytes
+      const encoded = encode(small, { groupLog: 0 }).bytes
       await gives(encoded, ['encode', 'small', '-'])
       await writes(encoded, ['slice', '0', '10', '-', 'out.small'], { input: encoded })
       await gives(small.subarray(0, 10), ['decode-slice', hex(hash(small)), '0', '10', 'out.small'])
-      await writes(encode(Buffer.of()).bytes.fill(0).fill(small.length % 256, 0, 1).fill(small.length >> 8, 1, 2),
-        ['encode', 'small', '--outboard', 'out.obao'])
+      await writes(encode(
+        Buffer.of(), { groupLog: 0 }
+      ).bytes.fill(0).fill(small.length % 256, 0, 1).fill(small.length >> 8, 1, 2),
+      ['encode', 'small', '--outboard', 'out.obao'])
       await gives(encoded, ['slice', '0', '10', 'small', '--outboard', 'out.obao'])
     }
   })

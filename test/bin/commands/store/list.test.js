@@ -44,7 +44,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect(out).to.match(new RegExp(`^CID +${cid}\nhash +${root}\nsize +976.56 KiB, claimed.*\npresent +\\S+ KiB, 0-`))
     const stat = await jsonOf(['stat', cid])
     expect(stat).to.include({ cid, hash: root, size: 1_000_000, complete: false, sizeProven: false })
-    expect(stat.present).to.deep.equal([[0, stat.presentBytes]])
+    expect(stat.present).to.deep.equal([{ start: 0, end: stat.presentBytes }])
     expect(new Date(stat.created).getFullYear()).to.be.above(2000)
     expect(await folder.run(['has', cid])).to.include({ code: 1, out: `${cid}  partial\n`, err: '' })
     const absent = hex(new Uint8Array(32))

@@ -200,9 +200,12 @@ describe('importDirectory', () => {
     const six = { a: 'one', b: 'two', c: 'three', d: noise(2 * MIB), 'e/f': 'four', gone: 'five' }
     const two = { a: 'one', b: '' }
     const three = { small: noise(1000, 5), middle: noise(50_000, 6), long: noise(2 * MIB, 7) }
-    /** Folders that were changed so long ago that their files are remembered. */
+    /** Folders that were changed so long ago, by the clock of the tests, that their files are remembered. */
     const settled = []
     let location
+    const { now } = Date
+    beforeEach(() => { Date.now = () => now() + 2100 })
+    afterEach(() => { Date.now = now })
     before(async () => {
       location = await mkdtemp(join(tmpdir(), 'baobox-'))
       for (const files of [six, two, two, three]) {
@@ -211,7 +214,6 @@ describe('importDirectory', () => {
         for (const name of Object.keys(files)) await utimes(join(path, name), old, old)
         settled.push(path)
       }
-      await new Promise(resolve => setTimeout(resolve, 2100))
     })
     after(() => rm(location, { recursive: true }))
 
@@ -237,6 +239,8 @@ describe('importDirectory', () => {
     })
 
     it('reads again what was changed shortly before', async () => {
+      const time = now()
+      Date.now = () => time
       const { store } = await newStore()
       const path = await folderOf(two)
       const known = join(location, 'fresh')

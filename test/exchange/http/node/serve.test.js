@@ -14,6 +14,7 @@ import { putCollection } from '../../../../exchange/collections/index.js'
 import { serve } from '../../../../exchange/http/node/index.js'
 import { same } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
+import { atEffort } from '../../../support/effort.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { entriesOf, isHeld, isPage } from '../../../support/store/inspect.js'
@@ -70,10 +71,10 @@ describe('serve()', () => {
     const redirected = await fetch(`${url}/blobs/${HEX}?format=bao-slice&start=5&end=500000&group-log=2`)
     expect(redirected.redirected).to.equal(true)
     const ranges = { start: 5, end: 500_000 }
-    const leaves = await listed(verifyStream(redirected.body, { root: ROOT, ranges, groupLog: 2 }))
+    const leaves = await listed(verifyStream(redirected.body, { cid: ROOT, ranges, groupLog: 2 }))
     const { offset, bytes } = leaves.at(-1)
     expect(offset + bytes.length).to.equal(500_000)
-    const verified = await fetchVerified(`${url}/${HEX}`, { root: ROOT, start: 10, end: 999_999 })
+    const verified = await fetchVerified(`${url}/${HEX}`, { cid: ROOT, range: { start: 10, end: 999_999 } })
     expect(same(new Uint8Array(await verified.arrayBuffer()), BYTES.subarray(10, 999_999))).to.equal(true)
   })
 
@@ -143,11 +144,11 @@ describe('serve()', () => {
     for (const answer of [get, head]) expect(answer).to.match(/^HTTP\/1.1 400 .*\r\ncontent-length: 0\r\n/is)
   })
 
-  it('answers a thousand readers of ranges at the same time', async () => {
+  it('answers many readers of ranges at the same time', async () => {
     const { server, port } = await served()
-    const began = performance.now()
     const wrong = []
-    await Promise.all(Array.from({ length: 1000 }, async (_, i) => {
+    const count = atEffort(1000)
+    await Promise.all(Array.from({ length: count }, async (_, i) => {
       const start = i * 997
       const answer = await talk(port,
         `GET /${HEX} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nRange: bytes=${start}-${start + GROUP - 1}\r\n\r\n`)
@@ -156,8 +157,7 @@ describe('serve()', () => {
       if (!answer.startsWith('HTTP/1.1 206 ') || !same(new Uint8Array(body), expected)) wrong.push(i)
     }))
     expect(wrong).to.deep.equal([])
-    expect(performance.now() - began).to.be.below(30_000)
-    expect(server.handler.stats()).to.deep.include({ active: 0, requests: 1000, statuses: { 206: 1000 } })
+    expect(server.handler.stats()).to.deep.include({ active: 0, requests: count, statuses: { 206: count } })
   })
 
   it('answers clients that have nothing more to ask, and have said so', async () => {
@@ -231,7 +231,7 @@ describe('serve()', () => {
     const store = await place.open({ durability: 'process' })
     const piece = noise(1 << 20)
     const { cid, size } = await store.put((async function * () { for (let i = 0; i < 48; i++) yield piece })())
-    const { port, events } = await served({ idleTimeout: 1500 }, { store })
+    const { port, events } = await served({ idleTimeout: 300 }, { store })
     const before = process.memoryUsage().arrayBuffers
     const COUNT = 40
     const sockets = Array.from({ length: COUNT }, () => {
@@ -240,10 +240,11 @@ describe('serve()', () => {
       socket.write(`GET /blobs/${cid} HTTP/1.1\r\nHost: x\r\n\r\n`)
       return socket
     })
-    await new Promise(resolve => setTimeout(resolve, 1200))
-    const held = process.memoryUsage().arrayBuffers - before
-    expect(held / COUNT, 'bytes for each').to.be.below(2 << 20)
-    while (events.length < COUNT) await new Promise(resolve => setTimeout(resolve, 100))
+    while (events.length < COUNT) {
+      const held = process.memoryUsage().arrayBuffers - before
+      expect(held / COUNT, 'bytes for each').to.be.below(2 << 20)
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
     expect(new Set(events.map(({ outcome }) => outcome))).to.deep.equal(new Set(['stalled']))
     for (const { sent } of events) expect(sent).to.be.below(size / 2)
     for (const socket of sockets) socket.destroy()
@@ -318,7 +319,7 @@ describe('serve()', () => {
   })
 
   it('keeps uploads, and refuses those that are too long at their first byte', async () => {
-    const { url, store } = await served({ put: { token: 'secret', maxSize: 5000 } })
+    const { url, store } = await served({ put: { token: 'secret', maxBytes: 5000 } })
     const headers = { authorization: 'Bearer secret' }
     const bytes = noise(5000, 9)
     const path = `${url}/${hexOf(hash(bytes))}`

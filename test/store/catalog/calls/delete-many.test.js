@@ -25,8 +25,8 @@ describe('store: deleteMany()', () => {
     const events = []
     const deleted = await store.deleteMany(stream(cids), { onProgress: event => events.push(event) })
     expect(deleted).to.deep.equal({ blobs: 2401, bytes })
-    expect(events.map(({ type, detail }) => [type, detail.done])).to.deep.equal(
-      [1000, 2000, 2404].map(done => ['baobox:delete', done])
+    expect(events.map(({ type, detail }) => [type, detail.unit, detail.done])).to.deep.equal(
+      [1000, 2000, 2404].map(done => ['baobox:delete', 'cids', done])
     )
     expect(await listed(store.list())).to.have.length(100)
     await store.close()

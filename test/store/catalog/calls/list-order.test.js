@@ -41,11 +41,11 @@ describe('store: list() in an order', () => {
             const what = `${order} ${reverse} ${isReopened}`
             expect(namesOf(await listed(store.list({ order, reverse }))), what).to.deep.equal(all)
             for (const limit of [0, 1, 7, 40, 41]) {
-              const some = await listed(store.list({ order, reverse, limit }))
+              const some = await listed(store.list({ order, reverse, maxBlobs: limit }))
               expect(namesOf(some), what).to.deep.equal(all.slice(0, limit))
             }
             for (const at of [0, 1, 20, 38, 39]) {
-              const rest = await listed(store.list({ order, reverse, after: all[at], limit: 5 }))
+              const rest = await listed(store.list({ order, reverse, after: all[at], maxBlobs: 5 }))
               expect(namesOf(rest), `${what} after ${at}`).to.deep.equal(all.slice(at + 1, at + 6))
             }
           }
@@ -134,7 +134,9 @@ describe('store: list() in an order', () => {
   it('list() refuses what is no order, limit, place or direction', async () => {
     const { store } = await newStore()
     for (const order of ['size', '', null, 5]) await expectSlip('order', () => listed(store.list({ order })))
-    for (const limit of [-1, 0.5, '5', null]) await expectSlip('limit', () => listed(store.list({ limit })))
+    for (const maxBlobs of [-1, 0.5, '5', null]) {
+      await expectSlip('maxBlobs', () => listed(store.list({ maxBlobs })))
+    }
     for (const after of [5, null]) await expectSlip('after', () => listed(store.list({ after })))
     for (const reverse of [1, null, 'yes']) await expectSlip('reverse', () => listed(store.list({ reverse })))
   })

@@ -112,7 +112,7 @@ describe('store: tags', () => {
       expect(error.cid.toString()).to.equal(cid.toString())
       await store.tags.delete('a')
       expect(await errorOf(store.delete(cid))).to.include({ code: 'STORE_TAGGED', tag: 'b' })
-      expect(await store.delete(cid, { force: true })).to.equal(true)
+      expect(await store.delete(cid, { force: true })).to.include({ blobs: 1 })
       expect(await store.has(cid)).to.equal(false)
       expect((await store.tags.get('b')).cid.toString(), 'the tag stays').to.equal(cid.toString())
       const temporary = store.tempTag(cid)
@@ -122,7 +122,7 @@ describe('store: tags', () => {
       expect(untitled).to.include({ code: 'STORE_TAGGED' })
       expect(untitled).to.not.have.property('tag')
       temporary.release()
-      expect(await store.delete(cid)).to.equal(true)
+      expect(await store.delete(cid)).to.include({ blobs: 1 })
     })
 
     it('put() with a tag writes blob and tag together', async () => {
@@ -217,7 +217,7 @@ describe('store: tags', () => {
           await release(tag) // may be said twice
         }
         for (const name of [cid, other]) {
-          expect(await store.delete(name)).to.equal(true)
+          expect(await store.delete(name)).to.include({ blobs: 1 })
         }
         await store.put(Uint8Array.of(1))
         await store.put(Uint8Array.of(2))

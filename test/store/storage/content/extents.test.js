@@ -74,7 +74,7 @@ describe('store: extents', () => {
         expect(same(before, bytes.subarray(wrong - 1, wrong))).to.equal(true)
         await store.fsck({ repair: true })
         const missing = await store.missing(root)
-        expect(missing.toBytes(bytes.length)).to.deep.equal([[wrong, wrong + 16 * KIB]])
+        expect(missing.toBytes(bytes.length)).to.deep.equal([{ start: wrong, end: wrong + 16 * KIB }])
         await store.receive(root, sliceOf(bytes, missing), missing)
         expect(same(await store.bytes(root), bytes)).to.equal(true)
         expect(await store.fsck()).to.include({ isSound: true })

@@ -41,9 +41,9 @@ describe('store: a blob that is received into a file while a write fails', () =>
       expect(await errorOf(store.receive(hash(bytes), stream([slice])))).to.include({ code: 'STORE_FULL' })
       restore()
       const { present } = await store.stat(hash(bytes))
-      const len = present.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+      const len = present.toBytes(bytes.length).reduce((sum, { start, end }) => sum + end - start, 0)
       expect(len).to.be.within(8 * MIB, 13 * MIB)
-      for (const [start, end] of present.toBytes(bytes.length)) {
+      for (const { start, end } of present.toBytes(bytes.length)) {
         const got = await store.bytes(hash(bytes), { start, end })
         expect(same(got, bytes.subarray(start, end))).to.equal(true)
       }

@@ -249,7 +249,7 @@ async function expectKept (store, i, state) {
     const { present } = await store.stat(root)
     expect(state, `blob ${i}`).to.match(/\?$/)
     expect(isReceived(i), `blob ${i} is shown in part, but was not received`).to.equal(true)
-    for (const [start, end] of present.toBytes(bytes.length)) {
+    for (const { start, end } of present.toBytes(bytes.length)) {
       const got = await store.bytes(root, { start, end })
       expect(same(got, bytes.subarray(start, end)), `part of blob ${i}`).to.equal(true)
     }

@@ -15,7 +15,7 @@ import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { download } from '../../../../exchange/download/index.js'
-import { copy } from '../../../../exchange/transfer/index.js'
+import { copy, importCar } from '../../../../exchange/transfer/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { hex, same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
@@ -127,8 +127,7 @@ describe('store: opened for reading', () => {
       put: () => store.put(SMALL),
       putMany: () => listed(store.putMany([SMALL])),
       importFile: () => store.importFile(path),
-      splice: () => store.splice(cid, { start: 1 }),
-      concat: () => store.concat([cid, cid]),
+      compose: () => store.compose([{ cid }, { cid }]),
       'importFile by reference': () => store.importFile(path, { mode: 'reference' }),
       receive: () => store.receive(hash(PART), sliceOf(PART)),
       delete: () => store.delete(cid, { force: true }),
@@ -140,6 +139,7 @@ describe('store: opened for reading', () => {
       compact: () => store.compact(),
       repair: () => store.fsck({ repair: true }),
       copy: () => copy(source, store),
+      importCar: () => importCar(store, SMALL),
       download: () => download(store, cid, { from: [source] }),
       'block put': () => blocks.put(cid, SMALL),
       'blocks putMany': () => listed(blocks.putMany([{ cid, bytes: SMALL }])),

@@ -6,6 +6,7 @@ import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { same } from '../../../support/bytes.js'
 import { MIB } from '../../../support/constants.js'
+import { pairsOf, strideAtEffort } from '../../../support/effort.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { DONE, FAULTS, failAt, reason } from '../../../support/store/failing.js'
@@ -64,58 +65,57 @@ describe('store: append() that fails', () => {
   const places = []
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
 
-  for (const [what, { before, kept = [], run, after }] of Object.entries(JOBS)) {
-    for (const [how, fault] of Object.entries(FAULTS)) {
-      it(`${what}: any call ${how}`, async () => {
-        let moment = 0
-        for (let isOver = false; !isOver; moment++) {
-          expect(moment).to.be.lessThan(40)
-          const place = await onDisk()
-          places.push(place)
-          const store = await BlobStore.open(place.where, { quota: QUOTA })
-          let last = 0
-          for (const size of before) {
-            if (last === 0) await store.put(part(size))
-            else await store.append(hash(part(last)), ALL.subarray(last, size))
-            last = size
-          }
-          for (const size of kept) await store.tags.set('kept', hash(part(size)))
-          const { isReached, untap } = failAt(store, moment, fault)
-          const error = await errorOf(run(store))
-          isOver = !isReached()
-          if (!fault.isDeath) untap()
-          if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
-          const done = [...after].sort((a, b) => a - b)
-          const now = await expectRight(store)
-          if (error === undefined) expect(now).to.deep.equal(done)
-          expect([...before, ...after]).to.include.members(now)
-          for (const size of before) if (after.includes(size)) expect(now).to.include(size)
-          if (!fault.isDeath && how !== DONE) {
-            expect(countedBytes(store, QUOTA), 'counted').to.equal((await store.info()).bytes)
-          }
-          const closing = await errorOf(store.close())
-          if (!fault.isDeath) expect(closing).to.equal(undefined)
-          untap()
-          const again = await place.open()
-          const later = await expectRight(again)
-          if (error === undefined) expect(later).to.deep.equal(done)
-          for (const size of before) if (after.includes(size)) expect(later).to.include(size)
-          expect(await lenOfFiles(again), `bytes of files, at call ${moment}`).to.equal((await again.info()).bytes)
-          const { isSound, ...report } = await again.fsck()
-          if (!isSound) expect.fail(`at call ${moment}: ${JSON.stringify(report)}`)
-          const tagged = await again.tags.get('log')
-          if (tagged !== undefined) expect(await again.has(tagged.cid)).to.equal(true)
-          await errorOf(run(again))
-          expect(await expectRight(again)).to.deep.equal(done)
-          expect(await again.fsck()).to.include({ isSound: true })
-          await again.compact()
-          await again.close()
-          await expectNoOrphans(place)
-          await place.remove()
-          places.pop()
+  const cases = pairsOf(Object.entries(JOBS), Object.entries(FAULTS))
+  for (const [[what, { before, kept = [], run, after }], [how, fault]] of cases) {
+    it(`${what}: any call ${how}`, async () => {
+      let moment = 0
+      for (let isOver = false; !isOver; moment += strideAtEffort()) {
+        expect(moment).to.be.lessThan(40)
+        const place = await onDisk()
+        places.push(place)
+        const store = await BlobStore.open(place.where, { quota: QUOTA })
+        let last = 0
+        for (const size of before) {
+          if (last === 0) await store.put(part(size))
+          else await store.append(hash(part(last)), ALL.subarray(last, size))
+          last = size
         }
-        expect(moment, 'there was something to interrupt').to.be.above(1)
-      }).timeout(120_000)
-    }
+        for (const size of kept) await store.tags.set('kept', hash(part(size)))
+        const { isReached, untap } = failAt(store, moment, fault)
+        const error = await errorOf(run(store))
+        isOver = !isReached()
+        if (!fault.isDeath) untap()
+        if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
+        const done = [...after].sort((a, b) => a - b)
+        const now = await expectRight(store)
+        if (error === undefined) expect(now).to.deep.equal(done)
+        expect([...before, ...after]).to.include.members(now)
+        for (const size of before) if (after.includes(size)) expect(now).to.include(size)
+        if (!fault.isDeath && how !== DONE) {
+          expect(countedBytes(store, QUOTA), 'counted').to.equal((await store.info()).bytes)
+        }
+        const closing = await errorOf(store.close())
+        if (!fault.isDeath) expect(closing).to.equal(undefined)
+        untap()
+        const again = await place.open()
+        const later = await expectRight(again)
+        if (error === undefined) expect(later).to.deep.equal(done)
+        for (const size of before) if (after.includes(size)) expect(later).to.include(size)
+        expect(await lenOfFiles(again), `bytes of files, at call ${moment}`).to.equal((await again.info()).bytes)
+        const { isSound, ...report } = await again.fsck()
+        if (!isSound) expect.fail(`at call ${moment}: ${JSON.stringify(report)}`)
+        const tagged = await again.tags.get('log')
+        if (tagged !== undefined) expect(await again.has(tagged.cid)).to.equal(true)
+        await errorOf(run(again))
+        expect(await expectRight(again)).to.deep.equal(done)
+        expect(await again.fsck()).to.include({ isSound: true })
+        await again.compact()
+        await again.close()
+        await expectNoOrphans(place)
+        await place.remove()
+        places.pop()
+      }
+      expect(moment, 'there was something to interrupt').to.be.above(1)
+    }).timeout(120_000)
   }
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { BlobStore } from '../../../../store/index.js'
 import { same } from '../../../support/bytes.js'
 import { GROUP, MIB } from '../../../support/constants.js'
+import { atEffort } from '../../../support/effort.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { holds } from '../../../support/property.js'
@@ -50,7 +51,7 @@ describe('store: blobs that share a file', () => {
           await store.close()
           store = await place.open({ quota: 50 * MIB })
         }
-        expect(await store.delete(rootOf(gone))).to.equal(true)
+        expect(await store.delete(rootOf(gone))).to.include({ blobs: 1 })
         left = left.filter(size => size !== gone)
         const longest = Math.max(0, ...left)
         expect(await lensOfFiles(store)).to.deep.equal(left.length === 0 ? [] : [longest])
@@ -98,13 +99,13 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('a thousand appends cost what they append', async () => {
+  it('many appends cost what they append', async () => {
     const place = await newPlace()
     const store = await place.open({ durability: 'process' })
     let cid = (await store.put(part(MIB + 1), { tag: 'log' })).cid
     const before = (await store.info()).bytesOnDisk
     let size = MIB + 1
-    for (let i = 0; i < 1000; i++, size += 100) {
+    for (let i = 0; i < atEffort(1000); i++, size += 100) {
       cid = (await store.append(cid, ALL.subarray(size, size + 100), { tag: 'log' })).cid
     }
     expect(same(cid.multihash.digest, rootOf(size))).to.equal(true)

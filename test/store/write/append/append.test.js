@@ -160,6 +160,6 @@ describe('store: append()', () => forEachPlace(newPlace => {
     const events = []
     await store.append(cid, ALL.subarray(0, 1000), { onProgress: event => events.push(event) })
     const [done, total] = [2 * MIB + 1000, 2 * MIB + 1000]
-    expect(events.at(-1)).to.deep.equal({ type: 'baobox:append', detail: { done, total } })
+    expect(events.at(-1)).to.deep.equal({ type: 'baobox:append', detail: { done, total, unit: 'bytes' } })
   })
 }))

@@ -2,15 +2,17 @@
 // What fsck() says of it, what a repair does, and that other blobs are read as before.
 import { expect } from 'chai'
 import { BlobStore } from '../../../../store/index.js'
+import { hash } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
 import { MIB } from '../../../support/constants.js'
+import { pairsOf } from '../../../support/effort.js'
 import {
-  damageRecord, entriesOf, isPage, recordEntry, recordOf, sharerEntry, writeSharer
+  damageRecord, entriesOf, flipStoredByte, isPage, recordEntry, recordOf, sharerEntry, writeSharer
 } from '../../../support/store/inspect.js'
 import {
   ALL, QUOTA, expectCounted, expectReads, expectRight, expectSound, grow, lensOfFiles, rootOf
 } from '../../../support/store/sharers.js'
-import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
 
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
 const [SHORTEST, SHORT, LONG, LONGEST] = SIZES
@@ -134,6 +136,40 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
     })
   }
 
+  for (const { isDamaged, losesSequence } of [
+    { isDamaged: false, losesSequence: false },
+    { isDamaged: true, losesSequence: false },
+    { isDamaged: false, losesSequence: true }
+  ]) {
+    const whose = losesSequence ? ', whose record is lost, too' : ''
+    const what = isDamaged ? 'with a damaged byte' : 'that is whole'
+    it(`fsck() keeps a blob ${what}, without a record, that is a member of a tagged sequence${whose}`, async () => {
+      const { place, store: before } = await grown()
+      const sequence = rootOf(LONGEST)
+      await before.put(sequence)
+      await before.tags.set('members', hash(sequence), { format: 'hashseq' })
+      if (isDamaged) await flipStoredByte(before, rootOf(LONGEST), LONGEST - 1)
+      await before.close()
+      await place.look(async ({ index }) => {
+        await recordEntry(index, rootOf(LONGEST)).remove()
+        if (losesSequence) await recordEntry(index, hash(sequence)).remove()
+      })
+      const store = await place.open({ quota: QUOTA })
+      if (!losesSequence) {
+        const { records, strays } = await store.fsck()
+        expect(records.map(({ cid, isRestored }) => [sizeOf(cid), isRestored])).to.deep.equal([[LONGEST, false]])
+        expect(strays).to.equal(0)
+      }
+      const { records, damaged } = await store.fsck({ repair: true })
+      expect(records.some(({ cid, isRestored }) => sizeOf(cid) === LONGEST && isRestored)).to.equal(true)
+      expect(damaged.map(({ size }) => size)).to.deep.equal(isDamaged ? [LONGEST] : [])
+      await store.gc()
+      if (isDamaged) await store.receive(rootOf(LONGEST), sliceOf(ALL.subarray(0, LONGEST)))
+      await expectRight(store, LONGEST)
+      await expectSound(store)
+    })
+  }
+
   it('rescue() makes records again that are damaged, and no blob that shares the file is lost', async () => {
     const { place, store } = await grown()
     await store.close()
@@ -187,33 +223,31 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
   })
 
   it('lost or wrong pairs of any blob, and of the base, are computed again', async () => {
-    for (const isLost of [true, false]) {
-      for (const which of ['base', ...SIZES]) {
-        const { place, store: before, base } = await grown()
-        const id = which === 'base' ? base : (await recordOf(before, rootOf(which))).id
-        await before.close()
-        let count = 0
-        await place.look(async ({ data }) => {
-          for (const { value, put, del } of (await entriesOf(data)).filter(entry => entry.id === id && isPage(entry))) {
-            count++
-            await (isLost ? del() : put(value.fill(7, 8)))
-          }
-        })
-        expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
-        const store = await place.open({ quota: QUOTA })
-        const { damaged } = await store.fsck()
-        if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)
-        for (const { data, tree } of damaged) expect([data.isEmpty, tree.isEmpty]).to.deep.equal([true, false])
-        const repaired = await store.fsck({ repair: true })
-        for (const { lost } of repaired.damaged) expect(lost.isEmpty).to.equal(true)
-        await expectSound(store)
-        await expectReads(store, SIZES)
-        await store.append(rootOf(LONGEST), ALL.subarray(LONGEST, 3 * MIB))
-        await expectRight(store, 3 * MIB)
-        await expectSound(store)
-        await place.remove()
-        places.pop()
-      }
+    for (const [which, isLost] of pairsOf(['base', ...SIZES], [true, false])) {
+      const { place, store: before, base } = await grown()
+      const id = which === 'base' ? base : (await recordOf(before, rootOf(which))).id
+      await before.close()
+      let count = 0
+      await place.look(async ({ data }) => {
+        for (const { value, put, del } of (await entriesOf(data)).filter(entry => entry.id === id && isPage(entry))) {
+          count++
+          await (isLost ? del() : put(value.fill(7, 8)))
+        }
+      })
+      expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
+      const store = await place.open({ quota: QUOTA })
+      const { damaged } = await store.fsck()
+      if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)
+      for (const { data, tree } of damaged) expect([data.isEmpty, tree.isEmpty]).to.deep.equal([true, false])
+      const repaired = await store.fsck({ repair: true })
+      for (const { lost } of repaired.damaged) expect(lost.isEmpty).to.equal(true)
+      await expectSound(store)
+      await expectReads(store, SIZES)
+      await store.append(rootOf(LONGEST), ALL.subarray(LONGEST, 3 * MIB))
+      await expectRight(store, 3 * MIB)
+      await expectSound(store)
+      await place.remove()
+      places.pop()
     }
   }).timeout(60_000)
 })

@@ -80,7 +80,7 @@ describe('store: receive() and put() of one blob', () => {
       await receiving
 
       const { present } = await store.stat(root)
-      for (const [start, end] of present.toBytes(bytes.length)) {
+      for (const { start, end } of present.toBytes(bytes.length)) {
         expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
       }
       expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present))).to.equal(true)

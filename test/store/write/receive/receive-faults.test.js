@@ -19,7 +19,7 @@ describe('store: receive() of a faulty slice', () => {
   async function expectKept (store, before) {
     const { present, complete } = await store.stat(root)
     expect(complete).to.equal(false)
-    const [[start, end]] = present.toBytes(bytes.length)
+    const [{ start, end }] = present.toBytes(bytes.length)
     expect(start).to.equal(0)
     expect(end).to.equal(Math.floor(before / GROUP) * GROUP)
     await expectPartial(store, bytes, present)
@@ -31,7 +31,7 @@ describe('store: receive() of a faulty slice', () => {
     const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
     expect(complete).to.equal(true)
     expect(received, 'nothing is sent twice')
-      .to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
+      .to.equal(missing.toBytes(bytes.length).reduce((sum, { start, end }) => sum + end - start, 0))
     expect(same(await store.bytes(root), bytes)).to.equal(true)
   }
 

@@ -17,7 +17,7 @@ const slice = sliceOf(bytes)
 async function expectReadable (store) {
   const { present, size } = await store.stat(root)
   expect(size).to.equal(bytes.length)
-  for (const [start, end] of present.toBytes(size)) {
+  for (const { start, end } of present.toBytes(size)) {
     expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end}`)
       .to.equal(true)
   }
@@ -132,7 +132,7 @@ describe('store: receive() of parts into a file', () => {
     await rm(join(place.where, 'blobs', id))
     store = await place.open()
     for (const [read, code] of [
-      [() => store.bytes(root, { end: 2 * MIB, verify: false }), 'STORE_CORRUPT'],
+      [() => store.bytes(root, { end: 2 * MIB }, { verify: false }), 'STORE_CORRUPT'],
       [() => store.bytes(root), 'STORE_MISSING'],
       [() => store.bytes(root, { end: 2 * MIB }), 'STORE_CORRUPT'],
       [() => collect(store.slice(root, { end: 2 * MIB })), 'STORE_MISSING']

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../../lib/index.js'
 import { flipped, same, withHeader } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
+import { turns } from '../../../support/fake-clock.js'
 import { collect, errorOf, ragged, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { idsIn } from '../../../support/store/inspect.js'
@@ -156,7 +157,7 @@ describe('store: receive()', () => {
     ]
     for (const [range, boundaries] of cases) {
       for (const ask of [
-        () => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }),
+        () => store.bytes(ROOT, range), () => store.bytes(ROOT, range, { verify: false }),
         () => collect(store.slice(ROOT, range))
       ]) {
         const error = await errorOf(ask)
@@ -179,7 +180,7 @@ describe('store: receive()', () => {
       for (const end of [Infinity, start + 5, start + 1_000_000]) {
         expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start)), `${start} to ${end}`)
           .to.equal(true)
-        const unverified = await store.bytes(ROOT, { start, end, verify: false })
+        const unverified = await store.bytes(ROOT, { start, end }, { verify: false })
         expect(same(unverified, BYTES.subarray(start)), `${start} to ${end}, not verified`).to.equal(true)
       }
     }
@@ -276,7 +277,7 @@ describe('store: receive()', () => {
     const asked = again.missing(ROOT)
     await Promise.race([paused, asked])
     const receiving = again.receive(ROOT, sliceOf(BYTES, groups(0, 20)), groups(0, 20))
-    await Promise.race([receiving, new Promise(resolve => setTimeout(resolve, 100))])
+    await Promise.race([receiving, turns()])
     pause.end()
     await asked
     await receiving

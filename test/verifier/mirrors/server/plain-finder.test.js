@@ -57,11 +57,11 @@ describe('the size of a blob on a plain server', () => {
       })
       const end = long.length + 7
       for (const [start, end] of [[0, 1000], [9 * MIB, 9 * MIB + 5], [long.length - 9, long.length + 9]]) {
-        const bytes = await bytesOf(fetch, { cid: longOutboard.cid, start, end })
+        const bytes = await bytesOf(fetch, { cid: longOutboard.cid, range: { start, end } })
         expect(same(bytes, long.subarray(start, end)), `${start} to ${end}`).to.equal(true)
       }
       expect(read.len).to.be.below(2 * MIB)
-      expect((await bytesOf(fetch, { cid: longOutboard.cid, start: end - 8, end })).length).to.equal(1)
+      expect((await bytesOf(fetch, { cid: longOutboard.cid, range: { start: end - 8, end } })).length).to.equal(1)
     })
   }
 
@@ -85,7 +85,7 @@ describe('the size of a blob on a plain server', () => {
       for (const [end, pairs] of [['.obao4', outboard], ['.obao6', wide]]) {
         const fetch = fetching({ '': file(content, { headers }), [end]: file(pairs.bytes) })
         expect(same(await bytesOf(fetch), content)).to.equal(true)
-        expect(same(await bytesOf(fetch, { start: 299_990 }), content.subarray(299_990))).to.equal(true)
+        expect(same(await bytesOf(fetch, { range: { start: 299_990 } }), content.subarray(299_990))).to.equal(true)
       }
     })
   }
@@ -103,7 +103,7 @@ describe('the size of a blob on a plain server', () => {
     spoiled[299_999] ^= 1
     for (const bytes of [spoiled, content.subarray(0, 290_000)]) {
       const fetch = fetching({ '': file(bytes), '.obao4': file(outboard.bytes) })
-      expect(same(await bytesOf(fetch, { end: 200_000 }), content.subarray(0, 200_000))).to.equal(true)
+      expect(same(await bytesOf(fetch, { range: { end: 200_000 } }), content.subarray(0, 200_000))).to.equal(true)
       expect((await readUntilBroken(await responseOf(fetch))).error).to.have.property('code').that.match(/^BAO_/)
     }
   })
@@ -132,7 +132,9 @@ describe('an outboard that cannot be had', () => {
     const error = await errorOf(bytesOf(fetch, { cid: longOutboard.cid }))
     expect(error).to.include({ code: 'FETCH_STATUS', status: 503, location: `${BLOB}.obao4` })
     const busy = request => answers++ === 0 ? status(503)() : file(longOutboard.bytes)(request)
-    const bytes = await bytesOf(fetching({ '': file(long), '.obao4': busy }), { cid: longOutboard.cid, end: 5 })
+    const bytes = await bytesOf(
+      fetching({ '': file(long), '.obao4': busy }), { cid: longOutboard.cid, range: { end: 5 } }
+    )
     expect(bytes).to.deep.equal(long.slice(0, 5))
   })
 })

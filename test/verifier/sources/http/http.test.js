@@ -11,7 +11,7 @@ import { forEachKernel } from '../../../support/kernels.js'
 const content = noise(2_500_000, 71)
 const outboard = createOutboardSync(content)
 const { root, cid } = outboard
-const encoded = encode(content)
+const encoded = encode(content, { groupLog: 0 })
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 /**
@@ -108,25 +108,25 @@ describe('a source behind a URL', () => {
   }))
 
   it('serves a reader, which asks only for what it needs', () => withServer(encoded.bytes, undefined, async server => {
-    const reader = new VerifiedReader({ root, encoded: await httpSource(server.url) })
-    expect(await reader.read(1_500_000, 1_500_010)).to.deep.equal(content.slice(1_500_000, 1_500_010))
+    const reader = new VerifiedReader({ cid: root, encoded: await httpSource(server.url), groupLog: 0 })
+    expect(await reader.read({ start: 1_500_000, end: 1_500_010 })).to.deep.equal(content.slice(1_500_000, 1_500_010))
     expect(server.sent).to.be.below(100_000)
     const before = server.requests.length
-    await reader.read(1_500_100, 1_500_110)
+    await reader.read({ start: 1_500_100, end: 1_500_110 })
     expect(server.requests.length - before).to.equal(1)
     expect(await reader.size()).to.equal(content.length)
   }))
 
   it('may be empty, or small', async () => {
     for (const len of [0, 1, 100, 16_384, 16_385]) {
-      const small = encode(content.subarray(0, len))
+      const small = encode(content.subarray(0, len), { groupLog: 0 })
       for (const bytes of [new Uint8Array(0), small.bytes]) {
         await withServer(
           bytes, undefined, async server => expect((await httpSource(server.url)).size).to.equal(bytes.length)
         )
       }
       await withServer(small.bytes, undefined, async server => {
-        const reader = new VerifiedReader({ root: small.root, encoded: await httpSource(server.url) })
+        const reader = new VerifiedReader({ cid: small.root, encoded: await httpSource(server.url), groupLog: 0 })
         expect(same(await reader.read(), content.subarray(0, len))).to.equal(true)
       })
     }
@@ -321,7 +321,7 @@ forEachKernel(() => describe('a verified download', () => {
       for (const [start, end] of RANGES) {
         const events = []
         const response = await fetchVerified(
-          server.url, { cid, start, end, ...options, onProgress: event => events.push(event) }
+          server.url, { cid, range: { start, end }, ...options, onProgress: event => events.push(event) }
         )
         expect(response.status).to.equal(start === 0 && end === Infinity ? 200 : 206)
         expect(response.headers.get('content-length')).to.be.oneOf([null, `${content.subarray(start, end).length}`])
@@ -340,7 +340,7 @@ forEachKernel(() => describe('a verified download', () => {
         await errorOf(fetchVerified(server.url, { cid, outboard: bad }))
       ).to.be.instanceOf(TypeError).with.property('message').that.includes('"outboard"')
     }
-    await (await fetchVerified(server.url, { cid, start: 20_000, end: 1_000_000, outboard })).arrayBuffer()
+    await (await fetchVerified(server.url, { cid, range: { start: 20_000, end: 1_000_000 }, outboard })).arrayBuffer()
     expect(server.requests.map(({ range }) => range)).to.deep.equal(['bytes=16384-1015807'])
   }))
 
@@ -369,8 +369,10 @@ forEachKernel(() => describe('a verified download', () => {
 
   it('with an outboard that is on a server, too', () => withServer(outboard.bytes, undefined, async pairs => {
     await withServer(content, undefined, async server => {
-      const tree = await openOutboard(await httpSource(pairs.url), { root, size: content.length })
-      const response = await fetchVerified(server.url, { cid, start: 1_000_000, end: 1_100_000, outboard: tree })
+      const tree = await openOutboard(await httpSource(pairs.url), { cid: root, size: content.length })
+      const response = await fetchVerified(
+        server.url, { cid, range: { start: 1_000_000, end: 1_100_000 }, outboard: tree }
+      )
       expect(same(new Uint8Array(await response.arrayBuffer()), content.subarray(1_000_000, 1_100_000))).to.equal(true)
     })
   }))
@@ -378,10 +380,12 @@ forEachKernel(() => describe('a verified download', () => {
   it('of a keyed tree, and of the empty blob', async () => {
     const keyed = createOutboardSync(content, { key: KEY })
     await withServer(content, undefined, async server => {
-      const response = await fetchVerified(server.url, { cid: keyed.root, outboard: keyed, key: KEY, end: 70_000 })
+      const response = await fetchVerified(
+        server.url, { cid: keyed.root, outboard: keyed, key: KEY, range: { end: 70_000 } }
+      )
       expect(same(new Uint8Array(await response.arrayBuffer()), content.subarray(0, 70_000))).to.equal(true)
       expect(
-        await errorOf(fetchVerified(server.url, { cid: keyed.root, outboard: keyed, end: 70_000 }))
+        await errorOf(fetchVerified(server.url, { cid: keyed.root, outboard: keyed, range: { end: 70_000 } }))
       ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     })
     const empty = createOutboardSync(new Uint8Array(0))
@@ -547,8 +551,10 @@ forEachKernel(() => describe('a verified download', () => {
   it('is refused for impossible arguments', async () => {
     expect(await errorOf(fetchVerified('http://localhost', { cid: 5 }))).to.be.instanceOf(TypeError)
     expect(await errorOf(fetchVerified('nonsense', { cid }))).to.be.instanceOf(TypeError)
-    expect(await errorOf(fetchVerified('http://localhost', { cid, start: -1 }))).to.be.instanceOf(RangeError)
-    expect(await errorOf(fetchVerified('http://localhost', { cid, start: 5, end: 4 }))).to.be.instanceOf(RangeError)
+    expect(await errorOf(fetchVerified('http://localhost', { cid, range: { start: -1 } }))).to.be.instanceOf(RangeError)
+    expect(
+      await errorOf(fetchVerified('http://localhost', { cid, range: { start: 5, end: 4 } }))
+    ).to.be.instanceOf(RangeError)
     expect(await errorOf(fetchVerified('http://localhost', { cid, outboard: 5 }))).to.be.instanceOf(TypeError)
   })
 }))

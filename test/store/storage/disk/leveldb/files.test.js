@@ -283,6 +283,36 @@ describe('store: files of LevelDB', () => {
       expect(all).to.deep.equal(entries)
     })
 
+    it('are all read when the manifest ends too early, and that is told of unless LevelDB opens them', async () => {
+      const level = new Level(path, { ...VIEWS, writeBufferSize: 1 << 15 })
+      await level.open()
+      for (let i = 0; i < 300; i++) await level.put(keyOf(i), noise(300, i), VIEWS)
+      await level.compactRange(keyOf(0), keyOf(400), VIEWS)
+      await level.close()
+      const all = await entriesIn(await copyOf(path))
+      const { length, ends } = await manifestOf(path)
+      expect(ends.length).to.be.above(4)
+      let told = 0
+      for (const end of [...ends, ...ends.map(end => end - 3)]) {
+        if (end === length) continue
+        const copy = await copyOf(path)
+        await truncate(await fileLike(copy, /^MANIFEST/), end)
+        expect((await salvaged(copy)).entries, `cut after ${end} bytes`).to.deep.equal(all)
+        const { fault } = await checkDatabase(copy)
+        if (fault === undefined) expect(await entriesIn(copy), `cut after ${end} bytes`).to.deep.equal(all)
+        else told++
+      }
+      expect(told).to.be.above(4)
+    })
+
+    /** The length of the manifest, and where its records end. */
+    async function manifestOf (path) {
+      const bytes = await readFile(await fileLike(path, /^MANIFEST/))
+      const ends = []
+      for (let at = 0; at < bytes.length; ends.push(at)) at += 7 + bytes.readUInt16LE(at + 4)
+      return { length: bytes.length, ends }
+    }
+
     it('of any bytes end a rescue, and waste no memory', async () => {
       for (const name of await readdir(path)) {
         if (!/\.ldb$|\.log$|^MANIFEST/.test(name)) continue

@@ -66,11 +66,30 @@ describe('store: files of LevelDB that somebody has forged', () => {
     const path = join(await newFolder(), 'database')
     await mkdir(path)
     const key = concat([varint(9), new Uint8Array(9)])
-    const change = concat([[2, 0, 7, 0, 5].map(varint), varint(table.length), key, key].flat())
+    const change = concat([[2, 0, 3, 6, 4, 9, 7, 0, 5].map(varint), varint(table.length), key, key].flat())
     await writeFile(join(path, 'MANIFEST-000004'), record(change))
     await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
     await writeFile(join(path, '000005.ldb'), table)
     expect((await checkDatabase(path)).fault).to.equal('000005.ldb: it is another table')
+  })
+
+  it('are manifests that LevelDB refuses: they are faults', async () => {
+    const path = join(await newFolder(), 'database')
+    await mkdir(path)
+    await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
+    await writeFile(join(path, '000003.log'), '')
+    const numbers = [2, 3, 3, 6, 4, 9]
+    const facts = { comparator: 'leveldb.BytewiseComparator', level: 6 }
+    const faultOf = async ({ comparator, level }) => {
+      const name = new TextEncoder().encode(comparator)
+      const change = [1, name.length, ...name, ...numbers, 5, level, 1, 0, 6, level, 1]
+      await writeFile(join(path, 'MANIFEST-000004'), record(Uint8Array.from(change)))
+      return (await checkDatabase(path)).fault
+    }
+    expect(await faultOf(facts)).to.equal(undefined)
+    for (const other of [{ comparator: 'leveldb.BytewiseComparators' }, { comparator: '' }, { level: 7 }]) {
+      expect(await faultOf({ ...facts, ...other }), JSON.stringify(other)).to.include('MANIFEST-000004')
+    }
   })
 
   it('are blocks whose keys are far longer than the block: they are not read to their end', () => {

@@ -26,29 +26,29 @@ async function joining (store) {
   const parts = [blob.subarray(HALF), blob.subarray(0, HALF)]
   const cids = /** @type {CID[]} */ ([])
   for (const part of parts) cids.push((await store.put([part])).cid)
-  const reads = async function * () { for (const cid of cids) yield * store.get(cid, { reuse: true }) }
+  const reads = async function * () { for (const cid of cids) yield * store.get(cid, undefined, { reuse: true }) }
   return {
     put: () => store.put(parts),
     'put of reads': () => store.put(reads()),
-    concat: () => store.concat(cids),
-    'concat, verify: false': () => store.concat(cids, { verify: false })
+    compose: () => store.compose(cids.map(cid => ({ cid }))),
+    'compose, verify: false': () => store.compose(cids.map(cid => ({ cid })), { verify: false })
   }
 }
 
 /** @param {BlobStore} store @param {number} start @param {number} end @returns {Promise<Ways>} */
 async function splicing (store, start, end) {
   const { cid } = await store.put([blob])
-  const change = { start, end, source: piece }
+  const parts = [{ cid, end: start }, { source: piece }, { cid, start: end }]
   const reads = async function * () {
-    yield * store.get(cid, { end: start, reuse: true })
+    yield * store.get(cid, { end: start }, { reuse: true })
     yield piece
-    yield * store.get(cid, { start: end, reuse: true })
+    yield * store.get(cid, { start: end }, { reuse: true })
   }
   return {
     put: () => store.put([blob.subarray(0, start), piece, blob.subarray(end)]),
     'put of reads': () => store.put(reads()),
-    splice: () => store.splice(cid, change),
-    'splice, verify: false': () => store.splice(cid, change, { verify: false })
+    compose: () => store.compose(parts),
+    'compose, verify: false': () => store.compose(parts, { verify: false })
   }
 }
 
@@ -74,6 +74,6 @@ for (const [question, prepare] of Object.entries(QUESTIONS)) {
       }
     }
     await store.close()
-    report('store-splice', question, [{ name: 'made', bytes: SIZE, unit: 'time', samples }])
+    report('store-compose', question, [{ name: 'made', bytes: SIZE, unit: 'time', samples }])
   })
 }

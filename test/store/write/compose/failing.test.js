@@ -1,4 +1,4 @@
-// Splices that fail: they say why, leave nothing, and change nothing of the blob that they began with.
+// Compositions that fail: they say why, leave nothing, and change nothing of the blobs that they began with.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { concat, hex, same } from '../../../support/bytes.js'
@@ -6,14 +6,14 @@ import { GROUP, MIB } from '../../../support/constants.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip, refusesAllButCounts } from '../../../support/slips.js'
-import { expectBlob } from '../../../support/store/grown.js'
+import { expectBlob, splice } from '../../../support/store/grown.js'
 import { entriesOf, isHeld } from '../../../support/store/inspect.js'
 import { forEachPlace, gated, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const BYTES = noise(2 * MIB + 5000, 521)
 const OTHERS = noise(MIB, 522)
 
-describe('store.splice() that fails', () => {
+describe('store.compose() that fails', () => {
   const newStore = newStores()
 
   /** Nothing but the blob is there, nor in the databases, and nothing is held. */
@@ -40,7 +40,7 @@ describe('store.splice() that fails', () => {
         yield * stream([OTHERS.subarray(0, at >> 1), noise(at - (at >> 1), 9)])
         throw reason
       })()
-      expect(await errorOf(store.splice(cid, { start: MIB + 7, end: MIB + 9, source }))).to.equal(reason)
+      expect(await errorOf(splice(store, cid, { start: MIB + 7, end: MIB + 9, source }))).to.equal(reason)
       await expectBaseAlone(made, before)
     })
 
@@ -59,7 +59,7 @@ describe('store.splice() that fails', () => {
       })()
       const onProgress = ({ detail }) => { if (detail.done >= at) controller.abort(reason) }
       const change = { start: MIB, source }
-      expect(await errorOf(store.splice(cid, change, { signal: controller.signal, onProgress }))).to.equal(reason)
+      expect(await errorOf(splice(store, cid, change, { signal: controller.signal, onProgress }))).to.equal(reason)
       if (at > MIB) expect(isClosed, 'the source is let go').to.equal(true)
       await expectBaseAlone(made, before)
     })
@@ -68,7 +68,7 @@ describe('store.splice() that fails', () => {
   it('because the store is closed does not wait for its source', async () => {
     const { made, store, cid } = await newBase()
     const gate = gated([OTHERS], [])
-    const failing = errorOf(store.splice(cid, { start: MIB, source: gate.source }))
+    const failing = errorOf(splice(store, cid, { start: MIB, source: gate.source }))
     await gate.reached
     await store.close()
     expect(await failing).to.include({ code: 'STORE_CLOSED' })
@@ -81,7 +81,7 @@ describe('store.splice() that fails', () => {
     const { store } = await newStore()
     let isCancelled = false
     const source = new ReadableStream({ cancel () { isCancelled = true } })
-    expect(await errorOf(store.splice(hash(BYTES), { start: 0, source }))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(await errorOf(splice(store, hash(BYTES), { start: 0, source }))).to.include({ code: 'STORE_NOT_FOUND' })
     expect(isCancelled).to.equal(true)
   })
 
@@ -89,17 +89,17 @@ describe('store.splice() that fails', () => {
     const { store } = await newStore()
     const range = { start: 0, end: MIB }
     await store.receive(hash(BYTES), sliceOf(BYTES, range), range)
-    const error = await errorOf(store.splice(hash(BYTES), { start: 5 }))
+    const error = await errorOf(splice(store, hash(BYTES), { start: 5 }))
     expect(error).to.include({ code: 'STORE_MISSING' })
-    expect(error.ranges.toBytes(BYTES.length)).to.deep.equal([[2 * MIB, BYTES.length]])
+    expect(error.ranges.toBytes(BYTES.length)).to.deep.equal([{ start: 2 * MIB, end: BYTES.length }])
   })
 
   it('because the result is not what was expected leaves nothing', async () => {
     const { made, store, cid, before } = await newBase()
     const change = { start: MIB, end: MIB + GROUP, source: OTHERS.subarray(0, GROUP) }
-    expect(await errorOf(store.splice(cid, change, { expect: hash(OTHERS) }))).to.include({ code: 'CID_MISMATCH' })
-    expect(await errorOf(store.splice(cid, change, { size: 5 }))).to.include({ code: 'SIZE_MISMATCH', wanted: 5 })
-    expect(await errorOf(store.splice(cid, change, { size: BYTES.length + 1 }))).to.include({ code: 'SIZE_MISMATCH' })
+    expect(await errorOf(splice(store, cid, change, { expect: hash(OTHERS) }))).to.include({ code: 'CID_MISMATCH' })
+    expect(await errorOf(splice(store, cid, change, { size: 5 }))).to.include({ code: 'SIZE_MISMATCH', wanted: 5 })
+    expect(await errorOf(splice(store, cid, change, { size: BYTES.length + 1 }))).to.include({ code: 'SIZE_MISMATCH' })
     await expectBaseAlone(made, before)
   })
 
@@ -108,45 +108,43 @@ describe('store.splice() that fails', () => {
     await first.put(BYTES)
     await first.close()
     const store = await place.open({ quota: 2 * BYTES.length })
-    const error = await errorOf(store.splice(hash(BYTES), { start: BYTES.length, source: OTHERS }))
+    const error = await errorOf(splice(store, hash(BYTES), { start: BYTES.length, source: OTHERS }))
     expect(error).to.include({ code: 'STORE_FULL' })
     expect(same(await store.bytes(hash(BYTES)), BYTES)).to.equal(true)
-    const cut = await store.splice(hash(BYTES), { start: MIB })
+    const cut = await splice(store, hash(BYTES), { start: MIB })
     await expectBlob(store, cut, BYTES.subarray(0, MIB))
   })
 
   it('refuses wrong arguments, and names them', async () => {
     const { made, store, cid, before } = await newBase()
-    await refusesAllButCounts('start', start => store.splice(cid, { start }))
-    await refusesAllButCounts('end', end => store.splice(cid, { start: 0, end }))
-    for (const bad of [undefined, 5, null, [1]]) await expectSlip('change', () => store.splice(cid, bad))
-    await expectSlip('start', () => store.splice(cid, {}))
-    await expectSlip('end', () => store.splice(cid, { start: 2, end: 1 }), [RangeError])
-    await expectSlip('end', () => store.splice(cid, { start: 2, end: BYTES.length + 1 }), [RangeError])
-    await expectSlip('start', () => store.splice(cid, { start: BYTES.length + 1 }), [RangeError])
-    await expectSlip('source', () => store.splice(cid, { start: 2, source: 5 }))
-    await expectSlip('piece of the source', () => store.splice(cid, { start: 2, source: ['text'] }))
-    await expectSlip('cid', () => store.splice(5, { start: 0 }))
-    await expectSlip('from', () => store.splice(cid, { start: 0, from: 5 }))
-    await expectSlip('until', () => store.splice(cid, { start: 0 }, { until: 5 }))
+    const of = part => store.compose([{ cid, ...part }])
+    await refusesAllButCounts('start', start => of({ start }))
+    await refusesAllButCounts('end', end => of({ end }))
+    await expectSlip('end', () => of({ start: 2, end: 1 }), [RangeError])
+    await expectSlip('end', () => of({ start: 2, end: BYTES.length + 1 }), [RangeError])
+    await expectSlip('start', () => of({ start: BYTES.length + 1 }), [RangeError])
+    await expectSlip('source', () => store.compose([{ cid }, { source: 5 }]))
+    await expectSlip('piece of the source', () => store.compose([{ cid }, { source: ['text'] }]))
+    await expectSlip('from', () => of({ from: 5 }))
+    await expectSlip('until', () => store.compose([{ cid }], { until: 5 }))
     await expectBaseAlone(made, before)
   })
 })
 
-describe('store.splice() beside other calls', () => {
+describe('store.compose() beside other calls', () => {
   forEachPlace(newPlace => {
     it('keeps the blob from gc() and delete(), and lets it go', async () => {
       const store = await (await newPlace()).open()
       const { cid } = await store.put(BYTES)
       const gate = gated([OTHERS.subarray(0, 100)], [OTHERS.subarray(100)])
-      const splicing = store.splice(cid, { start: MIB, end: MIB + 5, source: gate.source })
+      const splicing = splice(store, cid, { start: MIB, end: MIB + 5, source: gate.source })
       await gate.reached
       await store.gc()
       expect(await errorOf(store.delete(cid))).to.include({ code: 'STORE_TAGGED' })
       gate.open()
       const expected = concat([BYTES.subarray(0, MIB), OTHERS, BYTES.subarray(MIB + 5)])
       await expectBlob(store, await splicing, expected)
-      expect(await store.delete(cid)).to.equal(true)
+      expect(await store.delete(cid)).to.include({ blobs: 1 })
       expect(same(await store.bytes(hash(expected)), expected)).to.equal(true)
     })
 
@@ -155,10 +153,10 @@ describe('store.splice() beside other calls', () => {
       const { cid } = await store.put(BYTES)
       const gate = gated([OTHERS.subarray(0, 100)], [OTHERS.subarray(100)])
       const expected = concat([BYTES.subarray(0, MIB), OTHERS, BYTES.subarray(MIB + 5)])
-      const splicing = store.splice(cid, { start: MIB, end: MIB + 5, source: gate.source })
+      const splicing = splice(store, cid, { start: MIB, end: MIB + 5, source: gate.source })
         .then(made => expectBlob(store, made, expected), error => expect(error.code).to.equal('STORE_NOT_FOUND'))
       await gate.reached
-      expect(await store.delete(cid, { force: true })).to.equal(true)
+      expect(await store.delete(cid, { force: true })).to.include({ blobs: 1 })
       gate.open()
       await splicing
       expect((await store.fsck()).isSound).to.equal(true)

@@ -1,11 +1,10 @@
 // A stored blob from which another one is made. Bytes that are hashed again are verified first, so that damage never
-// becomes content. Bytes that keep their position also keep their subtrees: damage in them stays damage.
+// becomes content. Bytes that keep their offset also keep their subtrees: damage in them stays damage.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
-import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
-import { FILE_FROM } from '../blob-builder.js'
+import { FILE_FROM, contentOf } from '../../storage/content/content-of.js'
 import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
@@ -14,7 +13,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 /** @import { BlobReader } from '../../read/reader.js' */
 /** @import { Supplies } from '../../read/supplies.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 
 /**
@@ -36,6 +35,8 @@ export class Original {
   #root
   #record
   #options
+  /** Does the new blob begin with the blocks of this blob's file? */
+  #isShared = false
 
   /**
    * @param {OriginalParts} parts @param {Uint8Array} root @param {BlobRecord} record
@@ -55,7 +56,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (parts, root, options) {
-    const { record } = await parts.supplies.use(root, { ranges: ChunkRanges.last }, options.signal)
+    const { record } = await parts.supplies.use(root, () => ChunkRanges.last, options.signal)
     const original = new Original(parts, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -65,23 +66,23 @@ export class Original {
   get size () { return this.#record.size }
 
   /**
-   * Waits until the bytes outside of a range are present, if they can be fetched.
+   * Waits until a range is present, if it can be fetched.
    *
    * @param {number} start @param {number} end
    * @throws {BaoError} STORE_MISSING { cid, ranges }
    */
-  requireAround (start, end) {
-    return this.#require(ChunkRanges.fromBytes(0, start).union(ChunkRanges.fromBytes(end, Math.max(end, this.size))))
-  }
+  require (start, end) { return this.#require(ChunkRanges.fromBytes(start, end)) }
 
   /**
    * Makes an empty blob begin with the blocks of this blob's file, if that is worth it and the file system can share
    * blocks. The file of a base may be longer than this blob; the rest is overwritten, or cut off at the end.
    *
-   * @param {IncomingBlob} blob @param {number} len  bytes that may keep their position
+   * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */
   async share (blob, len) {
-    if (isInOwnFile(this.#record) && len > FILE_FROM) await blob.shareFile(fileIdOf(this.#record))
+    const { fileId } = contentOf(this.#parts.databases, this.#root, this.#record)
+    if (fileId !== undefined && len > FILE_FROM) await blob.shareFile(fileId)
+    this.#isShared = blob.isShared
   }
 
   /**
@@ -98,7 +99,7 @@ export class Original {
   }
 
   /**
-   * Adds bytes that keep their position at the end of a blob. It does not hash whole subtrees again for the new tree.
+   * Adds bytes that keep their offset at the end of a blob. It does not hash whole subtrees again for the new tree.
    *
    * @param {IncomingBlob} blob
    * @param {number} start  the end of the blob, which consists of whole subtrees so far
@@ -109,7 +110,7 @@ export class Original {
     if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // The group may become the root.
     const subtrees = new StoredSubtrees(this.#parts, this.#root, this.#record)
     const options = { ...this.#options, end, read: this.#read.bind(this) }
-    const bytes = blob.isShared
+    const bytes = this.#isShared
       ? new SharedBytes(this.#parts.databases, blob, options)
       : new CopiedBytes(blob, options)
     const yieldWhenDue = createYielder(this.#options.signal)
@@ -132,9 +133,9 @@ export class Original {
   }
 
   /**
-   * Hashes bytes that keep their position. A subtree may be added after them.
+   * Hashes bytes that keep their offset. A subtree may be added after them.
    *
-   * @param {IncomingBlob} blob @param {Span} span  one that `keep` could take @param {() => void} tell
+   * @param {IncomingBlob} blob @param {ByteRange} span  one that `keep` could take @param {() => void} tell
    */
   async #rehash (blob, { start, end }, tell) {
     blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)
@@ -144,7 +145,7 @@ export class Original {
   /** @param {number} start @param {number} end @param {boolean} verify */
   #read (start, end, verify) {
     const { signal } = this.#options
-    return withYields(this.#parts.reader.get(this.#root, { start, end, verify, reuse: true, signal }), signal)
+    return withYields(this.#parts.reader.get(this.#root, { start, end }, { verify, reuse: true, signal }), signal)
   }
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */

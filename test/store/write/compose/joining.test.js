@@ -8,7 +8,7 @@ import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { holds } from '../../../support/property.js'
 import { expectSlip } from '../../../support/slips.js'
-import { expectBlob, expectSlices } from '../../../support/store/grown.js'
+import { expectBlob, expectSlices, joined } from '../../../support/store/grown.js'
 import { isHeld } from '../../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
@@ -19,14 +19,14 @@ const sizes = fc.oneof(
   fc.nat(2 * MIB)
 )
 
-describe('store.concat()', () => {
+describe('store.compose() that joins blobs', () => {
   forEachPlace(newPlace => {
     it('gives what a put of the same bytes gives', async () => {
       const store = await (await newPlace()).open({ durability: 'process' })
       const property = fc.asyncProperty(fc.array(sizes, { maxLength: 4 }), fc.boolean(), async (lens, verify) => {
         const cids = []
         for (const part of parts(lens)) cids.push((await store.put(part)).cid)
-        const made = await store.concat(cids, { verify })
+        const made = await joined(store, cids, { verify })
         await expectBlob(store, made, concat(parts(lens)))
       })
       await holds('joined blobs', property, 40)
@@ -37,7 +37,7 @@ describe('store.concat()', () => {
       const lens = [MIB + 3 * GROUP, 70_001, MIB]
       const cids = []
       for (const part of parts(lens)) cids.push((await store.put(part)).cid)
-      const { cid } = await store.concat(stream(cids))
+      const { cid } = await store.compose(stream(cids.map(cid => ({ cid }))))
       await expectSlices(store, cid, concat(parts(lens)))
     })
   })
@@ -47,8 +47,8 @@ describe('store.concat()', () => {
   it('of none is the empty blob, and of one the blob itself', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
-    expect(await store.concat([])).to.include({ size: 0 })
-    const same = await store.concat([cid])
+    expect(await joined(store, [])).to.include({ size: 0 })
+    const same = await joined(store, [cid])
     expect(same.cid.equals(cid)).to.equal(true)
     expect(same.isNew).to.equal(false)
     expect(await listed(store.list())).to.have.length(1)
@@ -57,7 +57,7 @@ describe('store.concat()', () => {
   it('may join a blob to itself, and tag the result', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
-    const made = await store.concat([cid, cid], { tag: 'twice' })
+    const made = await joined(store, [cid, cid], { tag: 'twice' })
     await expectBlob(store, made, concat([BYTES, BYTES]))
     expect((await store.tags.get('twice')).cid.equals(made.cid)).to.equal(true)
     await store.gc()
@@ -67,8 +67,8 @@ describe('store.concat()', () => {
   it('reads nothing when the store has the blob that is expected', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
-    const cids = (async function * () { throw new Error('the names are asked for') })()
-    expect(await store.concat(cids, { expect: cid })).to.deep.include({ size: BYTES.length, isNew: false })
+    const cids = (async function * () { throw new Error('the parts are asked for') })()
+    expect(await store.compose(cids, { expect: cid })).to.deep.include({ size: BYTES.length, isNew: false })
   })
 
   it('reports its progress in bytes of the new blob', async () => {
@@ -76,8 +76,9 @@ describe('store.concat()', () => {
     const cids = []
     for (const part of parts([MIB, 2 * MIB])) cids.push((await store.put(part)).cid)
     const events = []
-    await store.concat(cids, { onProgress: event => events.push(event) })
-    expect(events.at(-1)).to.deep.equal({ type: 'baobox:concat', detail: { done: 3 * MIB, total: 3 * MIB } })
+    await joined(store, cids, { onProgress: event => events.push(event) })
+    const detail = { done: 3 * MIB, total: 3 * MIB, unit: 'bytes' }
+    expect(events.at(-1)).to.deep.equal({ type: 'baobox:compose', detail })
     const done = events.map(({ detail }) => detail.done)
     expect(done).to.deep.equal([...new Set(done)].sort((a, b) => a - b))
   })
@@ -87,32 +88,38 @@ describe('store.concat()', () => {
     const { cid } = await store.put(BYTES)
     const lacking = BYTES.subarray(5)
     const first = { start: 0, end: MIB }
-    expect(await errorOf(store.concat([cid, hash(lacking)]))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(await errorOf(joined(store, [cid, hash(lacking)]))).to.include({ code: 'STORE_NOT_FOUND' })
     await store.receive(hash(lacking), sliceOf(lacking, first), first)
-    expect(await errorOf(store.concat([cid, hash(lacking)]))).to.include({ code: 'STORE_MISSING' })
+    expect(await errorOf(joined(store, [cid, hash(lacking)]))).to.include({ code: 'STORE_MISSING' })
     expect(isHeld(store, hash(BYTES)), 'is let go').to.equal(false)
     expect(same(await store.bytes(cid), BYTES)).to.equal(true)
     expect(await listed(store.list())).to.have.length(2)
   })
 
-  it('ends when it is aborted while it waits for names', async () => {
+  it('ends when it is aborted while it waits for parts', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
     const controller = new AbortController()
     const reason = new Error('enough')
-    const cids = (async function * () {
-      yield cid
+    const parts = (async function * () {
+      yield { cid }
       controller.abort(reason)
       await new Promise(() => {})
     })()
-    expect(await errorOf(store.concat(cids, { signal: controller.signal }))).to.equal(reason)
+    expect(await errorOf(store.compose(parts, { signal: controller.signal }))).to.equal(reason)
     expect(isHeld(store, hash(BYTES)), 'is let go').to.equal(false)
   })
 
-  it('refuses what is no list of names', async () => {
+  it('refuses what is no list of parts', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
-    for (const bad of [undefined, cid, String(cid), cid.bytes, [5]]) await expectSlip('cids', () => store.concat(bad))
-    await expectSlip('expectation', () => store.concat([cid], { expectation: cid }))
+    for (const bad of [undefined, cid, String(cid), cid.bytes, { cid }, [5], [undefined], [cid.bytes]]) {
+      await expectSlip('parts', () => store.compose(bad))
+    }
+    await expectSlip('cid', () => store.compose([{ cid: 5 }]))
+    await expectSlip('source', () => store.compose([{}]))
+    await expectSlip('source', () => store.compose([{ cid, source: BYTES }]))
+    await expectSlip('start', () => store.compose([{ source: BYTES, start: 1 }]))
+    await expectSlip('expectation', () => store.compose([{ cid }], { expectation: cid }))
   })
 })

@@ -1,4 +1,4 @@
-// Splices on a disk that can make a file of the blocks of another one. Here such files are copies.
+// Compositions on a disk that can make a file of the blocks of another one. Here such files are copies.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readdir, writeFile } from 'node:fs/promises'
@@ -9,8 +9,8 @@ import { GROUP, MIB } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { holds } from '../../../support/property.js'
-import { expectBlob } from '../../../support/store/grown.js'
-import { flipStoredByte, nextIdOf } from '../../../support/store/inspect.js'
+import { expectBlob, joined, splice } from '../../../support/store/grown.js'
+import { flipStoredByte, nextIdOf, recordOf } from '../../../support/store/inspect.js'
 import { ALL, expectReads, expectSound, grow, lensOfFiles, part, rootOf } from '../../../support/store/sharers.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 import { cloneByCopy } from '../../../support/store/writers.js'
@@ -21,7 +21,7 @@ const CHANGE = { start: 3 * MIB + 3, end: 3 * MIB + GROUP, source: OTHERS.subarr
 const spliced = ({ start, end = BYTES.length, source = new Uint8Array(0) }) =>
   concat([BYTES.subarray(0, start), source, BYTES.subarray(end)])
 
-describe('store.splice() into a shared file', () => {
+describe('store.compose() into a shared file', () => {
   let place, clones
   before(() => { clones = cloneByCopy() })
   after(() => clones.end())
@@ -41,13 +41,13 @@ describe('store.splice() into a shared file', () => {
         const [start, end] = [Math.min(one, other), Math.max(one, other)]
         const change = { start, end, source: OTHERS.subarray(0, len === 'same' ? end - start : len) }
         const expected = spliced(change)
-        const made = await store.splice(cid, change, { verify })
+        const made = await splice(store, cid, change, { verify })
         await expectBlob(store, made, expected)
         if (!same(expected, BYTES)) await store.delete(made.cid)
       }), 40)
     expect(clones.count).to.be.above(0)
     await expectBlob(store, { cid, size: BYTES.length }, BYTES)
-    await expectBlob(store, await store.concat([cid, cid]), concat([BYTES, BYTES]))
+    await expectBlob(store, await joined(store, [cid, cid]), concat([BYTES, BYTES]))
     await store.close()
     await expectNoOrphans(place)
   })
@@ -66,15 +66,15 @@ describe('store.splice() into a shared file', () => {
       for (const verify of [true, false]) {
         const source = OTHERS.subarray(0, GROUP)
         const start = MIB + 7
-        const made = await store.splice(rootOf(size), { start, end: start + GROUP, source }, { verify })
+        const made = await splice(store, rootOf(size), { start, end: start + GROUP, source }, { verify })
         expect(clones.count).to.equal(++count)
         await expectBlob(store, made, replaced(size, start, source))
         await store.delete(made.cid)
       }
       const end = OTHERS.subarray(0, 7)
       await expectBlob(store, await store.append(rootOf(size), end), concat([part(size), end]))
-      const joined = await store.concat([rootOf(size), rootOf(sizes[0])])
-      await expectBlob(store, joined, concat([part(size), part(sizes[0])]))
+      const twice = await joined(store, [rootOf(size), rootOf(sizes[0])])
+      await expectBlob(store, twice, concat([part(size), part(sizes[0])]))
       expect(clones.count).to.equal(count += 2)
     }
     gate.open()
@@ -87,11 +87,30 @@ describe('store.splice() into a shared file', () => {
     await expectNoOrphans(place)
   })
 
+  it('begins with the file from which most may stay, and takes the rest from others', async () => {
+    const store = await place.open()
+    const { cid } = await store.put(BYTES)
+    const other = noise(BYTES.length, 533)
+    const { cid: second } = await store.put(other)
+    for (const verify of [true, false]) {
+      for (const [longest, border] of [[second, MIB], [cid, 3 * MIB]]) {
+        const made = await store.compose([{ cid, end: border }, { cid: second, start: border }], { verify })
+        const expected = concat([BYTES.subarray(0, border), other.subarray(border)])
+        await expectBlob(store, made, expected)
+        await store.delete(made.cid)
+        const { id } = await recordOf(store, longest.multihash.digest)
+        expect(clones.sources.at(-1)).to.equal(join(place.where, 'blobs', `${id}`))
+      }
+    }
+    await expectBlob(store, { cid, size: BYTES.length }, BYTES)
+    await expectBlob(store, { cid: second, size: other.length }, other)
+  })
+
   it('is not made for less than 1 MiB that may stay', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     const change = { start: MIB, end: BYTES.length, source: OTHERS }
-    await expectBlob(store, await store.splice(cid, change), spliced(change))
+    await expectBlob(store, await splice(store, cid, change), spliced(change))
     expect(clones.count).to.equal(0)
   })
 
@@ -99,7 +118,7 @@ describe('store.splice() into a shared file', () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
-    expect(await errorOf(store.splice(cid, CHANGE))).to.include({ code: 'STORE_CORRUPT', start: 2 * MIB, len: GROUP })
+    expect(await errorOf(splice(store, cid, CHANGE))).to.include({ code: 'STORE_CORRUPT', start: 2 * MIB, len: GROUP })
     expect(clones.count).to.equal(1)
     expect(await readdir(join(place.where, 'blobs'))).to.have.length(1)
     await store.close()
@@ -110,7 +129,7 @@ describe('store.splice() into a shared file', () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
-    const made = await store.splice(cid, CHANGE, { verify: false })
+    const made = await splice(store, cid, CHANGE, { verify: false })
     expect(made.cid.multihash.digest).to.deep.equal(hash(spliced(CHANGE)))
     const error = await errorOf(store.bytes(made.cid))
     expect(error).to.include({ code: 'STORE_CORRUPT', start: 2 * MIB, len: GROUP })
@@ -120,7 +139,7 @@ describe('store.splice() into a shared file', () => {
     const store = await place.open({ supply: async (_cid, ranges) => sliceOf(BYTES, ranges) })
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
-    await expectBlob(store, await store.splice(cid, CHANGE), spliced(CHANGE))
+    await expectBlob(store, await splice(store, cid, CHANGE), spliced(CHANGE))
     await expectBlob(store, { cid, size: BYTES.length }, BYTES)
   })
 
@@ -132,7 +151,7 @@ describe('store.splice() into a shared file', () => {
       yield OTHERS
       throw reason
     })()
-    expect(await errorOf(store.splice(cid, { ...CHANGE, source }))).to.equal(reason)
+    expect(await errorOf(splice(store, cid, { ...CHANGE, source }))).to.equal(reason)
     expect(clones.count).to.equal(1)
     expect(await readdir(join(place.where, 'blobs'))).to.have.length(1)
     await store.close()
@@ -140,7 +159,7 @@ describe('store.splice() into a shared file', () => {
   })
 })
 
-describe('store.splice() of a large blob', () => {
+describe('store.compose() of a large blob', () => {
   let place
   beforeEach(async () => { place = await onDisk() })
   afterEach(() => place.remove())
@@ -150,9 +169,9 @@ describe('store.splice() of a large blob', () => {
     const { cid } = await store.put(BYTES)
     const path = join(place.where, 'blobs', `${nextIdOf(store)}`)
     await writeFile(path, 'theirs')
-    expect(await errorOf(store.splice(cid, CHANGE))).to.include({ code: 'STORE_CORRUPT', location: path })
+    expect(await errorOf(splice(store, cid, CHANGE))).to.include({ code: 'STORE_CORRUPT', location: path })
     expect((await readdir(join(place.where, 'blobs'))).length).to.equal(2)
-    await expectBlob(store, await store.splice(cid, CHANGE), spliced(CHANGE))
+    await expectBlob(store, await splice(store, cid, CHANGE), spliced(CHANGE))
   })
 
   it('copies bytes that are in a file of somebody else, and verifies them', async () => {
@@ -160,10 +179,10 @@ describe('store.splice() of a large blob', () => {
     const path = join(place.where, 'theirs')
     await writeFile(path, BYTES)
     const { cid } = await store.importFile(path, { mode: 'reference' })
-    const made = await store.splice(cid, CHANGE, { verify: false })
+    const made = await splice(store, cid, CHANGE, { verify: false })
     await writeFile(path, BYTES.map(byte => byte ^ 1))
     await expectBlob(store, made, spliced(CHANGE))
-    const error = await errorOf(store.splice(cid, { start: 2 * MIB }, { verify: false }))
+    const error = await errorOf(splice(store, cid, { start: 2 * MIB }, { verify: false }))
     expect(error).to.include({ code: 'STORE_CORRUPT' })
   })
 })

@@ -1,4 +1,4 @@
-// Brings the bytes of subtrees that keep their position into a new blob: copies them, or leaves them in a file that
+// Brings the bytes of subtrees that keep their offset into a new blob: copies them, or leaves them in a file that
 // shares its blocks with the old one.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -8,7 +8,7 @@ import { subtreeCv } from '../../../lib/hash/subtree.js'
 /** @import { BlobFile } from '../../storage/disk/blob-file.js' */
 /** @import { BlobFolder } from '../../storage/disk/blob-folder.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 /** @import { IncomingBlob, Subtree } from '../blob-builder.js' */
 
 /**
@@ -33,7 +33,7 @@ export class CopiedBytes {
     this.#options = options
   }
 
-  /** @param {Span} span  after the span before @param {Subtree} _subtree */
+  /** @param {ByteRange} span  after the span before @param {Subtree} _subtree */
   async keep ({ start, end }, _subtree) {
     const { read, verifies, end: last } = this.#options
     this.#pieces ??= read(start, last, verifies)
@@ -70,7 +70,7 @@ export class SharedBytes {
     this.#options = options
   }
 
-  /** @param {Span} span @param {Subtree} subtree */
+  /** @param {ByteRange} span @param {Subtree} subtree */
   async keep ({ start, end }, { cv, len }) {
     const { read, verifies } = this.#options
     if (!verifies) return this.#blob.skip(len)

@@ -13,7 +13,7 @@ import { VIEWS } from '../../storage/format/keys.js'
 /** @import { BlobAccess } from '../../read/blob-access.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Subtree } from '../blob-builder.js' */
-/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 export class StoredSubtrees {
   #data
@@ -30,7 +30,7 @@ export class StoredSubtrees {
   }
 
   /**
-   * @param {Span} span  see `keptSpans`
+   * @param {ByteRange} span  see `keptSpans`
    * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged; its bytes
    *   may still be right
    */
@@ -52,7 +52,8 @@ export class StoredSubtrees {
   /**
    * Adds the pairs of a perfect subtree, after comparing each with the one above it.
    *
-   * @param {Subtree['pairs']} pairs @param {Span} span @param {Uint8Array} cv  the expected chaining value of the span
+   * @param {Subtree['pairs']} pairs @param {ByteRange} span @param {Uint8Array} cv  the expected chaining value of the
+   *   span
    */
   #addPairs (pairs, { start, end }, cv) {
     if (end - start <= GROUP_LEN) return
@@ -78,8 +79,8 @@ const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
  * end of the blob. None of them is a root, neither of this blob nor of one that begins with them, because a root has no
  * chaining value. So the first is cut in two.
  *
- * @param {Span} span  more than the first group @param {number} size  of the blob
- * @returns {Generator<Span>}
+ * @param {ByteRange} span  more than the first group @param {number} size  of the blob
+ * @returns {Generator<ByteRange>}
  */
 export function * keptSpans (span, size) {
   for (const { start, end } of subtreesOf(span, size)) {

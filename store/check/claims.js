@@ -1,0 +1,89 @@
+// Finds out which blobs tags claim: those that tags name, and the members of sequences that tags name. Damage may have
+// cost such blobs their records.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { damagedSequence } from '../storage/errors.js'
+
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { BlobAccess } from '../read/blob-access.js' */
+
+/**
+ * @typedef {object} Claims
+ * @property {Set<string>} names  of the claimed blobs
+ * @property {Set<string>} sequences  names of the sequences that tags name
+ * @property {boolean} areAll  false when a sequence is missing, or damage hides a part of the claims
+ * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims
+ */
+
+export class ClaimFinder {
+  #access
+  #catalog
+  #protection
+  #tags
+
+  /** @param {{ access: BlobAccess, catalog: Catalog, protection: Protection, tags: TagIndex }} parts */
+  constructor ({ access, catalog, protection, tags }) {
+    this.#access = access
+    this.#catalog = catalog
+    this.#protection = protection
+    this.#tags = tags
+  }
+
+  /**
+   * Finds out which of some blobs tags claim, temporary tags included.
+   *
+   * @param {Uint8Array[]} roots @param {AbortSignal} [signal]
+   * @returns {Promise<Claims>}
+   */
+  async of (roots, signal) {
+    /** @type {Claims} */
+    const claims = { names: new Set(), sequences: new Set(), areAll: true }
+    await noteFault(claims, async () => {
+      for (const root of roots) if ((await this.#tags.tagOf(root)).isTagged) claims.names.add(nameOf(root))
+    })
+    const asked = new Set(roots.map(nameOf))
+    const sequences = /** @type {Uint8Array[]} */ ([...this.#protection.sequences])
+    await noteFault(claims, async () => { sequences.push(...(await this.#tags.survey()).sequences) })
+    for (const sequence of sequences) {
+      claims.sequences.add(nameOf(sequence))
+      await noteFault(claims, () => this.#addMembers(sequence, asked, claims, signal))
+    }
+    return claims
+  }
+
+  /**
+   * Adds the members of a sequence that are among some blobs.
+   *
+   * @param {Uint8Array} sequence @param {Set<string>} asked  names of these blobs
+   * @param {Claims} claims @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_CORRUPT
+   */
+  async #addMembers (sequence, asked, claims, signal) {
+    const record = await this.#catalog.get(sequence)
+    if (record === undefined) claims.areAll = false
+    if (record === undefined || asked.size === 0) return
+    // Pieces begin at multiples of the length of a hash, where chunk groups begin.
+    for await (const piece of this.#access.present(sequence, record, signal)) {
+      for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) {
+        const name = nameOf(piece.subarray(at, at + HASH_LEN))
+        if (asked.has(name)) claims.names.add(name)
+      }
+    }
+    if (record.isDamaged) throw damagedSequence(sequence)
+  }
+}
+
+/** @param {Claims} claims @param {() => Promise<void>} work */
+async function noteFault (claims, work) {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
+    claims.fault ??= error
+    claims.areAll = false
+  }
+}

@@ -1,0 +1,285 @@
+// The bytes of a blob in a file: of its own, shared with blobs that go on or end elsewhere, or not the store's.
+
+import { BaoError, truncated } from '../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { isNoFile } from '../../../lib/source/open-files.js'
+import { isDenied, isOfSystem, missing } from '../errors.js'
+import { VIEWS, allOfId, pathKey } from '../format/keys.js'
+import { decodePath } from '../format/records.js'
+import { BaseContent } from './content.js'
+import { ExtentContent } from './extent-content.js'
+import { readSoon } from './read-pace.js'
+import { FileScan, allChunks } from './scan.js'
+
+/** @import { BlobFile } from '../disk/blob-file.js' */
+/** @import { BlobFolder } from '../disk/blob-folder.js' */
+/** @import { Home, BlobRecord } from '../format/records.js' */
+/** @import { KeyRange } from './scan.js' */
+
+/** Bytes of a file that are copied at once. */
+const COPY_LEN = 1 << 20
+
+/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: is all of the blob right? */
+
+/** What blobs in files have alike. */
+export class StoredFile extends BaseContent {
+  /** False for a store without files, into which the databases of another one were put. */
+  get isReachable () { return this.databases.files !== undefined }
+
+  /**
+   * The same content; in a store without files, what it receives from now on goes to extents.
+   *
+   * @returns {StoredFile | ExtentContent}
+   */
+  get reachable () {
+    const { databases, root, record } = this
+    return this.isReachable ? this : new ExtentContent(databases, root, { ...record, home: 'extents' })
+  }
+
+  /** True: where a file ends, all that follows is missing. */
+  get endsOnce () { return true }
+
+  /** The store's file that has the bytes, and that received groups are written to. */
+  get fileId () { return /** @type {number | undefined} */ (this.record.id) }
+
+  /** See `ExtentContent.reader`. */
+  reader () { return new FileReader(this) }
+
+  /**
+   * See `ExtentContent.readSoon`.
+   *
+   * @param {number} from @param {number} to
+   * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
+   */
+  readSoon (from, to) {
+    const { fileId, databases: { files } } = this
+    return fileId === undefined || files === undefined ? undefined : readSoon(files, fileId, from, to)
+  }
+
+  /**
+   * See `ExtentContent.scan`. It opens the file again, which may have been replaced.
+   *
+   * @param {object} [options] @param {KeyRange} [keys]
+   */
+  scan (options = {}, keys = allOfId(this.record.id)) {
+    if (this.fileId !== undefined) this.databases.files?.forget(this.fileId)
+    return new FileScan(this, options, keys)
+  }
+
+  /**
+   * Finds the chunks of which the blob may have bytes: those up to the end of the file.
+   *
+   * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file
+   */
+  async held () {
+    const file = this.reader()
+    try {
+      const len = Math.min(await file.len(), this.record.size)
+      return len === 0 ? ChunkRanges.none : allChunks(len)
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      return undefined
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Does something other than a file of the store have the name of the file, or of the one that a repair makes? */
+  async isObstructed () { return await this.databases.files?.isTaken(this.fileId ?? this.record.id) ?? false }
+
+  /**
+   * Makes right groups safe before marks name them: syncs the file.
+   *
+   * @param {ChunkRanges} _right @param {SettleOptions} _options
+   */
+  async settle (_right, _options) {
+    const { files, isSync } = this.databases
+    const writer = await this.files.writer(/** @type {number} */ (this.fileId), { mayBeShared: true })
+    try {
+      if (isSync) await Promise.all([writer.sync(), files?.sync()])
+    } finally {
+      await writer.close()
+    }
+  }
+
+  /** @returns {BlobFolder} */
+  get files () {
+    const { files } = this.databases
+    if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
+    return files
+  }
+
+  /** Opens the file. @returns {Promise<BlobFile>} to be released by the caller */
+  async open () {
+    const { fileId, databases: { files } } = this
+    if (files === undefined || fileId === undefined) throw this.allMissing()
+    return files.reader(fileId)
+  }
+
+  /**
+   * Returns the error of a read that could not open the file.
+   *
+   * @param {{ start: number, end: number }} span  that was to be read @param {unknown} cause
+   */
+  unopened ({ start, end }, cause) { return truncated({ start, wanted: end - start, got: 0, cause }) }
+
+  /** @param {unknown} [cause] */
+  allMissing (cause) {
+    const { root, record: { size } } = this
+    return missing(root, size, ChunkRanges.all.canonical(size), cause)
+  }
+}
+
+/** A file of the store for this blob alone. */
+export class FileContent extends StoredFile {
+  /**
+   * Bytes that were written and are not recorded yet may not be on the disk.
+   *
+   * @param {ChunkRanges} chunks @param {ChunkRanges} present
+   */
+  certain (chunks, present) { return chunks.intersect(present) }
+
+  async ownFile () {
+    const { databases: { files }, record: { id, size, complete } } = this
+    return complete && await files?.len(id) === size ? files?.pathOf(id) : undefined
+  }
+}
+
+/**
+ * The beginning of a file of the store that longer or shorter blobs share. The file is that of the base. See `Bases`.
+ */
+export class SharedContent extends StoredFile {
+  get isCounted () { return false }
+
+  get isChangedByOthers () { return true }
+
+  /** True: its entry has the size. */
+  get isSizeNoted () { return true }
+
+  get fileId () { return this.record.base }
+
+  /**
+   * The file of a blob becomes that of a base when the first blob is made of it.
+   *
+   * @param {BlobRecord} before
+   */
+  hasTaken (before) { return this.record.complete && this.record.base === before.id }
+}
+
+/** A file that somebody else owns: the store has its path. */
+export class ReferenceContent extends StoredFile {
+  get isOurs () { return false }
+
+  get isCounted () { return false }
+
+  get isChangedByOthers () { return true }
+
+  get fileId () { return undefined }
+
+  /** The store receives no bytes into a file of others. @type {Home} */
+  get homeOfRest () { return 'file' }
+
+  /** @param {string} [path] */
+  async suits (path) { return path !== undefined && path === await this.path() }
+
+  async path () {
+    const { databases: { index }, record: { id } } = this
+    const stored = await index.get(pathKey(id), VIEWS)
+    return stored && decodePath(id, stored)
+  }
+
+  /**
+   * When not all of the blob is right, copies the right groups into a file of the store.
+   *
+   * @param {ChunkRanges} right @param {SettleOptions} options
+   */
+  async settle (right, { complete, signal }) {
+    if (complete) return
+    const { files, databases: { isSync }, record } = this
+    const writer = await files.writer(record.id)
+    const theirs = this.reader()
+    try {
+      for (const { start, end } of right.toBytes(record.size)) {
+        for (let at = start; at < end; at += COPY_LEN) {
+          signal?.throwIfAborted()
+          await writer.write([await theirs.read(at, Math.min(at + COPY_LEN, end))], at)
+        }
+      }
+      if (isSync) await Promise.all([writer.sync(), files.sync()])
+    } finally {
+      await theirs.close()
+      await writer.close()
+    }
+  }
+
+  async open () {
+    const { files } = this.databases
+    const path = files && await this.path()
+    if (files === undefined || path === undefined) throw this.allMissing()
+    return files.readerOf(path)
+  }
+
+  /** A file that is gone may come back. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  unopened (_span, cause) { return this.allMissing(cause) }
+}
+
+/** Reads the bytes of a file without verifying them. */
+export class FileReader {
+  overlaps = true
+  #content
+  #file = /** @type {Promise<BlobFile> | undefined} */ (undefined)
+  size
+
+  /** @param {StoredFile} content */
+  constructor (content) {
+    this.#content = content
+    this.size = content.record.size
+  }
+
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+   */
+  async read (start, end) {
+    const file = await this.#opened(start, end)
+    return file.read(start, end)
+  }
+
+  /**
+   * @param {Uint8Array} buffer  filled from the front @param {number} start
+   * @returns {Promise<number>} how many bytes were read: fewer when the file ends before
+   */
+  async readInto (buffer, start) {
+    const file = await this.#opened(start, start + buffer.length)
+    return file.readInto(buffer, start)
+  }
+
+  /** Opens the file once. The range serves only for the error. @param {number} start @param {number} end */
+  async #opened (start, end) {
+    try {
+      this.#file ??= this.#content.open()
+      const file = await this.#file
+      await file.handle
+      return file
+    } catch (error) {
+      if (!isNoFile(error) && !isDenied(error)) throw error
+      throw this.#content.unopened({ start, end }, error)
+    }
+  }
+
+  /** Returns how many bytes the file has: 0 when there is none. */
+  async len () {
+    try {
+      this.#file ??= this.#content.open()
+      const handle = await (await this.#file).handle
+      return (await handle.stat()).size
+    } catch (error) {
+      if (error instanceof BaoError || isNoFile(error)) return 0
+      throw error
+    }
+  }
+
+  async close () {
+    if (this.#file !== undefined) await this.#file.then(file => file.release(), () => {})
+  }
+}

@@ -1,0 +1,17 @@
+// Runs what `npm test` leaves out, because it starts processes, copies whole stores or takes large blobs:
+// `npm run test:heavy`. The list is in .mocharc.json, beside test/slow and test/browser.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
+const { ignore, timeout, jobs, 'node-option': options } =
+  JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8'))
+const suites = ignore.filter(path => !/^test\/(slow|browser)\//.test(path))
+
+const { status } = spawnSync(process.execPath, [
+  MOCHA, '--no-config', '--timeout', timeout, '--parallel', '--jobs', jobs,
+  ...options.flatMap(option => ['--node-option', option]), ...suites, ...process.argv.slice(2)
+], { stdio: 'inherit', cwd: fileURLToPath(new URL('..', import.meta.url)) })
+process.exitCode = status ?? 1
