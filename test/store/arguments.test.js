@@ -30,8 +30,8 @@ describe('store: arguments', () => {
 
     it('bytes() and get() refuse what is no range', async () => {
       for (const bad of [10, [10, 20], null, Uint8Array.of(1)]) {
-        await expectSlip('range', () => store.bytes(cid, bad))
-        await expectSlip('range', () => collect(store.get(cid, bad)))
+        await expectSlip('ranges', () => store.bytes(cid, bad))
+        await expectSlip('ranges', () => collect(store.get(cid, bad)))
       }
     })
 

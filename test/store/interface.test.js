@@ -326,7 +326,11 @@ describe('store: parts of outboards', () => {
       await collect(store.outboard(longCid, { range: { start: length - 5, end: length + 100 } }))
     ).to.have.length(5)
     expect(await collect(store.outboard(longCid, { range: { start: length + 1 } }))).to.have.length(0)
-    for (const part of [{ start: -1 }, { start: 5, end: 4 }, { start: 0, odd: 1 }, { start: 0, groupLog: 17 }]) {
+    const wrong = [
+      { range: { start: -1 } }, { range: { start: 5, end: 4 } }, { range: { odd: 1 } }, { range: {}, odd: 1 },
+      { range: {}, groupLog: 17 }, { range: [{}] }, { range: null }
+    ]
+    for (const part of wrong) {
       expect(() => store.outboard(longCid, part), part).to.throw()
     }
     expect(await errorOf(store.outboard(longCid, { groupLog: 17 }))).to.be.instanceOf(RangeError)

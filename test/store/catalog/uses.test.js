@@ -97,7 +97,7 @@ describe('store: times of use', () => {
         return found
       }
       await flushUses(store)
-      expect(await deleted).to.equal(true)
+      expect(await deleted).to.include({ blobs: 1 })
       expect(await used(made)).to.deep.equal([true, false])
     })
   })

@@ -45,7 +45,7 @@ export const countedBytes = (store, quota) => partsOf(store).quota.excess(quota)
 export const isHeld = (store, root) => partsOf(store).protection.isHeld(nameOf(root))
 
 /** Is anything remembered of a file that several blobs share? */
-export const knowsBase = (store, base) => partsOf(store).catalog.bases.knows([base])
+export const knowsBase = (store, base) => partsOf(store).catalog.bases.knows([{ base }])
 
 /** Writes the times of use that are only in memory. */
 export const flushUses = store => partsOf(store).uses.flush()

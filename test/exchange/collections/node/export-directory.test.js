@@ -90,8 +90,8 @@ describe('exportDirectory', () => {
   })
 
   it('writes harmless names', async () => {
+    const { store } = await newStore()
     for (const names of [...HARMLESS, ...process.platform === 'win32' ? [] : NOT_IN_WINDOWS]) {
-      const { store } = await newStore()
       const folder = await newFolder()
       await exportDirectory(store, await collectionOf(store, names), folder)
       const files = Object.entries(await filesBelow(folder)).filter(([name]) => !name.endsWith('/'))

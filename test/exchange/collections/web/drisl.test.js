@@ -7,6 +7,7 @@ import { identity } from 'multiformats/hashes/identity'
 import { hash, toCid } from '../../../../lib/index.js'
 import { DrislReader } from '../../../../exchange/collections/web/drisl.js'
 import { hex, same, unhex } from '../../../support/bytes.js'
+import { strideAtEffort } from '../../../support/effort.js'
 import { holds } from '../../../support/property.js'
 
 const CIDS = [toCid(hash(new Uint8Array(1))), CID.createV1(0x200, identity.digest(new Uint8Array(3))), CID.parse(
@@ -56,7 +57,10 @@ describe('DRISL', () => {
   it('has no other heads, numbers, texts, keys and CIDs', () => {
     const isWrong = bytes => isTaken(bytes) !== hasOneForm(bytes)
     for (let head = 0; head < 256; head++) {
-      const wrong = Array.from({ length: 256 }, (_, next) => next).filter(next => isWrong(Uint8Array.of(head, next)))
+      const wrong = []
+      for (let next = head % strideAtEffort(); next < 256; next += strideAtEffort()) {
+        if (isWrong(Uint8Array.of(head, next))) wrong.push(next)
+      }
       expect(wrong, `behind ${head}`).to.deep.equal([])
       for (const rest of ['', '61', '6161', '616101', '00'.repeat(2), '00'.repeat(4), '00'.repeat(8), 'ff'.repeat(8)]) {
         expectAlike(unhex(head.toString(16).padStart(2, '0') + rest))

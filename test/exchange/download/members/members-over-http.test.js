@@ -132,14 +132,14 @@ describe('a download of members over HTTP', () => {
 
   it('asks a server that does not know such requests once, and each member alone', async () => {
     const bytes = sequence
-    for (const [name, change] of Object.entries({
+    for (const [name, change] of someOf(Object.entries({
       'a bad request': () => new Response('no', { status: 400 }),
       'no such format': () => new Response('no', { status: 406 }),
       'the whole blob': () => new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } }),
       'a page': () => new Response('<p>', { headers: { 'content-type': 'text/html' } }),
       'a slice': () => new Response(bytes, { headers: { 'content-type': 'application/vnd.bao-slice; group-log=4' } }),
       'another group log': () => new Response(bytes, { headers: { 'content-type': TYPE.replace('4', '0') } })
-    })) {
+    }))) {
       const { store } = await newStore()
       const server = await serve({ change })
       const result = await fetchAll(store, server)

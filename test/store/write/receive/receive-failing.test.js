@@ -52,7 +52,7 @@ describe('store: receive() when calls to the disk fail', () => {
         throw reason
       })
       expect(await errorOf(receive(store, IN_FILE))).to.equal(reason)
-      expect(await deleting).to.equal(true)
+      expect(await deleting).to.include({ blobs: 1 })
       expect(await expectRight(store, IN_FILE)).to.equal(0)
       expect(countedBytes(store, QUOTA)).to.equal(0)
       expect(await store.fsck()).to.include({ isSound: true })
