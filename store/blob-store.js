@@ -1,26 +1,16 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
 import { assertKnownOptions } from '../lib/core/options.js'
-import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
-import { list } from './catalog/calls/list.js'
-import { resolve } from './catalog/calls/resolve.js'
-import { has, missing, stat, statMany } from './catalog/calls/stat.js'
-import { pathIn } from './storage/opening/open.js'
-import { rescueDatabases } from './storage/opening/rescue.js'
-import { setContext } from './context-of.js'
-import { StoreContext } from './store-context.js'
-import { Fsck } from './check/fsck.js'
-import { watch } from './catalog/events/watch.js'
-import { observe } from './catalog/events/observers.js'
-import { TempTag } from './gc/protection.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
-import { EXPORT_OPTIONS, exportFile } from './read/export-file.js'
-import { IMPORT_OPTIONS, importFile } from './write/import/import-file.js'
-import { PUT_OPTIONS } from './write/put.js'
+import { GC_OPTIONS } from './gc/collector.js'
+import { TempTag } from './gc/protection.js'
+import { keepParts, openStore, rescueStore } from './open.js'
+import { EXPORT_OPTIONS } from './read/export-file.js'
+import { Lifetime } from './storage/concurrency/lifetime.js'
 import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
-import { getMany } from './read/get-many.js'
-import { putMany } from './write/put-many.js'
+import { IMPORT_OPTIONS } from './write/import/import-file.js'
+import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -28,7 +18,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { ExportFileOptions } from './read/export-file.js' */
 /** @import { OutboardOptions, OutboardRange } from './read/slice-reader.js' */
-/** @import { StoreOptions } from './store-context.js' */
+/** @import { StoreOptions, StoreParts } from './open.js' */
 /** @import { PutResult } from './write/put-many.js' */
 /** @import { BlobPart, ComposeOptions } from './write/compose/compose.js' */
 /** @import { ImportFileOptions } from './write/import/import-file.js' */
@@ -42,34 +32,35 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
 /** @implements {Store} */
 export class BlobStore {
-  #context
+  #parts
   /** @type {Tags} */
   tags
   /** @type {Aliases} */
   aliases
 
-  /** Not for callers: use `BlobStore.open`. @param {StoreContext} context */
-  constructor (context) {
-    if (!(context instanceof StoreContext)) {
+  /** Not for callers: use `BlobStore.open`. @param {StoreParts} parts */
+  constructor (parts) {
+    if (!(parts?.life instanceof Lifetime)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
-    this.#context = context
-    setContext(this, context)
-    this.tags = new Tags(context.tags, context.life)
-    this.aliases = new Aliases(context)
+    const { aliases, catalog, databases, life, locks, presence, tags } = parts
+    this.#parts = parts
+    keepParts(this, parts)
+    this.tags = new Tags(tags, life)
+    this.aliases = new Aliases({ aliases, catalog, databases, life, locks, presence, tags })
   }
 
-  get closing () { return this.#context.life.closing }
+  get closing () { return this.#parts.life.closing }
 
-  get location () { return this.#context.location }
+  get location () { return this.#parts.location }
 
-  get isReadOnly () { return this.#context.databases.isReadOnly }
+  get isReadOnly () { return this.#parts.databases.isReadOnly }
 
-  get quota () { return this.#context.quota.isLimited ? this.#context.quota.limit : undefined }
+  get quota () { return this.#parts.quota.isLimited ? this.#parts.quota.limit : undefined }
 
-  get verifies () { return this.#context.verifies }
+  get verifies () { return this.#parts.verifies }
 
-  get syncReads () { return this.#context.syncReads }
+  get syncReads () { return this.#parts.syncReads }
 
   /**
    * @param {string | URL | DatabasePair} where  the path of a directory, which is made when it is missing (in a
@@ -80,7 +71,7 @@ export class BlobStore {
    *   STORE_OPEN_FAILED
    */
   static async open (where, options = {}) {
-    return new BlobStore(await StoreContext.open(where, options))
+    return new BlobStore(await openStore(where, options))
   }
 
   /**
@@ -98,23 +89,14 @@ export class BlobStore {
    * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
-  static async rescue (location, options) {
+  static async rescue (location, options = {}) {
     assertKnownOptions(options, ['signal', 'onProgress'])
-    return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
-      const context = new StoreContext(databases)
-      try {
-        await context.catalog.log.begin()
-        const report = await new Fsck(context, { ...options, repair: true, adopts: true }).run()
-        return { ...report, lostBytes }
-      } finally {
-        await context.close()
-      }
-    }, options?.signal)
+    return rescueStore(location, options)
   }
 
   /** @type {Store['put']} */
   put (source, options = {}) {
-    return this.#run(() => this.#context.writer.put(source, options), options, PUT_OPTIONS)
+    return this.#run(() => this.#parts.writer.put(source, options), options, PUT_OPTIONS)
   }
 
   /**
@@ -130,11 +112,11 @@ export class BlobStore {
    *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#context.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
+    return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['putMany']} */
-  putMany (blobs, options = {}) { return putMany(this.#context, blobs, options) }
+  putMany (blobs, options = {}) { return this.#parts.manyWriter.putMany(blobs, options) }
 
   /**
    * Makes a blob of parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
@@ -149,17 +131,17 @@ export class BlobStore {
    *   len } when a blob is damaged. RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
-    return this.#run(() => compose(this.#context, parts, options), options, COMPOSE_OPTIONS)
+    return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
   }
 
   /** @type {Store['getMany']} */
-  getMany (cids, options = {}) { return getMany(this.#context, cids, options) }
+  getMany (cids, options = {}) { return this.#parts.manyReader.getMany(cids, options) }
 
   /** @type {Store['get']} */
-  get (cid, ranges, options) { return this.#context.reader.get(cid, ranges, options) }
+  get (cid, ranges, options) { return this.#parts.reader.get(cid, ranges, options) }
 
   /** @type {Store['bytes']} */
-  bytes (cid, ranges, options) { return this.#context.reader.bytes(cid, ranges, options) }
+  bytes (cid, ranges, options) { return this.#parts.reader.bytes(cid, ranges, options) }
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) {
@@ -182,7 +164,7 @@ export class BlobStore {
    * @returns {Promise<PutResult>}
    */
   importFile (path, options = {}) {
-    return this.#run(() => importFile(this.#context, path, options), options, IMPORT_OPTIONS)
+    return this.#run(() => this.#parts.importer.importFile(path, options), options, IMPORT_OPTIONS)
   }
 
   /**
@@ -196,51 +178,48 @@ export class BlobStore {
    * @throws {BaoError} as `get`; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
-    return this.#run(() => exportFile(this.#context, cid, path, options), options, EXPORT_OPTIONS)
+    return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
   }
 
   /** @type {Store['resolve']} */
-  resolve (cid) { return this.#run(() => resolve(this.#context, cid)) }
+  resolve (cid) { return this.#run(() => this.#parts.lookups.resolve(cid)) }
 
   /** @type {Store['has']} */
-  has (cid) { return this.#run(() => has(this.#context, cid)) }
+  has (cid) { return this.#run(() => this.#parts.lookups.has(cid)) }
 
   /** @type {Store['stat']} */
-  stat (cid) { return this.#run(() => stat(this.#context, cid)) }
+  stat (cid) { return this.#run(() => this.#parts.lookups.stat(cid)) }
 
   /** @type {Store['statMany']} */
-  statMany (cids) { return this.#run(() => statMany(this.#context, cids)) }
+  statMany (cids) { return this.#run(() => this.#parts.lookups.statMany(cids)) }
 
   /** @type {Store['info']} */
-  info (options = {}) { return this.#run(() => this.#context.census.info(options), options, ['signal']) }
+  info (options = {}) { return this.#run(() => this.#parts.census.info(options), options, ['signal']) }
 
   /** @type {Store['list']} */
-  list (options = {}) {
-    const blobs = list(this.#context, options)
-    return this.#context.life.each(() => blobs)
-  }
+  list (options = {}) { return this.#parts.lister.list(options) }
 
   /** @type {Store['delete']} */
   delete (cid, options = {}) {
-    return this.#run(() => deleteBlob(this.#context, cid, options), options, ['force'])
+    return this.#run(() => this.#parts.deleter.delete(cid, options), options, ['force'])
   }
 
   /** @type {Store['deleteMany']} */
   deleteMany (cids, options = {}) {
-    return this.#run(() => deleteMany(this.#context, cids, options), options, ['force', 'signal', 'onProgress'])
+    return this.#run(() => this.#parts.deleter.deleteMany(cids, options), options, ['force', 'signal', 'onProgress'])
   }
 
   /** @type {Store['tempTag']} */
   tempTag (cid, options) {
-    this.#context.life.assertOpen()
-    const tag = new TempTag(this.#context.protection)
+    this.#parts.life.assertOpen()
+    const tag = new TempTag(this.#parts.protection)
     if (cid !== undefined) tag.add(cid, options)
     return tag
   }
 
   /** @type {Store['gc']} */
   gc (options = {}) {
-    return this.#run(() => this.#context.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
+    return this.#run(() => this.#parts.collector.gc(options), options, GC_OPTIONS)
   }
 
   /**
@@ -252,31 +231,23 @@ export class BlobStore {
    * @throws {BaoError} STORE_FULL; STORE_CORRUPT when the index may have lost records
    */
   compact (options = {}) {
-    return this.#run(() => this.#context.collector.compact(options), options, ['signal'])
+    return this.#run(() => this.#parts.collector.compact(options), options, ['signal'])
   }
 
   /** @type {Store['slice']} */
-  slice (cid, ranges, options) { return this.#context.slices.slice(cid, ranges, options) }
+  slice (cid, ranges, options) { return this.#parts.slices.slice(cid, ranges, options) }
 
   /** @type {Store['receive']} */
   receive (cid, source, ranges, options = {}) {
-    return this.#run(() => this.#context.receiver.receive(cid, source, ranges, options), options, RECEIVE_OPTIONS)
+    return this.#run(() => this.#parts.receiver.receive(cid, source, ranges, options), options, RECEIVE_OPTIONS)
   }
 
   /** @type {Store['missing']} */
-  missing (cid, ranges) { return this.#run(() => missing(this.#context, cid, ranges)) }
+  missing (cid, ranges) { return this.#run(() => this.#parts.lookups.missing(cid, ranges)) }
 
   /** @type {Store['fsck']} */
   fsck (options = {}) {
-    return this.#run(() => {
-      const { repair = false, ...rest } = options
-      const run = async () => {
-        if (repair) this.#context.databases.assertWritable()
-        return new Fsck(this.#context, { repair, ...rest }).run()
-      }
-      // A collection would delete data that a repair is about to give a record.
-      return repair ? this.#context.locks.run('gc', run) : run()
-    }, options, ['repair', 'cids', 'signal', 'onProgress'])
+    return this.#run(() => this.#parts.fsck.run(options), options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**
@@ -289,11 +260,11 @@ export class BlobStore {
    *   `size` when nothing is present
    */
   observe (cid, options = {}) {
-    return observe(this.#context, cid, options)
+    return this.#parts.observers.observe(cid, options)
   }
 
   /** @type {Store['watch']} */
-  watch (options = {}) { return watch(this.#context, options) }
+  watch (options = {}) { return this.#parts.watcher.watch(options) }
 
   /**
    * @overload @param {BlobName} cid @param {OutboardOptions & OutboardRange} options
@@ -310,13 +281,13 @@ export class BlobStore {
    * @returns {Promise<Outboard> | AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   outboard (cid, options = {}) {
-    const { slices } = this.#context
+    const { slices } = this.#parts
     if (options?.range === undefined) return slices.outboard(cid, options)
     return slices.outboardPieces(cid, /** @type {OutboardOptions & OutboardRange} */ (options))
   }
 
   /** @type {Store['close']} */
-  close () { return this.#context.close() }
+  close () { return this.#parts.close() }
 
   async [Symbol.asyncDispose] () { await this.close() }
 
@@ -330,7 +301,7 @@ export class BlobStore {
    * @returns {Promise<T>}
    */
   #run (work, options, known = []) {
-    return this.#context.life.run(() => {
+    return this.#parts.life.run(() => {
       assertKnownOptions(options, known)
       return work()
     })

@@ -7,8 +7,8 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./interface.js').Store} Store */
 /** @typedef {import('./interface.js').FsckOptions} FsckOptions */
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
-/** @typedef {import('./catalog/calls/stat.js').BlobDetails} BlobDetails */
-/** @typedef {import('./catalog/calls/stat.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/lookups.js').BlobDetails} BlobDetails */
+/** @typedef {import('./catalog/calls/lookups.js').BlobStat} BlobStat */
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
@@ -18,13 +18,13 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./write/compose/compose.js').ComposeOwnOptions} ComposeOwnOptions */
 /** @typedef {import('./write/compose/compose.js').NewPart} NewPart */
 /** @typedef {import('./write/compose/compose.js').StoredPart} StoredPart */
-/** @typedef {import('./catalog/calls/delete.js').Deleted} Deleted */
+/** @typedef {import('./catalog/calls/deleter.js').Deleted} Deleted */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./read/export-file.js').ExportFileOptions} ExportFileOptions */
 /** @typedef {import('./read/slice-reader.js').OutboardOptions} OutboardOptions */
 /** @typedef {import('./read/slice-reader.js').OutboardRange} OutboardRange */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
-/** @typedef {import('./store-context.js').StoreOptions} StoreOptions */
+/** @typedef {import('./open.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */

@@ -30,14 +30,14 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 /** @import { TagFormat } from './storage/format/tags.js' */
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
-/** @import { BlobDetails, BlobStat } from './catalog/calls/stat.js' */
+/** @import { BlobDetails, BlobStat } from './catalog/calls/lookups.js' */
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { Tags } from './catalog/names/tags.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { TempTag } from './gc/protection.js' */
 /** @import { GetManyOptions, GetResult } from './read/get-many.js' */
-/** @import { Deleted } from './catalog/calls/delete.js' */
+/** @import { Deleted } from './catalog/calls/deleter.js' */
 /** @import { ReadOptions } from './read/reader.js' */
 /** @import { OutboardOptions, OutboardRange, SliceOptions } from './read/slice-reader.js' */
 /** @import { PutOptions } from './write/put.js' */

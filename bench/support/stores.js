@@ -55,7 +55,7 @@ export const lending = folder => ours(folder, {}, { reuse: true })
 
 /**
  * @param {string} folder
- * @param {import('../../store/store-context.js').StoreOptions} options
+ * @param {import('../../store/open.js').StoreOptions} options
  * @param {{ reuse?: boolean }} [reading]
  * @returns {Promise<OpenStore>}
  */

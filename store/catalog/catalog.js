@@ -4,9 +4,6 @@
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { AliasIndex } from './names/alias-index.js'
-import { EventLog } from './events/event-log.js'
-import { Uses } from './uses.js'
 import { Records } from './records.js'
 import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
@@ -19,7 +16,11 @@ import { contentOf } from '../storage/content/content-of.js'
 /** @import { DoomedData } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { AliasIndex } from './names/alias-index.js' */
+/** @import { EventLog } from './events/event-log.js' */
+/** @import { Presence } from './presence.js' */
+/** @import { Uses } from './uses.js' */
 
 /**
  * A change of the record of one blob. The caller holds the blob's lock.
@@ -68,23 +69,35 @@ import { contentOf } from '../storage/content/content-of.js'
  */
 
 export class Catalog extends Records {
-  #store
+  #databases
+  #presence
+  #aliases
+  #uses
+  #log
+  #onLeftovers
   #subscribers = /** @type {Subscriber[]} */ ([])
   /** How many writes of the index were begun here. */
   #writesBegun = 0
-  aliases
-  uses
-  log
   bases
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    super(store.databases)
-    this.#store = store
-    this.aliases = new AliasIndex(store.databases.index)
-    this.uses = new Uses(store.databases.index, roots => this.filterRecorded(roots))
-    this.log = new EventLog(store.databases)
-    this.bases = new Bases(store.databases)
+  /**
+   * @param {object} parts
+   * @param {Databases} parts.databases
+   * @param {Presence} parts.presence
+   * @param {AliasIndex} parts.aliases
+   * @param {Uses} parts.uses
+   * @param {EventLog} parts.log
+   * @param {() => void} parts.onLeftovers  called when data may be left that the next opening should delete
+   */
+  constructor ({ databases, presence, aliases, uses, log, onLeftovers }) {
+    super(databases)
+    this.#databases = databases
+    this.#presence = presence
+    this.#aliases = aliases
+    this.#uses = uses
+    this.#log = log
+    this.#onLeftovers = onLeftovers
+    this.bases = new Bases(databases)
   }
 
   /** @param {Subscriber[]} subscribers  told of every change, in this order */
@@ -109,19 +122,19 @@ export class Catalog extends Records {
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
-    for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
+    for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
     // Nothing may be awaited between making this entry and its batch: entries stand in the order of the batches.
-    const entry = this.log.entryOf(changes, tags)
+    const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
-      this.#store.databases.postpone(this.#givenUpBy(changes))
-      if (this.bases.doubt(changes)) this.#store.activity.noteLeftovers()
+      this.#databases.postpone(this.#givenUpBy(changes))
+      if (this.bases.doubt(changes)) this.#onLeftovers()
       throw error
     }
     this.bases.confirm(changes)
-    if (entry !== undefined) this.log.acknowledge(entry.place)
+    if (entry !== undefined) this.#log.acknowledge(entry.place)
     for (const change of changes) this.#tellRecord(change)
     for (const change of tags) for (const subscriber of this.#subscribers) subscriber.tagChanged?.(change)
     if (deletesData) await this.deleteData(changes)
@@ -135,8 +148,8 @@ export class Catalog extends Records {
    */
   async deleteData (changes) {
     const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
-    await this.bases.cutOffAfter(changes, () => this.#store.activity.noteLeftovers())
+    if (doomed.length > 0) await this.#databases.deleteDoomed(doomed).catch(() => {})
+    await this.bases.cutOffAfter(changes, this.#onLeftovers)
   }
 
   /**
@@ -147,7 +160,7 @@ export class Catalog extends Records {
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
    */
   async commitGroups (groups, { operations, sync }) {
-    const { data, syncBatch } = this.#store.databases
+    const { data, syncBatch } = this.#databases
     await data.batch(operations, sync ? syncBatch : {})
     this.#tellGroups(groups)
   }
@@ -191,7 +204,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} key
    */
   async removeStray (key) {
-    const { index } = this.#store.databases
+    const { index } = this.#databases
     for (;;) {
       const begun = this.#writesBegun
       await index.batch([]) // When this is done, the next line reads what all earlier calls have written.
@@ -217,10 +230,10 @@ export class Catalog extends Records {
     if (alias === undefined) {
       if (record.isNameless) await this.#setNameless(root, record, { isNameless: false })
     } else {
-      const leadsTo = await this.aliases.rootOf(alias)
-      if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
+      const leadsTo = await this.#aliases.rootOf(alias)
+      if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.#aliases.puts(alias, root))
     }
-    this.uses.touch(root)
+    this.#uses.touch(root)
   }
 
   /**
@@ -248,11 +261,10 @@ export class Catalog extends Records {
    *   `isTaggedItself`: a tag names the alias, which must therefore go on leading to the blob
    */
   async removeAlias (root, alias, { isTagged, isTaggedItself }) {
-    const { aliases } = this
     const { record } = await this.find(root)
     const isLast = record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)
-    if (isLast) await this.remove(root, record)
-    else await this.#batch(true, isTaggedItself ? aliases.forget(alias, root) : aliases.dels(alias, root))
+    if (isLast) return this.remove(root, record)
+    await this.#batch(true, isTaggedItself ? this.#aliases.forget(alias, root) : this.#aliases.dels(alias, root))
   }
 
   /**
@@ -271,7 +283,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
   async #hasAliases (root, alias) {
-    const aliases = await this.aliases.of(root, () => { throw damagedRecord(root) })
+    const aliases = await this.#aliases.of(root, () => { throw damagedRecord(root) })
     return aliases.some(({ multihash, isForgotten }) =>
       !isForgotten && (alias === undefined || !equals(multihash, alias)))
   }
@@ -298,37 +310,37 @@ export class Catalog extends Records {
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
-    const aliases = hasAliases ? (await this.aliases.of(root)).map(({ multihash }) => multihash) : []
-    const len = before === undefined ? 0 : await this.#store.presence.len(before)
+    const aliases = hasAliases ? (await this.#aliases.of(root)).map(({ multihash }) => multihash) : []
+    const len = before === undefined ? 0 : await this.#presence.len(before)
     await this.bases.load([before])
     return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }
 
   /** @param {Change[]} changes @returns {Operation[]} */
   #operations (changes) {
-    const { allocate } = this.#store.databases
+    const { allocate } = this.#databases
     const operations = this.bases.apply(changes)
     for (const change of changes) {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
         // Skip the deletion when the index has no use of the blob for sure: no uses were flushed since that was read.
-        const hasNoUse = change.noUseAsOfFlush === this.uses.flushCount
+        const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
         if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
-        for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
+        for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))
       } else {
         if (after !== before) {
           const value = encodeRecord(root, after, allocate)
           operations.push({ type: 'put', key: blobKey(root, allocate), value })
         }
-        for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
+        for (const alias of aliases) operations.push(...this.#aliases.puts(alias, root))
         if (path !== undefined) {
           operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
         }
       }
     }
     const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) operations.push(this.#store.databases.doom(doomed))
+    if (doomed.length > 0) operations.push(this.#databases.doom(doomed))
     return operations
   }
 
@@ -338,7 +350,7 @@ export class Catalog extends Records {
    * @param {Change[]} changes @returns {DoomedData[]}
    */
   #givenUpBy (changes) {
-    const { databases } = this.#store
+    const databases = this.#databases
     const own = changes.flatMap(({ root, before, after }) => {
       if (before === undefined || before.id === after?.id) return []
       if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
@@ -349,7 +361,7 @@ export class Catalog extends Records {
 
   /** @param {boolean} sync @param {Operation[]} operations */
   #batch (sync, operations) {
-    const { index, isSync } = this.#store.databases
+    const { index, isSync } = this.#databases
     this.#writesBegun++
     return index.batch(operations, { sync: sync && isSync })
   }

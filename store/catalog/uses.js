@@ -20,7 +20,7 @@ const MAX_UNWRITTEN = 10_000
 
 export class Uses {
   #index
-  #filterRecorded
+  #records
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   /** How many blobs were used since writing uses has begun last. */
@@ -30,10 +30,10 @@ export class Uses {
   /** How many times writing uses has begun. */
   flushCount = 0
 
-  /** @param {SafeDatabase} index @param {Records['filterRecorded']} filterRecorded */
-  constructor (index, filterRecorded) {
+  /** @param {SafeDatabase} index @param {Pick<Records, 'filterRecorded'>} records */
+  constructor (index, records) {
     this.#index = index
-    this.#filterRecorded = filterRecorded
+    this.#records = records
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept, so it must not change */
@@ -99,7 +99,7 @@ export class Uses {
       const noted = [...this.#unwritten.values()]
       // A call may have used a blob that was being deleted. So wait for all earlier writes, and look at the records.
       await this.#index.batch([])
-      const recorded = new Set(await this.#filterRecorded(noted.map(({ root }) => root)))
+      const recorded = new Set(await this.#records.filterRecorded(noted.map(({ root }) => root)))
       this.#settle(noted.filter(({ root }) => !recorded.has(root)))
       // Leave out blobs whose deletion has begun since: `forget` was called for them.
       const uses = noted.filter(use => this.#unwritten.get(nameOf(use.root)) === use)

@@ -7,7 +7,6 @@ import { nameOf } from '../../lib/hash/roots.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { inspectBlob } from './blob/inspect-blob.js'
-import { settleBlob } from './blob/settle-blob.js'
 import { SharedBytesCheck } from './check-sharers.js'
 import { rightSmallBlobs } from './check-small.js'
 
@@ -15,7 +14,11 @@ import { rightSmallBlobs } from './check-small.js'
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Findings } from './blob/inspect-blob.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Repairs } from './blob/repairs.js' */
 
 /**
  * @typedef {object} DamagedBlob
@@ -30,6 +33,15 @@ import { rightSmallBlobs } from './check-small.js'
  *   fails? The bytes may be right, so `repair` drops nothing of it
  */
 
+/**
+ * @typedef {object} BlobCheckParts
+ * @property {Catalog} catalog
+ * @property {Databases} databases
+ * @property {Locks} locks
+ * @property {Presence} presence
+ * @property {Repairs} repairs
+ */
+
 export class BlobCheck {
   blobs = 0
   damaged = /** @type {DamagedBlob[]} */ ([])
@@ -37,7 +49,7 @@ export class BlobCheck {
   isUnreadable = false
   /** Should damage be repaired? */
   repairs
-  #store
+  #parts
   #isOthersToo
   #signal
   #onProgress
@@ -46,12 +58,12 @@ export class BlobCheck {
   #total = 0
 
   /**
-   * @param {StoreContext} store
+   * @param {BlobCheckParts} parts
    * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`: does
    *   another record have the same id?
    */
-  constructor (store, { repair, isOthersToo, signal, onProgress }) {
-    this.#store = store
+  constructor (parts, { repair, isOthersToo, signal, onProgress }) {
+    this.#parts = parts
     this.repairs = repair
     this.#isOthersToo = isOthersToo
     this.#signal = signal
@@ -60,7 +72,7 @@ export class BlobCheck {
 
   /** Adds a blob that will be checked to the total for progress. @param {BlobRecord} record */
   async expect (record) {
-    const { data } = this.#store.databases
+    const { data } = this.#parts.databases
     this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
   }
 
@@ -70,10 +82,10 @@ export class BlobCheck {
    */
   async checkAll (batches, limit) {
     const alone = await this.#idsOfOneExtent(limit)
-    const sharers = new SharedBytesCheck(this.#store.databases)
+    const sharers = new SharedBytesCheck(this.#parts.databases)
     const yieldWhenDue = createYielder(this.#signal)
     for await (const batch of batches) {
-      const right = await rightSmallBlobs(this.#store.databases, batch, id => alone.has(id))
+      const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
         if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
@@ -90,7 +102,7 @@ export class BlobCheck {
    */
   async #idsOfOneExtent (limit) {
     const alone = new IdSet()
-    for await (const { id, isAlone } of this.#store.databases.dataIds(0)) {
+    for await (const { id, isAlone } of this.#parts.databases.dataIds(0)) {
       this.#signal?.throwIfAborted()
       if (id !== undefined && id < limit && isAlone) alone.add(id)
     }
@@ -114,13 +126,13 @@ export class BlobCheck {
     if (findings.isUnreadable) this.isUnreadable = true
     this.#done = before + rangesLen(findings.expected, record.size)
     // The blob may have been changed or deleted meanwhile, so look at it again under its lock.
-    if (!findings.isSound) await this.#store.locks.run(nameOf(root), () => this.#settle(root))
+    if (!findings.isSound) await this.#parts.locks.run(nameOf(root), () => this.#settle(root))
     return findings.isSound
   }
 
   /** Inspects a blob again, and repairs it. The caller holds the blob's lock. @param {Uint8Array} root */
   async #settle (root) {
-    const { record } = await this.#store.catalog.find(root)
+    const { record } = await this.#parts.catalog.find(root)
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
     if (isSound) return
@@ -133,22 +145,22 @@ export class BlobCheck {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  chunks that are right before the repair
-   * @returns {Promise<ChunkRanges | undefined>} as `settleBlob`
+   * @returns {Promise<ChunkRanges | undefined>} as `Repairs.repair`
    */
   async repair (root, record, before) {
-    const { catalog, presence } = this.#store
+    const { catalog, presence, repairs } = this.#parts
     // Do not delete data that belongs to another blob.
     if (before?.isEmpty && this.#isOthersToo(record.id)) {
       await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before
     }
-    return settleBlob(this.#store, root, record, { signal: this.#signal })
+    return repairs.repair(root, record, { signal: this.#signal })
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
   #inspect (root, record, isTold) {
     const before = this.#done
-    return inspectBlob(this.#store.databases, root, record, {
+    return inspectBlob(this.#parts.databases, root, record, {
       signal: this.#signal,
       onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
     })

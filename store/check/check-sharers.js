@@ -12,22 +12,23 @@ import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
 import { decodeSharer } from '../storage/format/records.js'
 import { isIntact } from './blob/inspect-blob.js'
-import { findClaims } from './claims.js'
 import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Claims } from './claims.js' */
+/** @import { ClaimFinder, Claims } from './claims.js' */
+/** @import { Losses } from './identify-data.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Entry } from '../storage/level/entries.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord }} Shared */
 /** @typedef {NonNullable<ReturnType<typeof decodeSharer>>} FoundSharer */
 
 export class SharerCheck {
-  #store
+  #parts
   #repairs
-  #adopts
+  #losses
   #signal
   /** Entries that no record matches, and records without an entry. */
   strays = 0
@@ -38,20 +39,19 @@ export class SharerCheck {
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {StoreContext} store
-   * @param {{ repair: boolean, adopts: boolean, signal?: AbortSignal }} options  `adopts`: may records have been lost
-   *   without leaving a damaged one?
+   * @param {{ catalog: Catalog, claims: ClaimFinder, databases: Databases, locks: Locks }} parts
+   * @param {{ repair: boolean, losses: Losses, signal?: AbortSignal }} options
    */
-  constructor (store, { repair, adopts, signal }) {
-    this.#store = store
+  constructor (parts, { repair, losses, signal }) {
+    this.#parts = parts
     this.#repairs = repair
-    this.#adopts = adopts
+    this.#losses = losses
     this.#signal = signal
   }
 
   /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
-    const { databases: { index }, catalog, locks } = this.#store
+    const { databases: { index }, catalog, locks } = this.#parts
     const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
@@ -63,7 +63,7 @@ export class SharerCheck {
       }
     }
     if (odd.length === 0) return
-    const claims = await findClaims(this.#store, odd.map(({ sharer }) => sharer.root), this.#signal)
+    const claims = await this.#parts.claims.of(odd.map(({ sharer }) => sharer.root), this.#signal)
     for (const { entry, sharer } of odd) {
       await locks.run(nameOf(sharer.root), () => this.#checkEntry(entry, sharer, claims))
     }
@@ -71,7 +71,7 @@ export class SharerCheck {
 
   /** @param {Entry} entry @param {FoundSharer} sharer  what it says @param {Claims} claims */
   async #checkEntry ([key, value], sharer, claims) {
-    const { catalog, databases } = this.#store
+    const { catalog, databases } = this.#parts
     const { root, id, base, size } = sharer
     const { isThere, record } = await catalog.find(root)
     if (names(record, sharer)) return
@@ -97,16 +97,16 @@ export class SharerCheck {
    * @param {boolean} isThere  is there a damaged record? @param {Claims} claims
    */
   async #isLost (root, record, isThere, claims) {
-    const { databases } = this.#store
+    const { databases } = this.#parts
     const base = /** @type {number} */ (record.base)
     if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
     // When neither a record nor a tag tells of it, only a whole blob counts.
-    return (this.#adopts || !claims.areAll) && isIntact(databases, root, record, this.#signal)
+    return (this.#losses !== 'none' || !claims.areAll) && isIntact(databases, root, record, this.#signal)
   }
 
   /** Checks that a record has an entry, if it is that of a sharer. @param {Uint8Array} root @param {BlobRecord} seen */
   async checkRecord (root, seen) {
-    const { catalog, databases: { index }, locks } = this.#store
+    const { catalog, databases: { index }, locks } = this.#parts
     const lacksEntry = async (/** @type {BlobRecord | undefined} */ record) => {
       const expected = sharerOf(record)
       if (expected === undefined) return false
@@ -125,7 +125,7 @@ export class SharerCheck {
   }
 
   /** Cuts off the bytes that only dropped sharers had. All records must have been checked before. */
-  async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.cutOff(base) }
+  async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 
 /** Checks the bytes of sharers: those that several blobs share are read only once, as long as they are right. */

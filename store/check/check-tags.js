@@ -5,15 +5,17 @@ import { VIEWS, allTagged, nameBeside, nameOfTag, tagKey, taggedKey, tagsWith } 
 import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/format/tags.js'
 import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
-/** @import { TagChange } from '../catalog/catalog.js' */
+/** @import { Catalog, TagChange } from '../catalog/catalog.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
 
 export class TagCheck {
-  #store
+  #parts
   #repairs
   #signal
   /** The tags that were not the same in both places, by their names. */
@@ -22,14 +24,17 @@ export class TagCheck {
   strays = 0
   isUnreadable = false
 
-  /** @param {StoreContext} store @param {{ repair: boolean, signal?: AbortSignal }} options */
-  constructor (store, { repair, signal }) {
-    this.#store = store
+  /**
+   * @param {{ catalog: Catalog, databases: Databases, locks: Locks, tags: TagIndex }} parts
+   * @param {{ repair: boolean, signal?: AbortSignal }} options
+   */
+  constructor (parts, { repair, signal }) {
+    this.#parts = parts
     this.#repairs = repair
     this.#signal = signal
   }
 
-  get #index () { return this.#store.databases.index }
+  get #index () { return this.#parts.databases.index }
 
   /** @returns {Promise<DamagedTag[]>} `isRestored`: the other place has the tag; if not, `repair` has deleted it */
   async run () {
@@ -93,17 +98,17 @@ export class TagCheck {
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
     if (tag !== undefined) await this.#write(tag)
-    else await this.#store.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
+    else await this.#parts.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
   /** Deletes an entry without which the tag is as it was. @param {Uint8Array} key */
-  #delete (key) { return this.#store.catalog.commit([], { also: [{ type: 'del', key }] }) }
+  #delete (key) { return this.#parts.catalog.commit([], { also: [{ type: 'del', key }] }) }
 
   /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  what changes for watchers */
   async #write (tag, tags) {
     /** @type {Operation[]} */
     const also = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
-    await this.#store.tags.whileTagging([tag], () => this.#store.catalog.commit([], { also, tags }))
+    await this.#parts.tags.whileTagging([tag], () => this.#parts.catalog.commit([], { also, tags }))
   }
 
   /** Reads the tag under a name. @param {string} name */
@@ -124,5 +129,5 @@ export class TagCheck {
   }
 
   /** @param {string} name @param {() => Promise<void>} work */
-  #alone (name, work) { return this.#store.locks.run(`tag ${name}`, work) }
+  #alone (name, work) { return this.#parts.locks.run(`tag ${name}`, work) }
 }

@@ -6,7 +6,10 @@ import { HASH_LEN } from '../../lib/core/constants.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { damagedSequence } from '../storage/errors.js'
 
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { BlobAccess } from '../read/blob-access.js' */
 
 /**
  * @typedef {object} Claims
@@ -16,47 +19,62 @@ import { damagedSequence } from '../storage/errors.js'
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims
  */
 
-/**
- * Finds out which of some blobs tags claim, temporary tags included.
- *
- * @param {StoreContext} store @param {Uint8Array[]} roots @param {AbortSignal} [signal]
- * @returns {Promise<Claims>}
- */
-export async function findClaims (store, roots, signal) {
-  /** @type {Claims} */
-  const claims = { names: new Set(), sequences: new Set(), areAll: true }
-  await noteFault(claims, async () => {
-    for (const root of roots) if ((await store.tags.tagOf(root)).isTagged) claims.names.add(nameOf(root))
-  })
-  const asked = new Set(roots.map(nameOf))
-  const sequences = /** @type {Uint8Array[]} */ ([...store.protection.sequences])
-  await noteFault(claims, async () => { sequences.push(...(await store.tags.survey()).sequences) })
-  for (const sequence of sequences) {
-    claims.sequences.add(nameOf(sequence))
-    await noteFault(claims, () => addMembers(store, sequence, asked, claims, signal))
-  }
-  return claims
-}
+export class ClaimFinder {
+  #access
+  #catalog
+  #protection
+  #tags
 
-/**
- * Adds the members of a sequence that are among some blobs.
- *
- * @param {StoreContext} store @param {Uint8Array} sequence @param {Set<string>} asked  names of these blobs
- * @param {Claims} claims @param {AbortSignal} [signal]
- * @throws {BaoError} STORE_CORRUPT
- */
-async function addMembers (store, sequence, asked, claims, signal) {
-  const record = await store.catalog.get(sequence)
-  if (record === undefined) claims.areAll = false
-  if (record === undefined || asked.size === 0) return
-  // Pieces begin at multiples of the length of a hash, where chunk groups begin.
-  for await (const piece of store.reader.present(sequence, record, signal)) {
-    for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) {
-      const name = nameOf(piece.subarray(at, at + HASH_LEN))
-      if (asked.has(name)) claims.names.add(name)
-    }
+  /** @param {{ access: BlobAccess, catalog: Catalog, protection: Protection, tags: TagIndex }} parts */
+  constructor ({ access, catalog, protection, tags }) {
+    this.#access = access
+    this.#catalog = catalog
+    this.#protection = protection
+    this.#tags = tags
   }
-  if (record.isDamaged) throw damagedSequence(sequence)
+
+  /**
+   * Finds out which of some blobs tags claim, temporary tags included.
+   *
+   * @param {Uint8Array[]} roots @param {AbortSignal} [signal]
+   * @returns {Promise<Claims>}
+   */
+  async of (roots, signal) {
+    /** @type {Claims} */
+    const claims = { names: new Set(), sequences: new Set(), areAll: true }
+    await noteFault(claims, async () => {
+      for (const root of roots) if ((await this.#tags.tagOf(root)).isTagged) claims.names.add(nameOf(root))
+    })
+    const asked = new Set(roots.map(nameOf))
+    const sequences = /** @type {Uint8Array[]} */ ([...this.#protection.sequences])
+    await noteFault(claims, async () => { sequences.push(...(await this.#tags.survey()).sequences) })
+    for (const sequence of sequences) {
+      claims.sequences.add(nameOf(sequence))
+      await noteFault(claims, () => this.#addMembers(sequence, asked, claims, signal))
+    }
+    return claims
+  }
+
+  /**
+   * Adds the members of a sequence that are among some blobs.
+   *
+   * @param {Uint8Array} sequence @param {Set<string>} asked  names of these blobs
+   * @param {Claims} claims @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_CORRUPT
+   */
+  async #addMembers (sequence, asked, claims, signal) {
+    const record = await this.#catalog.get(sequence)
+    if (record === undefined) claims.areAll = false
+    if (record === undefined || asked.size === 0) return
+    // Pieces begin at multiples of the length of a hash, where chunk groups begin.
+    for await (const piece of this.#access.present(sequence, record, signal)) {
+      for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) {
+        const name = nameOf(piece.subarray(at, at + HASH_LEN))
+        if (asked.has(name)) claims.names.add(name)
+      }
+    }
+    if (record.isDamaged) throw damagedSequence(sequence)
+  }
 }
 
 /** @param {Claims} claims @param {() => Promise<void>} work */

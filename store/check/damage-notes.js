@@ -4,18 +4,40 @@
 import { nameOf } from '../../lib/hash/roots.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { partAround } from './blob/inspect-blob.js'
-import { leaveData, settleBlob } from './blob/settle-blob.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Repairs } from './blob/repairs.js' */
 
 export class DamageNotes {
-  #store
+  #activity
+  #catalog
+  #databases
+  #locks
+  #presence
+  #repairs
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Locks} parts.locks
+   * @param {Presence} parts.presence
+   * @param {Repairs} parts.repairs
+   */
+  constructor ({ activity, catalog, databases, locks, presence, repairs }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#locks = locks
+    this.#presence = presence
+    this.#repairs = repairs
   }
 
   /**
@@ -31,15 +53,14 @@ export class DamageNotes {
    *   meanwhile, or the check has failed
    */
   note (root, seen, span) {
-    const { activity, catalog, databases, locks, presence } = this.#store
-    if (!contentOf(databases, root, seen).isReachable) return Promise.resolve(undefined)
-    const noting = activity.run(() => locks.run(nameOf(root), async () => {
-      const { record } = await catalog.find(root)
+    if (!contentOf(this.#databases, root, seen).isReachable) return Promise.resolve(undefined)
+    const noting = this.#activity.run(() => this.#locks.run(nameOf(root), async () => {
+      const { record } = await this.#catalog.find(root)
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // Another read may have noted the damage.
-      const part = partAround(contentOf(databases, root, record), span, await presence.of(record))
-      const right = await settleBlob(this.#store, root, record, { part })
-      return right && (await catalog.find(root)).record
+      const part = partAround(contentOf(this.#databases, root, record), span, await this.#presence.of(record))
+      const right = await this.#repairs.repair(root, record, { part })
+      return right && (await this.#catalog.find(root)).record
     }))
     return noting.catch(() => undefined)
   }
@@ -54,9 +75,9 @@ export class DamageNotes {
    * @returns {Promise<BlobRecord | undefined>} the record as it is now
    */
   async copyReference (root, record, reservations) {
-    const right = await settleBlob(this.#store, root, record, { reservations })
+    const right = await this.#repairs.repair(root, record, { reservations })
     // The system cannot read the file, so receive all of the blob.
-    if (right === undefined) await leaveData(this.#store, root, record)
-    return (await this.#store.catalog.find(root)).record
+    if (right === undefined) await this.#repairs.leaveData(root, record)
+    return (await this.#catalog.find(root)).record
   }
 }

@@ -9,22 +9,28 @@ import { decodeRecord, idsOf, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { findRecord } from './find-owner.js'
+import { findRecord } from './identify-data.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { readEntries } from '../storage/level/entries.js'
 import { BlobCheck } from './check-blobs.js'
-import { settleFound } from './blob/settle-blob.js'
 import { SharerCheck } from './check-sharers.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DamagedBlob } from './check-blobs.js' */
 /** @import { DamagedTag } from './check-tags.js' */
-/** @import { Adoption } from './orphans.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Repairs } from './blob/repairs.js' */
+/** @import { Losses } from './identify-data.js' */
+/** @import { ClaimFinder } from './claims.js' */
+/** @import { Orphans, Restoration } from './orphans.js' */
 
 /**
  * @typedef {object} FsckReport
@@ -51,14 +57,49 @@ import { SharerCheck } from './check-sharers.js'
  *   was interrupted
  */
 
+/**
+ * @typedef {object} FsckParts
+ * @property {Catalog} catalog
+ * @property {ClaimFinder} claims
+ * @property {Databases} databases
+ * @property {Locks} locks
+ * @property {Orphans} orphans
+ * @property {Presence} presence
+ * @property {Repairs} repairs
+ * @property {TagIndex} tags
+ */
+
+/**
+ * @typedef {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName>, losses?: Losses }} CheckOptions  see
+ *   `Store.fsck`. `losses`: what is known to be lost before the check. Default: `none`
+ */
+
 export class Fsck {
-  #store
+  #parts
+
+  /** @param {FsckParts} parts */
+  constructor (parts) {
+    this.#parts = parts
+  }
+
+  /** @param {CheckOptions} [options] @returns {Promise<FsckReport>} */
+  run ({ repair = false, ...options } = {}) {
+    const { databases, locks } = this.#parts
+    const run = async () => {
+      if (repair) databases.assertWritable()
+      return new StoreCheck(this.#parts, { repair, ...options }).run()
+    }
+    // A collection would delete data that a repair is about to give a record.
+    return repair ? locks.run('gc', run) : run()
+  }
+}
+
+/** One check of a store. */
+class StoreCheck {
+  #parts
   #repairs
-  /**
-   * May records have been lost without leaving a damaged one? One wrong key may hide the next. Then a whole blob
-   * without a record gets one.
-   */
-  #adopts
+  /** What the index may have lost. One wrong key may hide the next. Then a whole blob without a record gets one. */
+  #losses
   /** The blobs to check; undefined for everything in the store. */
   #roots
   #signal
@@ -93,19 +134,17 @@ export class Fsck {
   #areOwnersKnown = true
   #isInOrder = true
 
-  /**
-   * @param {StoreContext} store
-   * @param {ProgressOptions & { repair: boolean, cids?: Iterable<BlobName>, adopts?: boolean }} options  see
-   *   `BlobStore.fsck`. `adopts`: may records have been lost without leaving a damaged one?
-   */
-  constructor (store, { repair, cids, adopts = false, signal, onProgress }) {
+  /** @param {FsckParts} parts @param {CheckOptions & { repair: boolean }} options */
+  constructor (parts, { repair, cids, losses = 'none', signal, onProgress }) {
     if (cids !== undefined) this.#roots = rootsOf(cids)
-    this.#store = store
+    this.#parts = parts
     this.#repairs = repair
-    this.#adopts = adopts
+    this.#losses = losses
     this.#signal = signal
     const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
-    this.#blobs = new BlobCheck(store, { repair, isOthersToo, signal, onProgress })
+    const { catalog, databases, locks, presence, repairs } = parts
+    const checked = { catalog, databases, locks, presence, repairs }
+    this.#blobs = new BlobCheck(checked, { repair, isOthersToo, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
@@ -118,7 +157,7 @@ export class Fsck {
     report.damaged = this.#blobs.damaged
     report.records = [...this.#damagedRecords.values()]
     const isDataWhole = this.#isDataWhole && !this.#blobs.isUnreadable
-    const { lostBytes } = this.#store.databases
+    const { lostBytes } = this.#parts.databases
     if (lostBytes > 0) report.lostBytes = lostBytes
     report.isReadable = this.#isIndexWhole && isDataWhole && this.#isInOrder && lostBytes === 0
     const { damaged, records, tags, orphans, strays } = report
@@ -130,8 +169,8 @@ export class Fsck {
   async #checkAll () {
     if (!await this.#checkFiles()) return
     // Data that comes from now on is not checked: it may be there before its record is.
-    const limit = this.#store.databases.ids.next
-    const underWay = new Set(this.#store.databases.ids.underWay)
+    const limit = this.#parts.databases.ids.next
+    const underWay = new Set(this.#parts.databases.ids.underWay)
     await this.#checkOrder()
     await this.#checkFolder()
     await this.#checkState()
@@ -151,7 +190,7 @@ export class Fsck {
    * @param {Uint8Array[]} roots
    */
   async #checkSome (roots) {
-    const { catalog } = this.#store
+    const { catalog } = this.#parts
     const blobs = /** @type {{ root: Uint8Array, record: BlobRecord }[]} */ ([])
     for (const root of roots) {
       this.#signal?.throwIfAborted()
@@ -172,7 +211,7 @@ export class Fsck {
    */
   async #checkFiles () {
     try {
-      await this.#store.databases.assertSound({ checksOrder: true, signal: this.#signal })
+      await this.#parts.databases.assertTablesSound({ checksOrder: true, signal: this.#signal })
       return true
     } catch (error) {
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
@@ -186,7 +225,7 @@ export class Fsck {
    * a repair drops it before.
    */
   async #checkOrder () {
-    const { index, data } = this.#store.databases
+    const { index, data } = this.#parts.databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
     if (!this.#isInOrder) this.#leaveAll()
   }
@@ -196,7 +235,7 @@ export class Fsck {
    * the store's, nothing can be repaired.
    */
   async #checkFolder () {
-    const { files } = this.#store.databases
+    const { files } = this.#parts.databases
     if (files === undefined) return
     if (await files.isObstructed()) {
       this.#report.strays++
@@ -211,14 +250,16 @@ export class Fsck {
 
   /** Looks whether the store knows that its index is whole. If not, any data may belong to a record that was lost. */
   async #checkState () {
-    this.#report.isStateDamaged = !await this.#store.databases.ids.isStateSound()
-    if (this.#report.isStateDamaged) this.#adopts = true
+    this.#report.isStateDamaged = !await this.#parts.databases.ids.isStateSound()
+    if (this.#report.isStateDamaged) this.#losses = 'state'
   }
+
+  #hasLostRecords () { if (this.#losses === 'none') this.#losses = 'records' }
 
   /** Writes the state again, because all data was looked at. */
   async #repairState () {
     const mayWrite = this.#repairs && this.#isIndexWhole && this.#isDataWhole && !this.#blobs.isUnreadable
-    if (this.#report.isStateDamaged && mayWrite) await this.#store.databases.ids.rewriteState()
+    if (this.#report.isStateDamaged && mayWrite) await this.#parts.databases.ids.rewriteState()
   }
 
   /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
@@ -226,14 +267,14 @@ export class Fsck {
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
-        if (!isSound || !isKnownKind(key)) this.#adopts = true
-        if (!isSound) await this.#stray(() => this.#store.catalog.removeStray(key))
+        if (!isSound || !isKnownKind(key)) this.#hasLostRecords()
+        if (!isSound) await this.#stray(() => this.#parts.catalog.removeStray(key))
       }
     }
     for await (const batch of this.#recordBatches()) {
       for (const { root, record } of batch) {
         if (record === undefined) {
-          this.#adopts = true
+          this.#hasLostRecords()
           this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
           continue
         }
@@ -246,8 +287,9 @@ export class Fsck {
 
   /** Checks the entries of blobs that share a file. */
   async #checkSharers () {
-    const options = { repair: this.#repairs, adopts: this.#adopts, signal: this.#signal }
-    const check = new SharerCheck(this.#store, options)
+    const options = { repair: this.#repairs, losses: this.#losses, signal: this.#signal }
+    const { catalog, claims, databases, locks } = this.#parts
+    const check = new SharerCheck({ catalog, claims, databases, locks }, options)
     await check.run()
     for await (const { root, record } of this.#records()) {
       if (record !== undefined) await check.checkRecord(root, record)
@@ -262,7 +304,8 @@ export class Fsck {
   }
 
   async #checkTags () {
-    const check = new TagCheck(this.#store, { repair: this.#repairs, signal: this.#signal })
+    const { catalog, databases, locks, tags } = this.#parts
+    const check = new TagCheck({ catalog, databases, locks, tags }, { repair: this.#repairs, signal: this.#signal })
     this.#report.tags = await check.run()
     this.#report.strays += check.strays
     if (check.isUnreadable) this.#isIndexWhole = false
@@ -273,40 +316,39 @@ export class Fsck {
    *   record for this id later?
    */
   async #checkOrphans (wasSettled) {
-    const { data, files } = this.#store.databases
-    if (this.#repairs) await this.#store.databases.deletePostponed()
+    const { data, files } = this.#parts.databases
+    if (this.#repairs) await this.#parts.databases.deletePostponed()
     const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
     const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
-    for await (const { id, key } of this.#store.databases.dataIds(0, () => { this.#isDataWhole = false })) {
+    for await (const { id, key } of this.#parts.databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key))
       else if (isOrphan(id) && !orphans.has(id)) orphans.set(id, false)
     }
-    const { adopted, kept, fault } = await this.#adoptClaimed(orphans)
-    for (const [id, hasFile] of orphans) if (!adopted.has(id)) await this.#takeOrphan(id, hasFile)
+    const { restored, kept, fault } = await this.#restoreClaimed(orphans)
+    for (const [id, hasFile] of orphans) if (!restored.has(id)) await this.#takeOrphan(id, hasFile)
     if (fault !== undefined) return
     for (const id of this.#unclaimed) if (!kept.has(id)) await this.#deleteOrphan(id)
   }
 
-  /** @param {Map<number, boolean>} orphans  by id, true for those with a file @returns {Promise<Adoption>} */
-  async #adoptClaimed (orphans) {
-    if (!this.#repairs || orphans.size === 0) return { adopted: new Map(), kept: new Set() }
+  /** @param {Map<number, boolean>} orphans  by id, true for those with a file @returns {Promise<Restoration>} */
+  async #restoreClaimed (orphans) {
+    if (!this.#repairs || orphans.size === 0) return { restored: new Map(), kept: new Set() }
     const damaged = [...this.#damagedRecords].flatMap(([name, { isRestored }]) => isRestored ? [] : [name])
-    const adoption = await this.#store.orphans.adoptClaimed(orphans, { damaged, signal: this.#signal })
-    for (const root of adoption.adopted.values()) {
+    const restoration = await this.#parts.orphans.restoreClaimed(orphans, { damaged, signal: this.#signal })
+    for (const root of restoration.restored.values()) {
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }
-    return adoption
+    return restoration
   }
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    if (await this.#store.databases.isGoing(id)) return
+    if (await this.#parts.databases.isGoing(id)) return
     let found
     try {
-      const [adopts, adoptsFiles, signal] = [this.#adopts, this.#report.isStateDamaged, this.#signal]
-      const options = { hasFile, adopts, adoptsFiles, signal }
-      found = await findRecord(this.#store.databases, this.#store.catalog, id, options)
+      const options = { hasFile, losses: this.#losses, signal: this.#signal }
+      found = await findRecord(this.#parts.databases, this.#parts.catalog, id, options)
     } catch (error) {
       if (!isOfSystem(error)) throw error
       this.#orphans.add(id)
@@ -329,7 +371,7 @@ export class Fsck {
 
   /** @param {number} id */
   async #deleteOrphan (id) {
-    await this.#store.databases.deleteDoomed([{ id }]).catch(error => {
+    await this.#parts.databases.deleteDoomed([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
@@ -343,10 +385,10 @@ export class Fsck {
    *   undefined when the system could not read the file
    */
   #restore ({ root, record }) {
-    return this.#store.locks.run(nameOf(root), async () => {
-      const now = await this.#store.catalog.find(root)
+    return this.#parts.locks.run(nameOf(root), async () => {
+      const now = await this.#parts.catalog.find(root)
       if (now.record !== undefined) return false
-      const right = await settleFound(this.#store, root, record, this.#signal)
+      const right = await this.#parts.repairs.restore(root, record, this.#signal)
       if (right === undefined) return undefined
       if (right.isEmpty) return false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
@@ -360,16 +402,16 @@ export class Fsck {
     for (const { cid, isRestored } of this.#damagedRecords.values()) {
       if (isRestored) continue
       const root = cid.multihash.digest
-      await this.#store.locks.run(nameOf(root), async () => {
-        const { isThere, record } = await this.#store.catalog.find(root)
-        if (isThere && record === undefined) await this.#store.catalog.remove(root)
+      await this.#parts.locks.run(nameOf(root), async () => {
+        const { isThere, record } = await this.#parts.catalog.find(root)
+        if (isThere && record === undefined) await this.#parts.catalog.remove(root)
       })
     }
   }
 
   /** Finds times of use of blobs that have no record. */
   async #checkUses () {
-    const { catalog, locks } = this.#store
+    const { catalog, locks } = this.#parts
     for await (const batch of this.#entryBatches(allUsed)) {
       const roots = batch.flatMap(([key, value]) => isWellFormed(key, value) ? hashOfKey(key) ?? [] : [])
       const recorded = new Set(await catalog.filterRecorded(roots))
@@ -381,7 +423,7 @@ export class Fsck {
 
   /** Looks at the use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
   async #settleUse (root) {
-    const { catalog, databases: { index } } = this.#store
+    const { catalog, databases: { index } } = this.#parts
     const key = usedKey(root)
     if ((await catalog.find(root)).isThere || await orIfUnreadable(index.get(key, VIEWS)) === undefined) return
     await this.#stray(() => index.del(key))
@@ -400,7 +442,7 @@ export class Fsck {
 
   /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of keys of the index */
   async * #entryBatches (range) {
-    for await (const batch of readEntries(this.#store.databases.index, range, () => { this.#isIndexWhole = false })) {
+    for await (const batch of readEntries(this.#parts.databases.index, range, () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       yield batch
     }

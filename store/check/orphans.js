@@ -8,20 +8,23 @@ import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
 import { recordedIds } from '../storage/opening/recorded-ids.js'
-import { settleFound } from './blob/settle-blob.js'
-import { findClaims } from './claims.js'
-import { possibleBlobs } from './find-owner.js'
+import { possibleBlobs } from './identify-data.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Claims } from './claims.js' */
-/** @import { Found } from './find-owner.js' */
-/** @import { Left } from '../storage/opening/recovery.js' */
+/** @import { ClaimFinder, Claims } from './claims.js' */
+/** @import { Found } from './identify-data.js' */
+/** @import { Leftovers } from '../storage/opening/recovery.js' */
 /** @import { Recorded } from '../storage/opening/recorded-ids.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Repairs } from './blob/repairs.js' */
 
 /**
- * @typedef {object} Adoption
- * @property {Map<number, Uint8Array>} adopted  the ids that have records now, with the roots of their blobs
+ * @typedef {object} Restoration
+ * @property {Map<number, Uint8Array>} restored  the ids that have records now, with the roots of their blobs
  * @property {Set<number>} kept  other ids that must not be deleted, because the system cannot read their files, or the
  *   blob that claims them is not whole
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides what else tags claim. Then no orphan may be deleted
@@ -30,25 +33,46 @@ import { possibleBlobs } from './find-owner.js'
 /** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: no longer blob may have the same data */
 
 export class Orphans {
-  #store
+  #catalog
+  #claims
+  #databases
+  #locks
+  #protection
+  #repairs
+  #tags
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {ClaimFinder} parts.claims
+   * @param {Databases} parts.databases
+   * @param {Locks} parts.locks
+   * @param {Protection} parts.protection
+   * @param {Repairs} parts.repairs
+   * @param {TagIndex} parts.tags
+   */
+  constructor ({ catalog, claims, databases, locks, protection, repairs, tags }) {
+    this.#catalog = catalog
+    this.#claims = claims
+    this.#databases = databases
+    this.#locks = locks
+    this.#protection = protection
+    this.#repairs = repairs
+    this.#tags = tags
   }
 
   /**
    * Sweeps what an earlier process has left.
    *
-   * @param {Left} left @param {AbortSignal} [signal]
+   * @param {Leftovers} leftovers @param {AbortSignal} [signal]
    */
-  async sweepLeft ({ recorded, swept }, signal) {
-    const { ids } = this.#store.databases
+  async sweepLeftovers ({ recorded, swept }, signal) {
+    const { ids } = this.#databases
     const limit = ids.next
     try {
       if (await this.#sweep(recorded, id => id >= swept && id < limit, signal)) ids.setSwept(limit)
       const isCertain = () => this.#isIndexWhole(signal)
-      if (recorded.areAll) await this.#store.catalog.bases.cutOffAll(recorded.bases, { isCertain, signal })
+      if (recorded.areAll) await this.#catalog.bases.cutOffAll(recorded.bases, { isCertain, signal })
     } catch (error) {
       // Damage hides records, or what tags claim. Then orphans stay, and the next opening looks again.
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
@@ -62,7 +86,7 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
    */
   async sweep (signal) {
-    const { databases } = this.#store
+    const databases = this.#databases
     const { index, ids } = databases
     // Data that is written from now on may get its record later, so it does not count as an orphan.
     const limit = ids.next
@@ -80,7 +104,7 @@ export class Orphans {
    */
   async #sweep ({ ids, areAll }, isSettled, signal) {
     if (!areAll) return false
-    const { databases } = this.#store
+    const databases = this.#databases
     const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
     // Data that LevelDB cannot read is left to `fsck`.
     const orphans = new Map((await databases.files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
@@ -90,11 +114,11 @@ export class Orphans {
     }
     if (orphans.size === 0) return true
     if (!await this.#isIndexWhole(signal)) return false
-    const { adopted, kept, fault } = await this.adoptClaimed(orphans, { signal })
+    const { restored, kept, fault } = await this.restoreClaimed(orphans, { signal })
     if (fault !== undefined) throw fault
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
-      if (adopted.has(id) || kept.has(id)) continue
+      if (restored.has(id) || kept.has(id)) continue
       // The data of a call that is deleting a blob has a note, perhaps together with that of other blobs.
       if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
     }
@@ -109,26 +133,25 @@ export class Orphans {
    * @param {object} [options]
    * @param {string[]} [options.damaged]  names of blobs whose records are damaged: these blobs claim orphans, too
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<Adoption>}
+   * @returns {Promise<Restoration>}
    */
-  async adoptClaimed (orphans, { damaged = [], signal } = {}) {
-    const { protection, tags } = this.#store
-    const adoption = /** @type {Adoption} */ ({ adopted: new Map(), kept: new Set() })
-    adoption.fault = (await findClaims(this.#store, [], signal)).fault
-    const hasTags = protection.hasTags || adoption.fault !== undefined || await tags.count() > 0
-    if (!hasTags && damaged.length === 0) return adoption
-    const found = await this.#blobsOf(orphans, adoption.kept, signal)
+  async restoreClaimed (orphans, { damaged = [], signal } = {}) {
+    const restoration = /** @type {Restoration} */ ({ restored: new Map(), kept: new Set() })
+    restoration.fault = (await this.#claims.of([], signal)).fault
+    const hasTags = this.#protection.hasTags || restoration.fault !== undefined || await this.#tags.count() > 0
+    if (!hasTags && damaged.length === 0) return restoration
+    const found = await this.#blobsOf(orphans, restoration.kept, signal)
     const roots = found.map(({ root }) => root)
     const readClaims = async () => {
-      const { names, sequences, fault } = await findClaims(this.#store, roots, signal)
+      const { names, sequences, fault } = await this.#claims.of(roots, signal)
       return { names: new Set([...names, ...damaged]), sequences, fault }
     }
     let claims = await readClaims()
-    await this.#adopt(found, { ...claims, isMeant: name => claims.sequences.has(name) }, adoption, signal)
+    await this.#restore(found, { ...claims, isMeant: name => claims.sequences.has(name) }, restoration, signal)
     // A sequence that had lost its record could not tell its members before.
-    if (adoption.adopted.size > 0) claims = await readClaims()
-    await this.#adopt(found, { ...claims, isMeant: () => true }, adoption, signal)
-    return { ...adoption, fault: claims.fault }
+    if (restoration.restored.size > 0) claims = await readClaims()
+    await this.#restore(found, { ...claims, isMeant: () => true }, restoration, signal)
+    return { ...restoration, fault: claims.fault }
   }
 
   /**
@@ -138,16 +161,16 @@ export class Orphans {
    *
    * @param {Candidate[]} found @param {Pick<Claims, 'names' | 'fault'> & { isMeant: (name: string) => boolean }} claims
    *   `isMeant`: returns false for a blob that is passed over, together with its orphan
-   * @param {Adoption} adoption  changed
+   * @param {Restoration} restoration  changed
    * @param {AbortSignal} [signal]
    */
-  async #adopt (found, { names, fault, isMeant }, { adopted, kept }, signal) {
+  async #restore (found, { names, fault, isMeant }, { restored, kept }, signal) {
     const passed = /** @type {Set<number>} */ (new Set())
     for (const { root, record, isLongest } of found) {
       const [name, { id }] = [nameOf(root), record]
-      if (!names.has(name) || adopted.has(id) || passed.has(id) || (fault !== undefined && !isLongest)) continue
+      if (!names.has(name) || restored.has(id) || passed.has(id) || (fault !== undefined && !isLongest)) continue
       const outcome = isMeant(name) ? await this.#giveRecord(root, record, signal) : 'passed'
-      if (outcome === 'adopted') adopted.set(id, root)
+      if (outcome === 'restored') restored.set(id, root)
       if (outcome === 'incomplete') kept.add(id)
       if (outcome === 'passed') passed.add(id)
     }
@@ -163,7 +186,7 @@ export class Orphans {
    * @returns {Promise<Candidate[]>}
    */
   async #blobsOf (orphans, kept, signal) {
-    const { databases } = this.#store
+    const databases = this.#databases
     const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
@@ -183,19 +206,18 @@ export class Orphans {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<'adopted' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
+   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
    *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or
    *   nothing of the data is right; `passed`: LevelDB has not shown a record that names the data
    */
   #giveRecord (root, record, signal) {
-    const { catalog, locks } = this.#store
-    return locks.run(nameOf(root), async () => {
-      const now = await catalog.find(root)
+    return this.#locks.run(nameOf(root), async () => {
+      const now = await this.#catalog.find(root)
       if (now.record?.id === record.id) return 'passed'
       if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
-      const right = await settleFound(this.#store, root, record, signal)
+      const right = await this.#repairs.restore(root, record, signal)
       if (right === undefined) return 'incomplete'
-      return right.isEmpty ? 'superfluous' : 'adopted'
+      return right.isEmpty ? 'superfluous' : 'restored'
     })
   }
 
@@ -207,14 +229,14 @@ export class Orphans {
    * @throws {BaoError} STORE_CORRUPT
    */
   async #isIndexWhole (signal) {
-    const { databases } = this.#store
-    await databases.assertSound({ names: ['index'], checksOrder: true, signal })
+    const databases = this.#databases
+    await databases.assertTablesSound({ names: ['index'], checksOrder: true, signal })
     return await isInOrder(databases.index, signal) && this.#isIndexKnown(signal)
   }
 
   /** Does every entry of the index look like one that this release writes? @param {AbortSignal} [signal] */
   async #isIndexKnown (signal) {
-    for await (const [key, value] of this.#store.databases.index.iterator({ ...allOfIndex, ...VIEWS })) {
+    for await (const [key, value] of this.#databases.index.iterator({ ...allOfIndex, ...VIEWS })) {
       signal?.throwIfAborted()
       if (!isKnownKind(key) || !isWellFormed(key, value)) return false
     }

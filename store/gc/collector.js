@@ -16,17 +16,31 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { TagFormat } from '../storage/format/tags.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { AliasIndex } from '../catalog/names/alias-index.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Uses } from '../catalog/uses.js' */
+/** @import { Orphans } from '../check/orphans.js' */
+/** @import { BlobAccess } from '../read/blob-access.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Protection } from './protection.js' */
 /** @import { Bases } from '../storage/content/bases.js' */
 
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  only report which blobs would be deleted? Default: false
+ * @property {boolean} [compact]  also give the space of deleted blobs back to the disk, as `compact` does? Without
+ *   this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every blob that is deleted
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  `baobox:gc`,
  *   with the number of blobs that were checked
  */
+
+/** The names of all options in `GcOptions`. */
+export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress']
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, noUseAsOfFlush?: number }} Unprotected */
 
@@ -36,57 +50,94 @@ const PROGRESS_STEP = 1000
 const LOOKUP_HASHES = 512
 
 export class Collector {
-  #store
+  #access
+  #aliases
+  #catalog
+  #databases
+  #locks
+  #orphans
+  #presence
+  #protection
+  #tags
+  #uses
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {AliasIndex} parts.aliases
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Locks} parts.locks
+   * @param {Orphans} parts.orphans
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {TagIndex} parts.tags
+   * @param {Uses} parts.uses
+   */
+  constructor ({ access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses }) {
+    this.#access = access
+    this.#aliases = aliases
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#locks = locks
+    this.#orphans = orphans
+    this.#presence = presence
+    this.#protection = protection
+    this.#tags = tags
+    this.#uses = uses
   }
 
   /** @param {GcOptions} [options]  see `BlobStore.gc` */
-  gc ({ dryRun = false, onBlob, signal, onProgress } = {}) {
-    return this.#store.locks.run('gc', async () => {
-      if (!dryRun) this.#store.databases.assertWritable()
-      signal?.throwIfAborted()
-      const freed = { blobs: 0, bytes: 0 }
-      const { marks, end } = await this.mark(signal, async () => {
-        // A damaged table may hide a tag.
-        await this.#store.databases.assertSound({ names: ['index'], signal })
-        if (!dryRun) await this.#store.tags.sweepExpired(signal)
-      })
-      const sweep = this.sweep(marks)
-      const trial = this.#store.catalog.bases.trial()
-      let done = 0
-      let deleting = Promise.resolve()
-      try {
-        // A sequence that has lost its record protects no members. When it is adopted, the marks are told.
-        if (!dryRun) await this.#store.orphans.sweep(signal)
-        for await (const blobs of this.unprotected(marks)) {
-          signal?.throwIfAborted()
-          const { gone, deletion } =
-            dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-          // The data of the batch before is deleted while the next batch is looked for.
-          await deleting
-          deleting = deletion
-          for await (const { root, bytes } of gone) {
-            // Report deleted blobs, even after the signal was aborted.
-            if (dryRun) signal?.throwIfAborted()
-            freed.blobs++
-            freed.bytes += bytes
-            onBlob?.({ cid: toCid(root), bytes })
-          }
-          for (const { length } = blobs, before = done; done < before + length;) {
-            if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
-          }
-          signal?.throwIfAborted()
-        }
-      } finally {
-        await deleting
-        end()
-      }
-      onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
+  gc ({ compact = false, ...options } = {}) {
+    return this.#locks.run('gc', async () => {
+      const freed = await this.#collect(options)
+      if (compact && !options.dryRun) await this.#compact(options.signal)
       return freed
     })
+  }
+
+  /** @param {Omit<GcOptions, 'compact'>} options */
+  async #collect ({ dryRun = false, onBlob, signal, onProgress }) {
+    if (!dryRun) this.#databases.assertWritable()
+    signal?.throwIfAborted()
+    const freed = { blobs: 0, bytes: 0 }
+    const { marks, end } = await this.mark(signal, async () => {
+      // A damaged table may hide a tag.
+      await this.#databases.assertTablesSound({ names: ['index'], signal })
+      if (!dryRun) await this.#tags.sweepExpired(signal)
+    })
+    const sweep = this.sweep(marks)
+    const trial = this.#catalog.bases.trial()
+    let done = 0
+    let deleting = Promise.resolve()
+    try {
+      // A sequence that has lost its record protects no members. When it is restored, the marks are told.
+      if (!dryRun) await this.#orphans.sweep(signal)
+      for await (const blobs of this.unprotected(marks)) {
+        signal?.throwIfAborted()
+        const { gone, deletion } =
+            dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
+        // The data of the batch before is deleted while the next batch is looked for.
+        await deleting
+        deleting = deletion
+        for await (const { root, bytes } of gone) {
+          // Report deleted blobs, even after the signal was aborted.
+          if (dryRun) signal?.throwIfAborted()
+          freed.blobs++
+          freed.bytes += bytes
+          onBlob?.({ cid: toCid(root), bytes })
+        }
+        for (const { length } = blobs, before = done; done < before + length;) {
+          if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
+        }
+        signal?.throwIfAborted()
+      }
+    } finally {
+      await deleting
+      end()
+    }
+    onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
+    return freed
   }
 
   /**
@@ -95,14 +146,18 @@ export class Collector {
    * @param {{ signal?: AbortSignal }} [options]  see `BlobStore.compact`
    */
   compact ({ signal } = {}) {
-    const { databases, locks, orphans } = this.#store
-    return locks.run('gc', async () => {
-      databases.assertWritable()
+    return this.#locks.run('gc', async () => {
+      this.#databases.assertWritable()
       signal?.throwIfAborted()
-      await databases.assertSound({ checksOrder: true, signal }) // LevelDB reads all tables.
-      await orphans.sweep(signal)
-      await databases.compact()
+      await this.#compact(signal, () => this.#orphans.sweep(signal))
     })
+  }
+
+  /** @param {AbortSignal} [signal] @param {() => Promise<void>} [before]  runs when the tables are known to be right */
+  async #compact (signal, before) {
+    await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
+    await before?.()
+    await this.#databases.compact()
   }
 
   /**
@@ -114,17 +169,17 @@ export class Collector {
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
    */
   async mark (signal, prepare = async () => {}) {
-    const { catalog, databases, protection, tags } = this.#store
-    const marks = new Marks(this.#store)
+    const protection = this.#protection
+    const marks = new Marks({ access: this.#access, catalog: this.#catalog })
     const end = protection.watch(marks)
     for (const root of protection.sequences) marks.keep(root, 'hashseq')
     try {
-      await databases.ids.assertStateSound()
+      await this.#databases.ids.assertStateSound()
       await prepare()
-      const { sequences, aliases } = await tags.survey()
+      const { sequences, aliases } = await this.#tags.survey()
       for (const root of [...protection.sequences, ...sequences]) marks.keep(root, 'hashseq')
       for (const alias of aliases) {
-        const root = await catalog.aliases.resolve(alias)
+        const root = await this.#aliases.resolve(alias)
         if (root !== undefined) marks.keep(root, 'raw')
         signal?.throwIfAborted()
       }
@@ -139,7 +194,7 @@ export class Collector {
   /** Counts what deletion would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
   async * #lens (blobs, trial) {
     for (const { root, record } of blobs) {
-      yield { root, bytes: await this.#store.presence.len(record) + await trial.countFreedBytes(record) }
+      yield { root, bytes: await this.#presence.len(record) + await trial.countFreedBytes(record) }
     }
   }
 
@@ -150,13 +205,13 @@ export class Collector {
    * @returns {AsyncGenerator<Unprotected[]>} in batches that are not empty
    */
   async * unprotected (marks) {
-    const { catalog, protection, tags } = this.#store
-    const tagged = tags.inOrder()
-    const aliased = catalog.aliases.inOrder()
-    const uses = catalog.uses.inOrder()
+    const protection = this.#protection
+    const tagged = this.#tags.inOrder()
+    const aliased = this.#aliases.inOrder()
+    const uses = this.#uses.inOrder()
     try {
       let found = []
-      for await (const batch of catalog.entryBatches()) {
+      for await (const batch of this.#catalog.entryBatches()) {
         for (const { root, record } of batch) {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
@@ -177,17 +232,23 @@ export class Collector {
   }
 
   /** @param {Marks} marks */
-  sweep (marks) { return new Sweep(this.#store, marks) }
+  sweep (marks) {
+    return new Sweep({ catalog: this.#catalog, locks: this.#locks, protection: this.#protection }, marks)
+  }
 }
 
 /** Forgets blobs, unless they have become protected since the marks were made, and deletes their data. */
 export class Sweep {
-  #store
+  #catalog
+  #locks
+  #protection
   #marks
 
-  /** @param {StoreContext} store @param {Marks} marks */
-  constructor (store, marks) {
-    this.#store = store
+  /** @param {{ catalog: Catalog, locks: Locks, protection: Protection }} parts @param {Marks} marks */
+  constructor ({ catalog, locks, protection }, marks) {
+    this.#catalog = catalog
+    this.#locks = locks
+    this.#protection = protection
     this.#marks = marks
   }
 
@@ -204,8 +265,8 @@ export class Sweep {
    *   and never rejects
    */
   async forget (blobs, { isMeant, signal } = {}) {
-    const { catalog, locks } = this.#store
-    const forgotten = await locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
+    const catalog = this.#catalog
+    const forgotten = await this.#locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
       const removals = []
       for (const [i, { record }] of (await catalog.findMany(blobs.map(({ root }) => root))).entries()) {
         const { root, hasAliases, noUseAsOfFlush } = blobs[i]
@@ -225,13 +286,14 @@ export class Sweep {
 
   /** Is a blob still unprotected since the marks were made? @param {Uint8Array} root */
   isFree (root) {
-    return !this.#marks.has(nameOf(root)) && !this.#store.protection.isHeld(nameOf(root))
+    return !this.#marks.has(nameOf(root)) && !this.#protection.isHeld(nameOf(root))
   }
 }
 
 /** The blobs that a collection has found protected. They are kept up to date while it sweeps. */
 export class Marks {
-  #store
+  #access
+  #catalog
   /** Members of sequences that the store has, and blobs that were tagged or arrived since the marks were begun. */
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
@@ -239,9 +301,10 @@ export class Marks {
   /** Sequences that were incomplete when they were read. When more of them comes, they protect more blobs. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /** @param {{ access: BlobAccess, catalog: Catalog }} parts */
+  constructor ({ access, catalog }) {
+    this.#access = access
+    this.#catalog = catalog
   }
 
   /** How many hashes the marks keep in memory. */
@@ -285,11 +348,11 @@ export class Marks {
    * @returns {Promise<boolean>} false when the sequence must be read again
    */
   async #read (root, signal) {
-    const record = await this.#store.catalog.get(root)
+    const record = await this.#catalog.get(root)
     if (record === undefined) return true
     if (record.isDamaged) throw damagedSequence(root)
     try {
-      await this.#markMembers(this.#store.reader.present(root, record, signal))
+      await this.#markMembers(this.#access.present(root, record, signal))
     } catch (error) {
       // The sequence was deleted or replaced meanwhile: read it again.
       if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
@@ -322,6 +385,6 @@ export class Marks {
   async #markAll (hashes) {
     const length = hashes.length / HASH_LEN
     const roots = Array.from({ length }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
-    for (const root of await this.#store.catalog.filterRecorded(roots)) this.#hashes.add(root)
+    for (const root of await this.#catalog.filterRecorded(roots)) this.#hashes.add(root)
   }
 }

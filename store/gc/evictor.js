@@ -6,10 +6,14 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { fullError } from '../storage/errors.js'
 import { contentOf } from '../storage/content/content-of.js'
 
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Uses } from '../catalog/uses.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Marks, Sweep } from './collector.js' */
-/** @import { Reservation } from '../catalog/quota.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Collector, Marks, Sweep } from './collector.js' */
+/** @import { Quota, Reservation } from '../catalog/quota.js' */
 
 /**
  * @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970
@@ -20,25 +24,46 @@ const KEPT_CANDIDATES = 1000
 const MAX_MARKS = 100_000
 
 export class Evictor {
-  #store
+  #catalog
+  #collector
+  #databases
+  #locks
+  #presence
+  #quota
+  #uses
   /** Least recently used first. Blobs that are put or used later were used after all of these. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
   #endMarks = () => {}
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Collector} parts.collector
+   * @param {Databases} parts.databases
+   * @param {Locks} parts.locks
+   * @param {Presence} parts.presence
+   * @param {Quota} parts.quota
+   * @param {Uses} parts.uses
+   */
+  constructor ({ catalog, collector, databases, locks, presence, quota, uses }) {
+    this.#catalog = catalog
+    this.#collector = collector
+    this.#databases = databases
+    this.#locks = locks
+    this.#presence = presence
+    this.#quota = quota
+    this.#uses = uses
   }
 
   /** Counts the bytes of all blobs. Called when the store is opened. */
   async start () {
-    if (!this.#store.quota.isLimited) return
-    this.#store.quota.count(await this.#store.catalog.bases.len())
-    for await (const batch of this.#store.catalog.entryBatches()) {
+    if (!this.#quota.isLimited) return
+    this.#quota.count(await this.#catalog.bases.len())
+    for await (const batch of this.#catalog.entryBatches()) {
       for (const { root, record } of batch) {
-        if (root !== undefined && record !== undefined) this.#store.quota.count(await this.#store.presence.len(record))
+        if (root !== undefined && record !== undefined) this.#quota.count(await this.#presence.len(record))
       }
     }
   }
@@ -54,22 +79,22 @@ export class Evictor {
    *   STORE_CORRUPT when damage hides what a tag or sequence protects
    */
   async reserve (root, lenBeyond) {
-    if (!this.#store.quota.isLimited) return this.#store.quota.reserve(0)
-    return this.#store.locks.run('quota', async () => {
+    if (!this.#quota.isLimited) return this.#quota.reserve(0)
+    return this.#locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
-      const { record } = await this.#store.catalog.find(root)
-      const content = record && contentOf(this.#store.databases, root, record)
-      const present = record && content?.isOurs ? await this.#store.presence.of(record) : ChunkRanges.none
+      const { record } = await this.#catalog.find(root)
+      const content = record && contentOf(this.#databases, root, record)
+      const present = record && content?.isOurs ? await this.#presence.of(record) : ChunkRanges.none
       const len = content?.isKept ? 0 : lenBeyond(present)
-      if (len > this.#store.quota.limit) throw fullError(len, this.#store.quota.limit)
+      if (len > this.#quota.limit) throw fullError(len, this.#quota.limit)
       if (len > 0) await this.#makeSpace(len)
-      return this.#store.quota.reserve(len)
+      return this.#quota.reserve(len)
     })
   }
 
   /** @param {number} len  bytes */
   async #makeSpace (len) {
-    const excess = this.#store.quota.excess(len)
+    const excess = this.#quota.excess(len)
     if (excess === 0) return
     // Evict nothing unless there is enough to evict.
     if (!await this.#suffices(excess)) {
@@ -77,11 +102,11 @@ export class Evictor {
       if (total < excess) throw fullError(len, len - excess + total)
     }
     try {
-      while (this.#store.quota.excess(len) > 0) {
-        const first = this.#takeFirst(this.#store.quota.excess(len))
+      while (this.#quota.excess(len) > 0) {
+        const first = this.#takeFirst(this.#quota.excess(len))
         if (first.length > 0) await this.#forget(first)
         // The survey has kept only some of the candidates, or one of them has just become protected.
-        else if (await this.#survey() === 0) throw fullError(len, len - this.#store.quota.excess(len))
+        else if (await this.#survey() === 0) throw fullError(len, len - this.#quota.excess(len))
       }
     } catch (error) {
       // After this the next reservation surveys the store again.
@@ -108,7 +133,7 @@ export class Evictor {
     let sum = 0
     for (const candidate of this.#candidates) {
       if (sum >= len) break
-      const { record } = await this.#store.catalog.find(candidate.root)
+      const { record } = await this.#catalog.find(candidate.root)
       const isFree = record !== undefined && this.#sweep?.isFree(candidate.root)
       if (isFree && await this.#isMeant(candidate, record)) sum += candidate.bytes
     }
@@ -117,23 +142,23 @@ export class Evictor {
 
   /** Was a blob neither replaced nor used since the survey? @param {Candidate} candidate @param {BlobRecord} record */
   #isMeant = async ({ root, id, used }, record) =>
-    record.id === id && await this.#store.catalog.uses.lastUse(root, record) === used
+    record.id === id && await this.#uses.lastUse(root, record) === used
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} most bytes that they could free */
   async #survey () {
     this.#end()
-    const { marks, end } = await this.#store.collector.mark()
+    const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end
-    this.#sweep = this.#store.collector.sweep(marks)
-    const times = this.#store.catalog.uses.inOrder()
+    this.#sweep = this.#collector.sweep(marks)
+    const times = this.#uses.inOrder()
     const first = new FirstItems(KEPT_CANDIDATES, byUse)
-    const trial = this.#store.catalog.bases.trial()
+    const trial = this.#catalog.bases.trial()
     let total = 0
     try {
-      for await (const blobs of this.#store.collector.unprotected(marks)) {
+      for await (const blobs of this.#collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
-          const bytes = await this.#store.presence.len(record) + await trial.countFreedBytes(record)
+          const bytes = await this.#presence.len(record) + await trial.countFreedBytes(record)
           // A reference takes no quota, and a sharer only its end, which it does not share.
           if (bytes === 0) continue
           total += bytes

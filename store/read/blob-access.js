@@ -1,45 +1,43 @@
-// Looks up blobs that are to be read, opens snapshots of them, and explains why a read has failed.
+// Opens snapshots of blobs that are read, and explains why a read has failed.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
-import { parseRoot } from '../../lib/hash/cid.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './verified/tree-cache.js'
+import { verified } from './verified/verified-pieces.js'
 
-/** @import { BlobName } from '../blob-store.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
 export class BlobAccess {
-  #store
+  #catalog
+  #databases
+  #life
+  #presence
+  #protection
   /** The trees of blobs, with the pairs that earlier reads have compared. All readers share them. */
   trees = new TrustedTrees()
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
-  }
-
   /**
-   * Looks up a blob that is about to be read, and notes its use. A blob without a record is fetched, if the store has
-   * a `supply`: the beginning of what is wanted, and the proof of the size.
-   *
-   * @param {BlobName} cid
-   * @param {() => ChunkRanges} wantedOf  gives what is wanted
-   * @param {AbortSignal} [signal]
-   * @throws {BaoError} STORE_NOT_FOUND { cid }
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
    */
-  async use (cid, wantedOf, signal) {
-    signal?.throwIfAborted()
-    const root = parseRoot(cid, 'cid')
-    return this.#store.life.run(async () => {
-      const { catalog, supplies } = this.#store
-      const record = await catalog.get(root) ?? await supplies.find(root, wantedOf(), signal)
-      this.#store.catalog.uses.touch(root)
-      return { root, record }
-    })
+  constructor ({ catalog, databases, life, presence, protection }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#presence = presence
+    this.#protection = protection
   }
 
   /**
@@ -53,7 +51,7 @@ export class BlobAccess {
 
   /** What is wanted and missing, in whole groups. @param {BlobRecord} record @param {ChunkRanges} wanted */
   missing (record, wanted) {
-    return this.#store.life.run(() => this.#store.presence.missing(record, wanted))
+    return this.#life.run(() => this.#presence.missing(record, wanted))
   }
 
   /**
@@ -67,7 +65,7 @@ export class BlobAccess {
    * @param {(view: StoredView) => AsyncGenerator<T>} use
    */
   async * reading (root, record, span, use) {
-    const view = new StoredView(this.#store.databases, root, record, this.trees.of(root, record), span)
+    const view = new StoredView(this.#databases, root, record, this.trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
@@ -78,17 +76,35 @@ export class BlobAccess {
   }
 
   /**
+   * Reads everything that is present of a blob, and always verifies it. This does not count as a use.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * present (root, record, signal) {
+    const release = this.#protection.use(root)
+    try {
+      for (const { start, end } of (await this.#presence.of(record)).toBytes(record.size)) {
+        const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
+        yield * this.reading(root, record, span, view => verified(view, { start, end }, { signal }))
+      }
+    } finally {
+      release()
+    }
+  }
+
+  /**
    * Returns the error for callers when stored bytes did not verify, or were missing.
    *
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when the read began
    */
   async #explain (error, root, record) {
-    if (this.#store.life.isEnded) return closedError(error)
+    if (this.#life.isEnded) return closedError(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
-    const now = await this.#store.catalog.get(root)
+    const now = await this.#catalog.get(root)
     if (now === undefined) return notFound(root)
     if (now.id !== record.id && !now.isDamaged) return changed(root, error)
-    return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
+    return await this.#databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
   }
 }
 

@@ -5,12 +5,13 @@ import { replaceFile } from '#files'
 import { areEqual } from '../../lib/core/bytes.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
-import { deleteBlob } from '../catalog/calls/delete.js'
 import { contentOf } from '../storage/content/content-of.js'
-import { tagged } from '../storage/errors.js'
 
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Deleter } from '../catalog/calls/deleter.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 
@@ -31,69 +32,90 @@ import { tagged } from '../storage/errors.js'
 export const EXPORT_OPTIONS = ['mode', 'verify', 'durability', 'signal', 'onProgress']
 const MODES = ['copy', 'link', 'reflink', 'move']
 
-/**
- * See `BlobStore.exportFile`.
- *
- * @param {StoreContext} store
- * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
- * @returns {Promise<{ size: number }>}
- */
-export async function exportFile (store, cid, path, options) {
-  const { mode = 'copy', verify = true, durability, signal, onProgress } = options
-  if (!MODES.includes(mode)) {
-    throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
-  }
-  if (![undefined, 'sync', 'process'].includes(durability)) {
-    throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
-  }
-  const root = parseRoot(cid, 'cid')
-  const { databases, protection, reader, tags } = store
-  const sync = durability === undefined ? databases.isSync : durability === 'sync'
-  if (mode === 'move') {
-    databases.assertWritable()
-    const { isTagged, name } = await tags.tagOf(root)
-    if (isTagged) throw tagged(root, name)
-  }
-  const release = protection.use(root)
-  try {
-    const shared = mode === 'copy' ? undefined : await share(store, root, path, { mode, verify, sync, signal })
-    const size = shared ?? await replaceFile(path, pieces(reader, root, { verify, signal, onProgress }), { sync })
-    if (mode === 'move') await deleteBlob(store, root, {})
-    return { size }
-  } finally {
-    release()
-  }
-}
+export class FileExporter {
+  #catalog
+  #databases
+  #deleter
+  #protection
+  #reader
 
-/**
- * @param {StoreContext} store @param {Uint8Array} root @param {string | URL} path
- * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, sync: boolean, signal?: AbortSignal }} options
- * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
- */
-async function share ({ catalog, databases }, root, path, { mode, verify, sync, signal }) {
-  const record = await catalog.get(root)
-  if (record === undefined) return undefined // The read that copies it may fetch it.
-  const own = await contentOf(databases, root, record).ownFile()
-  if (own === undefined) return undefined
-  // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
-  const isStill = async () => {
-    const { record: now } = await catalog.find(root)
-    return now !== undefined && await contentOf(databases, root, now).ownFile() === own
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Deleter} parts.deleter
+   * @param {Protection} parts.protection
+   * @param {BlobReader} parts.reader
+   */
+  constructor ({ catalog, databases, deleter, protection, reader }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#deleter = deleter
+    this.#protection = protection
+    this.#reader = reader
   }
-  /** @param {string} made */
-  const isRight = async made =>
-    (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
-  const way = mode === 'reflink' ? mode : 'link'
-  return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
-}
 
-/**
- * @param {BlobReader} reader @param {Uint8Array} root
- * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
- */
-async function * pieces (reader, root, { verify, signal, onProgress }) {
-  /** @param {ProgressEvent} event */
-  const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
-  yield * reader.get(root, undefined, { verify, reuse: true, signal, onProgress: tell })
-  signal?.throwIfAborted()
+  /**
+   * See `BlobStore.exportFile`.
+   *
+   * @param {BlobName} cid @param {string | URL} path @param {ExportFileOptions} options
+   * @returns {Promise<{ size: number }>}
+   */
+  async exportFile (cid, path, options) {
+    const { mode = 'copy', verify = true, durability, signal, onProgress } = options
+    if (!MODES.includes(mode)) {
+      throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)
+    }
+    if (![undefined, 'sync', 'process'].includes(durability)) {
+      throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+    }
+    const root = parseRoot(cid, 'cid')
+    const sync = durability === undefined ? this.#databases.isSync : durability === 'sync'
+    if (mode === 'move') {
+      this.#databases.assertWritable()
+      await this.#deleter.assertUntagged(root)
+    }
+    const release = this.#protection.use(root)
+    try {
+      const shared = mode === 'copy' ? undefined : await this.#share(root, path, { mode, verify, sync, signal })
+      const size = shared ?? await replaceFile(path, this.#pieces(root, { verify, signal, onProgress }), { sync })
+      if (mode === 'move') await this.#deleter.delete(root)
+      return { size }
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * @param {Uint8Array} root @param {string | URL} path
+   * @param {{ mode: 'link' | 'reflink' | 'move', verify: boolean, sync: boolean, signal?: AbortSignal }} options
+   * @returns {Promise<number | undefined>} bytes; undefined when the blob must be copied
+   */
+  async #share (root, path, { mode, verify, sync, signal }) {
+    const record = await this.#catalog.get(root)
+    if (record === undefined) return undefined // The read that copies it may fetch it.
+    const own = await contentOf(this.#databases, root, record).ownFile()
+    if (own === undefined) return undefined
+    // While the file has a second name, nothing is appended to it. It may have grown before it got that name.
+    const isStill = async () => {
+      const { record: now } = await this.#catalog.find(root)
+      return now !== undefined && await contentOf(this.#databases, root, now).ownFile() === own
+    }
+    /** @param {string} made */
+    const isRight = async made =>
+      (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
+    const way = mode === 'reflink' ? mode : 'link'
+    return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
+  }
+
+  /**
+   * @param {Uint8Array} root
+   * @param {{ verify: boolean, signal?: AbortSignal, onProgress?: ProgressOptions['onProgress'] }} options
+   */
+  async * #pieces (root, { verify, signal, onProgress }) {
+    /** @param {ProgressEvent} event */
+    const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
+    yield * this.#reader.get(root, undefined, { verify, reuse: true, signal, onProgress: tell })
+    signal?.throwIfAborted()
+  }
 }

@@ -12,7 +12,11 @@ import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Uses } from '../catalog/uses.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobReader } from './reader.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../../lib/async/in-order.js' */
@@ -33,30 +37,103 @@ export const LOOKUP_COUNT = 64
  */
 
 /**
- * See `BlobStore.getMany`. It looks up the next blobs while the caller has those of the lookup before.
- *
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {GetManyOptions} options
- * @returns {AsyncGenerator<GetResult>}
+ * @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  `bytes`: as they are stored, not
+ *   verified
  */
-export function getMany (store, cids, options) {
-  assertMany('cids', cids, 'CIDs')
-  assertKnownOptions(options, ['verify', 'signal', 'onProgress'])
-  return told(store, cids, options)
-}
 
-/**
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {GetManyOptions} options
- * @returns {AsyncGenerator<GetResult>}
- */
-async function * told (store, cids, { verify = store.verifies, signal, onProgress }) {
-  let done = 0
-  /** @param {Uint8Array[]} roots */
-  const look = roots => store.life.run(() => lookSmall(store, roots))
-  for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
-    for await (const result of results(store, found, { verify, signal })) {
-      yield result
-      done += result.bytes?.length ?? 0
-      onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
+/** Reads many blobs. It looks up the next ones while the caller has those of the lookup before. */
+export class ManyReader {
+  #catalog
+  #databases
+  #life
+  #reader
+  #uses
+  #verifies
+
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {BlobReader} parts.reader
+   * @param {Uses} parts.uses
+   * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
+   */
+  constructor ({ catalog, databases, life, reader, uses, verifies }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#reader = reader
+    this.#uses = uses
+    this.#verifies = verifies
+  }
+
+  /**
+   * See `Store.getMany`.
+   *
+   * @param {Many<BlobName>} cids @param {GetManyOptions} [options]
+   * @returns {AsyncGenerator<GetResult>}
+   */
+  getMany (cids, options = {}) {
+    assertMany('cids', cids, 'CIDs')
+    assertKnownOptions(options, ['verify', 'signal', 'onProgress'])
+    return this.#told(cids, options)
+  }
+
+  /** @param {Many<BlobName>} cids @param {GetManyOptions} options @returns {AsyncGenerator<GetResult>} */
+  async * #told (cids, { verify = this.#verifies, signal, onProgress }) {
+    let done = 0
+    /** @param {Uint8Array[]} roots */
+    const look = roots => this.#life.run(() => this.lookUp(roots))
+    for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
+      for await (const result of this.#results(found, { verify, signal })) {
+        yield result
+        done += result.bytes?.length ?? 0
+        onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
+      }
+    }
+  }
+
+  /**
+   * Looks up blobs, and the bytes of those that are kept in one extent.
+   *
+   * @param {Uint8Array[]} roots  at most LOOKUP_COUNT
+   * @returns {Promise<Found[]>} in the order of the roots
+   */
+  async lookUp (roots) {
+    const looked = await this.#catalog.findMany(roots)
+    const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
+    const small = found.filter(({ root, record }) =>
+      record !== undefined && contentOf(this.#databases, root, record).isOneExtent(LOOKUP_LEN))
+    if (small.length === 0) return found
+    const { data, allocate } = this.#databases
+    const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
+    const values = await orIfUnreadable(data.getMany(keys, VIEWS)) ?? []
+    for (const [i, blob] of small.entries()) blob.bytes = values[i]
+    return found
+  }
+
+  /**
+   * Gives the bytes that are right. The others go to the reader one by one, which reads them or says what is wrong.
+   *
+   * @param {Found[]} found @param {{ verify: boolean, signal?: AbortSignal }} options
+   * @returns {AsyncGenerator<GetResult>}
+   */
+  async * #results (found, { verify, signal }) {
+    for (const { root, record, bytes } of found) {
+      signal?.throwIfAborted()
+      const cid = toCid(root)
+      if (bytes !== undefined && (verify ? hashesTo(bytes, 0, bytes.length, root) : bytes.length === record?.size)) {
+        this.#uses.touch(root)
+        yield { cid, bytes: this.#databases.owned(bytes) }
+        continue
+      }
+      try {
+        yield { cid, bytes: await this.#reader.bytes(root, undefined, { verify, signal }) }
+      } catch (error) {
+        if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
+        yield { cid, error }
+      }
     }
   }
 }
@@ -79,52 +156,4 @@ async function * lookupsOf (cids, signal) {
     throw failure
   }
   if (roots.length > 0) yield roots
-}
-
-/**
- * @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  `bytes`: as they are stored, not
- *   verified
- */
-
-/**
- * Looks up blobs, and the bytes of those that are kept in one extent.
- *
- * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
- * @returns {Promise<Found[]>} in the order of the roots
- */
-export async function lookSmall ({ databases, catalog }, roots) {
-  const { data, allocate } = databases
-  const looked = await catalog.findMany(roots)
-  const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
-  const small = found.filter(({ root, record }) =>
-    record !== undefined && contentOf(databases, root, record).isOneExtent(LOOKUP_LEN))
-  if (small.length === 0) return found
-  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
-  const values = await orIfUnreadable(data.getMany(keys, VIEWS)) ?? []
-  for (const [i, blob] of small.entries()) blob.bytes = values[i]
-  return found
-}
-
-/**
- * Gives the bytes that are right. The others go to the reader one by one, which reads them or says what is wrong.
- *
- * @param {StoreContext} store @param {Found[]} found @param {{ verify: boolean, signal?: AbortSignal }} options
- * @returns {AsyncGenerator<GetResult>}
- */
-async function * results ({ databases, catalog, reader }, found, { verify, signal }) {
-  for (const { root, record, bytes } of found) {
-    signal?.throwIfAborted()
-    const cid = toCid(root)
-    if (bytes !== undefined && (verify ? hashesTo(bytes, 0, bytes.length, root) : bytes.length === record?.size)) {
-      catalog.uses.touch(root)
-      yield { cid, bytes: databases.owned(bytes) }
-      continue
-    }
-    try {
-      yield { cid, bytes: await reader.bytes(root, undefined, { verify, signal }) }
-    } catch (error) {
-      if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
-      yield { cid, error }
-    }
-  }
 }

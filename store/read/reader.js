@@ -11,9 +11,12 @@ import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
 import { unverified, verified } from './verified/verified-pieces.js'
 
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Supplies } from './supplies.js' */
 /** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
@@ -45,15 +48,31 @@ const NO_OPTIONS = {}
 const EVERYTHING = [{ start: 0, end: Infinity }]
 
 export class BlobReader {
-  #store
   #access
+  #databases
+  #supplies
+  #life
+  #protection
   #smallReads
+  #verifies
 
-  /** @param {StoreContext} store @param {BlobAccess} access */
-  constructor (store, access) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {Databases} parts.databases
+   * @param {Supplies} parts.supplies
+   * @param {Lifetime} parts.life
+   * @param {Protection} parts.protection
+   * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
+   */
+  constructor ({ access, databases, life, protection, supplies, verifies }) {
     this.#access = access
-    this.#smallReads = new SmallReads(store.databases, access.trees)
+    this.#databases = databases
+    this.#supplies = supplies
+    this.#life = life
+    this.#protection = protection
+    this.#smallReads = new SmallReads(databases, access.trees)
+    this.#verifies = verifies
   }
 
   /**
@@ -75,7 +94,7 @@ export class BlobReader {
   async * #piecesOf (all) {
     for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
-      const release = this.#store.protection.use(wanted.content.root)
+      const release = this.#protection.use(wanted.content.root)
       try {
         const bytes = await small
         if (bytes === undefined) yield * this.#pieces(wanted)
@@ -109,7 +128,7 @@ export class BlobReader {
 
   /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
   async #bytesLater (wanted, small) {
-    const release = this.#store.protection.use(wanted.content.root)
+    const release = this.#protection.use(wanted.content.root)
     try {
       const bytes = await small
       if (bytes !== undefined) return bytes
@@ -131,7 +150,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { content: { databases, root, record }, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
@@ -144,30 +163,12 @@ export class BlobReader {
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#store.supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
     yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
     if (!lost.isEmpty) throw missing(root, record.size, lost)
-  }
-
-  /**
-   * Reads everything that is present of a blob, and always verifies it. This does not count as a use.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
-   */
-  async * present (root, record, signal) {
-    const release = this.#store.protection.use(root)
-    try {
-      for (const { start, end } of (await this.#store.presence.of(record)).toBytes(record.size)) {
-        const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
-        yield * this.#access.reading(root, record, span, view => verified(view, { start, end }, { signal }))
-      }
-    } finally {
-      release()
-    }
   }
 
   /**
@@ -177,7 +178,7 @@ export class BlobReader {
    * @returns {Promise<Wanted[]>}
    */
   async #findAll (cid, { ranges, options }) {
-    const { root, record: found } = await this.#access.use(cid, () => chunksOf(ranges), options.signal)
+    const { root, record: found } = await this.#supplies.use(cid, () => chunksOf(ranges), options.signal)
     if (!(ranges instanceof ChunkRanges)) {
       return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
     }
@@ -194,9 +195,9 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
+  #wanted (root, record, start, end, { verify = this.#verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    const content = contentOf(this.#store.databases, root, record)
+    const content = contentOf(this.#databases, root, record)
     return { content, start, end: last, verify: verify || !content.isOurs, reuse, signal, onProgress }
   }
 
@@ -206,9 +207,9 @@ export class BlobReader {
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
-  #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const read = this.#store.supplies.read(root, { notes: verify, signal })
-    return this.#store.life.run(() => read.present(record, wanted))
+  #present (root, record, wanted, { verify = this.#verifies, signal }) {
+    const read = this.#supplies.read(root, { notes: verify, signal })
+    return this.#life.run(() => read.present(record, wanted))
   }
 }
 

@@ -8,16 +8,29 @@ import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { DamageNotes } from '../check/damage-notes.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Supplies } from './supplies.js' */
 
 /** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
+
+/**
+ * @typedef {object} RetryParts
+ * @property {Catalog} catalog
+ * @property {DamageNotes} damage
+ * @property {Databases} databases
+ * @property {Presence} presence
+ * @property {Supplies} supplies
+ */
 
 /**
  * One read. Every group is fetched only once for it, and every place is checked again only once. So it ends even if the
  * disk damages the fetched groups, too.
  */
 export class RetriedRead {
-  #store
+  #parts
   #root
   #notes
   #signal
@@ -27,12 +40,12 @@ export class RetriedRead {
   #lookedAt = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {StoreContext} store
+   * @param {RetryParts} parts
    * @param {Uint8Array} root
    * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Supplies.read`
    */
-  constructor (store, root, { notes, signal }) {
-    this.#store = store
+  constructor (parts, root, { notes, signal }) {
+    this.#parts = parts
     this.#root = root
     this.#notes = notes
     this.#signal = signal
@@ -72,7 +85,7 @@ export class RetriedRead {
    */
   async present (record, wanted) {
     for (let now = record; ;) {
-      const lost = await this.#store.presence.missing(now, wanted)
+      const lost = await this.#parts.presence.missing(now, wanted)
       if (lost.isEmpty) return now
       now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
     }
@@ -88,7 +101,7 @@ export class RetriedRead {
    * @throws the error, when the read cannot go on. When `supply` could not bring what is missing, `cause` is its error
    */
   async #after (error, seen, wanted) {
-    const { catalog, databases, presence, supplies } = this.#store
+    const { catalog, databases, presence, supplies } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes are where they were: the blob shares them now with a longer one that was made of it.
@@ -130,10 +143,10 @@ export class RetriedRead {
   #look (error, seen, first, groups) {
     const start = first * CHUNK_LEN
     // After the end of a file there is nothing to read. So note all of that at once.
-    const { endsOnce } = contentOf(this.#store.databases, this.#root, seen)
+    const { endsOnce } = contentOf(this.#parts.databases, this.#root, seen)
     const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
-    return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
+    return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
 }
 

@@ -14,9 +14,11 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /** @import { RangeLike, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
+/** @import { Supplies } from './supplies.js' */
 
 /**
  * @typedef {object} SliceOptions
@@ -42,13 +44,26 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 /** @typedef {{ groupLog: number, start: number, end?: number, signal?: AbortSignal }} Part */
 
 export class SliceReader {
-  #store
   #access
+  #databases
+  #supplies
+  #protection
+  #verifies
 
-  /** @param {StoreContext} store @param {BlobAccess} access */
-  constructor (store, access) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {BlobAccess} parts.access
+   * @param {Supplies} parts.supplies
+   * @param {Databases} parts.databases
+   * @param {Protection} parts.protection
+   * @param {boolean} parts.verifies  does it compare bytes with the hash?
+   */
+  constructor ({ access, databases, protection, supplies, verifies }) {
     this.#access = access
+    this.#databases = databases
+    this.#supplies = supplies
+    this.#protection = protection
+    this.#verifies = verifies
   }
 
   /**
@@ -71,9 +86,9 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
-    const { root, record } = await this.#access.use(cid, () => wanted, signal)
-    const release = this.#store.protection.use(root)
-    const verify = this.#store.verifies || !contentOf(this.#store.databases, root, record).isOurs
+    const { root, record } = await this.#supplies.use(cid, () => wanted, signal)
+    const release = this.#protection.use(root)
+    const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
     // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
@@ -86,7 +101,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#store.supplies.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
+      yield * this.#supplies.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -100,7 +115,7 @@ export class SliceReader {
     assertKnownOptions(options, ['groupLog', 'signal'])
     const { groupLog = GROUP_LOG, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const { root, record } = await this.#access.use(cid, () => ChunkRanges.all, signal)
+    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
@@ -124,13 +139,13 @@ export class SliceReader {
 
   /** @param {Uint8Array} cid @param {Part} part */
   async * #outboardPart (cid, part) {
-    const { root, record } = await this.#access.use(cid, () => ChunkRanges.all, part.signal)
+    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {Part} part */
   async * #outboardPieces (root, record, { groupLog, start, end = Infinity, signal }) {
-    const release = this.#store.protection.use(root)
+    const release = this.#protection.use(root)
     /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
     const read = async (now, given) => {
       await this.#access.require(root, now, ChunkRanges.all)
@@ -139,7 +154,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#store.supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

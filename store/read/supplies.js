@@ -4,16 +4,25 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { toCid } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { cancelSource } from '../../lib/source/source.js'
 import { notFound } from '../storage/errors.js'
 import { RetriedRead } from './retried-read.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Uses } from '../catalog/uses.js' */
+/** @import { DamageNotes } from '../check/damage-notes.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobReceiver } from '../write/receive/receive.js' */
 
 /** Chunks that `supply` is asked for at a time, at most: it may keep 8 MiB in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
@@ -47,14 +56,38 @@ const MAX_PROOFS = 3
  */
 
 export class Supplies {
-  #store
+  #activity
+  #catalog
+  #life
+  #protection
+  #readParts
+  #receiver
+  #uses
   #supply
   /** The calls of `supply` that are under way, by the names of the blobs. */
   #calls = /** @type {Map<string, Set<Call>>} */ (new Map())
 
-  /** @param {StoreContext} store @param {Supply} [supply] */
-  constructor (store, supply) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {DamageNotes} parts.damage
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {BlobReceiver} parts.receiver
+   * @param {Uses} parts.uses
+   * @param {Supply} [supply]
+   */
+  constructor ({ activity, catalog, damage, databases, life, presence, protection, receiver, uses }, supply) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#life = life
+    this.#protection = protection
+    this.#readParts = { catalog, damage, databases, presence, supplies: this }
+    this.#receiver = receiver
+    this.#uses = uses
     this.#supply = supply
   }
 
@@ -62,11 +95,30 @@ export class Supplies {
   get areOpen () { return this.#supply !== undefined }
 
   /**
+   * Looks up a blob that is about to be read, and notes its use. A blob without a record is fetched, if the store has
+   * a `supply`: the beginning of what is wanted, and the proof of the size.
+   *
+   * @param {BlobName} cid
+   * @param {() => ChunkRanges} wantedOf  gives what is wanted
+   * @param {AbortSignal} [signal]
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid }
+   */
+  async use (cid, wantedOf, signal) {
+    signal?.throwIfAborted()
+    const root = parseRoot(cid, 'cid')
+    return this.#life.run(async () => {
+      const record = await this.#catalog.get(root) ?? await this.#find(root, wantedOf(), signal)
+      this.#uses.touch(root)
+      return { root, record }
+    })
+  }
+
+  /**
    * @param {Uint8Array} root
    * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash,
    *   so that a fault is damage to be noted
    */
-  read (root, options) { return new RetriedRead(this.#store, root, options) }
+  read (root, options) { return new RetriedRead(this.#readParts, root, options) }
 
   /**
    * Fetches the beginning of what is wanted of a blob without a record, and the end of the blob, which proves its size.
@@ -75,9 +127,9 @@ export class Supplies {
    * @returns {Promise<BlobRecord>} with a proven size
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
    */
-  async find (root, wanted, signal) {
+  async #find (root, wanted, signal) {
     if (!this.areOpen) throw notFound(root)
-    const release = this.#store.protection.use(root)
+    const release = this.#protection.use(root)
     try {
       const groups = wanted.roundToGroups(GROUP_LOG)
       // Of ranges after the end of the blob nothing is kept, so they bring no record.
@@ -98,7 +150,7 @@ export class Supplies {
   async #fetchNew (root, ranges, signal) {
     const isAskable = !ranges.isEmpty && ranges.boundaries[0] < Number.MAX_SAFE_INTEGER
     if (isAskable) await this.fetch(root, undefined, ranges, signal)
-    return this.#store.catalog.get(root)
+    return this.#catalog.get(root)
   }
 
   /** @param {Uint8Array} root @param {BlobRecord | undefined} record @param {AbortSignal} [signal] */
@@ -106,7 +158,7 @@ export class Supplies {
     let now = record
     for (let proofs = 0; now !== undefined && !now.sizeProven && proofs < MAX_PROOFS; proofs++) {
       await this.fetch(root, now, ChunkRanges.last.canonical(now.size).roundToGroups(GROUP_LOG), signal)
-      now = await this.#store.catalog.get(root)
+      now = await this.#catalog.get(root)
     }
     if (!now?.sizeProven) throw new Error(`what "supply" has given of ${toCid(root)} does not prove its size`)
     return now
@@ -160,7 +212,7 @@ export class Supplies {
       reason: record?.isDamaged ? 'damaged' : 'missing',
       signal: ending.signal
     })
-    const done = this.#store.activity.run(receiving, reason => ending.abort(reason))
+    const done = this.#activity.run(receiving, reason => ending.abort(reason))
     const call = { ranges, done, enter }
     this.#calls.set(name, calls.add(call))
     const end = () => { if (calls.delete(call) && calls.size === 0) this.#calls.delete(name) }
@@ -179,7 +231,7 @@ export class Supplies {
       throw error
     })
     if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
-    await this.#store.receiver.receive(cid, source, ranges, { signal })
+    await this.#receiver.receive(cid, source, ranges, { signal })
   }
 }
 

@@ -19,7 +19,7 @@ import { decodeDoomed, encodeDoomed } from './format/records.js'
 /** @import { Operation } from './level/safe-database.js' */
 /** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
-/** @import { Left } from './opening/recovery.js' */
+/** @import { Leftovers } from './opening/recovery.js' */
 
 /** How many ids are deleted before their notes are removed. */
 const NOTED_COUNT = 4096
@@ -49,8 +49,8 @@ export class Databases {
   isReadOnly
   /** May other processes have changed the store since it was opened? Set for a store that does not lock them out. */
   hasChanged = async () => false
-  /** What an earlier process has left, and must be looked at when the store is opened. @type {Left | undefined} */
-  left
+  /** What must be looked at when the store is opened. @type {Leftovers | undefined} */
+  leftovers
   /** Bytes of LevelDB's files in which nothing could be read when this read-only copy was made of a damaged store. */
   lostBytes = 0
   /** The tables of LevelDB that were found right before the databases were opened. @type {Checked | undefined} */
@@ -321,7 +321,7 @@ export class Databases {
    *   `findFaultInUse`
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT { location }
    */
-  async assertSound (options) {
+  async assertTablesSound (options) {
     if (this.#kind !== 'LevelDB' || this.isReadOnly) return
     const fault = await findFaultInUse(this.#path, options)
     if (fault !== undefined) throw damagedDatabase(this.location, fault)

@@ -14,9 +14,15 @@ import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-o
 import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { StoreContext } from '../store-context.js' */
-/** @import { Change } from '../catalog/catalog.js' */
-/** @import { TempTag } from '../gc/protection.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog, Change } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Quota } from '../catalog/quota.js' */
+/** @import { Uses } from '../catalog/uses.js' */
+/** @import { Protection, TempTag } from '../gc/protection.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { BlobWriter } from './put.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -39,65 +45,183 @@ const BATCHES_AHEAD = 3
  *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
  */
 
-/**
- * See `BlobStore.putMany`.
- *
- * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
- * @returns {AsyncGenerator<PutResult>}
- */
-export function putMany (store, blobs, options) {
-  assertMany('blobs', blobs, 'sources')
-  assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
-  if (options.tag !== undefined) store.protection.assertMayTag(options.tag)
-  return told(store, blobs, options)
-}
+/** Keeps many blobs: small ones in batches. */
+export class ManyWriter {
+  #activity
+  #catalog
+  #databases
+  #life
+  #locks
+  #presence
+  #protection
+  #quota
+  #uses
+  #writer
 
-/**
- * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
- * @returns {AsyncGenerator<PutResult>}
- */
-async function * told (store, blobs, options) {
-  let done = 0
-  for await (const result of results(store, blobs, options)) {
-    yield result
-    done += result.size
-    options.onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
-  }
-}
-
-/**
- * @param {StoreContext} store @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
- * @returns {AsyncGenerator<PutResult>}
- */
-async function * results (store, blobs, { tag, signal }) {
-  /** @param {Source | AliasedSource} blob */
-  const putOne = blob => {
-    const { source, alias } = isAliased(blob) ? blob : { source: blob, alias: undefined }
-    return store.life.run(() => store.writer.put(source, { alias, tag, signal }))
-  }
-  if (store.quota.isLimited) {
-    // There may be too little space for any blob. Then no later blob may be kept, so put them one by one.
-    for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
-    return
-  }
   /**
-   * Keeps a batch. A long blob waits for everything that is under way.
-   *
-   * @param {PutBatch} batch @param {Promise<unknown>[]} before
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {Locks} parts.locks
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {Quota} parts.quota
+   * @param {Uses} parts.uses
+   * @param {BlobWriter} parts.writer
    */
-  const keep = async (batch, before) => {
-    if ('small' in batch) {
-      const kept = await store.life.run(() => keepMany(store, batch.small, { aliases: batch.aliases, tag }))
-      batch.release() // not after a failure, because a write may still read this memory
-      return kept
-    }
-    await Promise.all(before)
-    return [await putOne(batch.blob)]
+  constructor ({ activity, catalog, databases, life, locks, presence, protection, quota, uses, writer }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#locks = locks
+    this.#presence = presence
+    this.#protection = protection
+    this.#quota = quota
+    this.#uses = uses
+    this.#writer = writer
   }
-  // A long blob is not copied, so keep it before asking for the next. An async source gets each result promptly.
-  const aheadOf = (/** @type {PutBatch} */ batch) => 'blob' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
-  const batches = batchesOf(store.databases, blobs, signal)
-  for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
+
+  /**
+   * See `Store.putMany`.
+   *
+   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @returns {AsyncGenerator<PutResult>}
+   */
+  putMany (blobs, options) {
+    assertMany('blobs', blobs, 'sources')
+    assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
+    if (options.tag !== undefined) this.#protection.assertMayTag(options.tag)
+    return this.#told(blobs, options)
+  }
+
+  /**
+   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @returns {AsyncGenerator<PutResult>}
+   */
+  async * #told (blobs, options) {
+    let done = 0
+    for await (const result of this.#results(blobs, options)) {
+      yield result
+      done += result.size
+      options.onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
+    }
+  }
+
+  /**
+   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @returns {AsyncGenerator<PutResult>}
+   */
+  async * #results (blobs, { tag, signal }) {
+    /** @param {Source | AliasedSource} blob */
+    const putOne = blob => {
+      const { source, alias } = isAliased(blob) ? blob : { source: blob, alias: undefined }
+      return this.#life.run(() => this.#writer.put(source, { alias, tag, signal }))
+    }
+    if (this.#quota.isLimited) {
+      // There may be too little space for any blob. Then no later blob may be kept, so put them one by one.
+      for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
+      return
+    }
+    /**
+     * Keeps a batch. A long blob waits for everything that is under way.
+     *
+     * @param {PutBatch} batch @param {Promise<unknown>[]} before
+     */
+    const keep = async (batch, before) => {
+      if ('small' in batch) {
+        const kept = await this.#life.run(() => this.keep(batch.small, { aliases: batch.aliases, tag }))
+        batch.release() // not after a failure, because a write may still read this memory
+        return kept
+      }
+      await Promise.all(before)
+      return [await putOne(batch.blob)]
+    }
+    // A long blob is not copied, so keep it before asking for the next. An async source gets each result promptly.
+    const aheadOf = (/** @type {PutBatch} */ batch) => 'blob' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
+    const batches = batchesOf(this.#databases, blobs, signal)
+    for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
+  }
+
+  /**
+   * Keeps a batch of small blobs. Not for stores with a quota, which may have space for only a part of the batch.
+   *
+   * @param {Uint8Array[]} batch  at most 1 MiB each; they are not copied, so their memory must not change
+   * @param {object} [options]
+   * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob the multihash under which it is put;
+   *   undefined: its own name
+   * @param {TempTag} [options.tag]  a tag that protects them
+   * @returns {Promise<PutResult[]>}
+   */
+  async keep (batch, { aliases = [], tag } = {}) {
+    this.#life.assertOpen()
+    return this.#activity.run(async () => {
+      const databases = this.#databases
+      const id = await databases.ids.newIds(batch.length)
+      const settle = () => databases.ids.settle(id, batch.length)
+      let release = () => {}
+      let isWriting = false
+      try {
+        const blobs = /** @type {BatchBlob[]} */ ([])
+        for (const [i, bytes] of batch.entries()) {
+          const isSmall = bytes.length <= GROUP_LEN
+          blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
+        }
+        for (const { root } of blobs) tag?.add(root)
+        const names = blobs.map(({ name }) => name)
+        release = this.#protection.useAll(names)
+        isWriting = true
+        const kept = await this.#locks.runAll(names, () => this.#keepBlobs(blobs, aliases))
+        settle()
+        return kept
+      } catch (error) {
+        // Data or records may have reached the disk, so the ids stay unsettled.
+        if (isWriting) this.#activity.noteLeftovers()
+        else settle()
+        throw error
+      } finally {
+        release()
+      }
+    })
+  }
+
+  /**
+   * Keeps the blobs of a batch. The caller holds the locks of all of them.
+   *
+   * @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+   * @returns {Promise<PutResult[]>}
+   */
+  async #keepBlobs (blobs, aliases) {
+    const looks = await this.#catalog.findMany(blobs.map(({ root }) => root))
+    const contents = eachOnce(this.#databases, blobs, looks, aliases)
+    await this.#write([...contents.values()].filter(({ isWritten }) => isWritten))
+    const results = []
+    for (const [i, { root, name, id, size }] of blobs.entries()) {
+      const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
+      const isNew = record.id === id && !before?.complete
+      // A record that was just written has all the names already.
+      if (!isWritten && before !== undefined) await this.#catalog.putAgain(root, before, aliases[i])
+      else if (!isNew) this.#uses.touch(root)
+      results.push({ cid: toCid(root), size, isNew })
+    }
+    return results
+  }
+
+  /** Writes the data, and then the records that name it. @param {Content[]} contents */
+  async #write (contents) {
+    if (contents.length === 0) return
+    const puts = /** @type {Operation[]} */ ([])
+    const changes = /** @type {Change[]} */ ([])
+    for (const { root, before, record, aliases, puts: ownPuts } of contents) {
+      puts.push(...ownPuts)
+      const lenBefore = before === undefined ? 0 : await this.#presence.len(before)
+      changes.push({ root, before, after: record, gained: record.size - lenBefore, aliases })
+    }
+    await this.#databases.data.batch(puts, this.#databases.syncBatch)
+    await this.#catalog.commit(changes)
+  }
 }
 
 /**
@@ -197,70 +321,6 @@ const NONE = []
  */
 
 /**
- * Keeps a batch of small blobs. Not for stores with a quota, which may have space for only a part of the batch.
- *
- * @param {StoreContext} store
- * @param {Uint8Array[]} batch  at most 1 MiB each; they are not copied, so their memory must not change
- * @param {object} [options]
- * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob the multihash under which it is put; undefined:
- *   its own name
- * @param {TempTag} [options.tag]  a tag that protects them
- * @returns {Promise<PutResult[]>}
- */
-export async function keepMany (store, batch, { aliases = [], tag } = {}) {
-  const { activity, databases, life, locks, protection } = store
-  life.assertOpen()
-  return activity.run(async () => {
-    const id = await databases.ids.newIds(batch.length)
-    const settle = () => databases.ids.settle(id, batch.length)
-    let release = () => {}
-    let isWriting = false
-    try {
-      const blobs = /** @type {BatchBlob[]} */ ([])
-      for (const [i, bytes] of batch.entries()) {
-        const isSmall = bytes.length <= GROUP_LEN
-        blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
-      }
-      for (const { root } of blobs) tag?.add(root)
-      const names = blobs.map(({ name }) => name)
-      release = protection.useAll(names)
-      isWriting = true
-      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases))
-      settle()
-      return kept
-    } catch (error) {
-      if (isWriting) activity.noteLeftovers() // Data or records may have reached the disk, so the ids stay unsettled.
-      else settle()
-      throw error
-    } finally {
-      release()
-    }
-  })
-}
-
-/**
- * Keeps the blobs of a batch. The caller holds the locks of all of them.
- *
- * @param {StoreContext} store @param {BatchBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
- * @returns {Promise<PutResult[]>}
- */
-async function keepBlobs (store, blobs, aliases) {
-  const { catalog, databases } = store
-  const contents = eachOnce(databases, blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
-  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
-  const results = []
-  for (const [i, { root, name, id, size }] of blobs.entries()) {
-    const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
-    const isNew = record.id === id && !before?.complete
-    // A record that was just written has all the names already.
-    if (!isWritten && before !== undefined) await catalog.putAgain(root, before, aliases[i])
-    else if (!isNew) catalog.uses.touch(root)
-    results.push({ cid: toCid(root), size, isNew })
-  }
-  return results
-}
-
-/**
  * The content of one blob, or of several blobs that are the same.
  *
  * @typedef {object} Content
@@ -300,20 +360,6 @@ function eachOnce (databases, blobs, looks, aliases) {
     else content.aliases.push(alias)
   }
   return contents
-}
-
-/** Writes the data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
-async function write ({ databases, catalog, presence }, contents) {
-  if (contents.length === 0) return
-  const puts = /** @type {Operation[]} */ ([])
-  const changes = /** @type {Change[]} */ ([])
-  for (const { root, before, record, aliases, puts: ownPuts } of contents) {
-    puts.push(...ownPuts)
-    const lenBefore = before === undefined ? 0 : await presence.len(before)
-    changes.push({ root, before, after: record, gained: record.size - lenBefore, aliases })
-  }
-  await databases.data.batch(puts, databases.syncBatch)
-  await catalog.commit(changes)
 }
 
 /** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */

@@ -16,10 +16,17 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { AppendedBlob } from './append/appended-blob.js' */
 /** @import { FileBlob } from './import/file-blob.js' */
-/** @import { TagCommit } from '../catalog/names/tag-index.js' */
+/** @import { Locks } from '../../lib/async/locks.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { EventLog } from '../catalog/events/event-log.js' */
+/** @import { TagCommit, TagIndex } from '../catalog/names/tag-index.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Evictor } from '../gc/evictor.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { StoreContext } from '../store-context.js' */
-/** @import { Reservation } from '../catalog/quota.js' */
+/** @import { Quota, Reservation } from '../catalog/quota.js' */
 /** @import { PutResult } from './put-many.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag, TagFormat } from '../storage/format/tags.js' */
@@ -100,11 +107,41 @@ export const PUT_OPTIONS = [
  */
 
 export class BlobWriter {
-  #store
+  #activity
+  #catalog
+  #databases
+  #evictor
+  #locks
+  #log
+  #presence
+  #protection
+  #quota
+  #tags
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Evictor} parts.evictor
+   * @param {Locks} parts.locks
+   * @param {EventLog} parts.log
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {Quota} parts.quota
+   * @param {TagIndex} parts.tags
+   */
+  constructor ({ activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#evictor = evictor
+    this.#locks = locks
+    this.#log = log
+    this.#presence = presence
+    this.#protection = protection
+    this.#quota = quota
+    this.#tags = tags
   }
 
   /**
@@ -135,10 +172,10 @@ export class BlobWriter {
     const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
     const { path, begin, closing, cancel } = known
-    return this.#store.activity.run(async () => {
+    return this.#activity.run(async () => {
       const alias = aliasCid === undefined ? known.alias : assertAlias(aliasCid)
       assertFormat(format)
-      if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
+      if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
@@ -167,10 +204,10 @@ export class BlobWriter {
    */
   async #putUnread (root, expected, how) {
     how.signal?.throwIfAborted()
-    const release = this.#store.protection.use(root)
+    const release = this.#protection.use(root)
     try {
-      return await this.#store.locks.run(nameOf(root), async () => {
-        const { record } = await this.#store.catalog.find(root)
+      return await this.#locks.run(nameOf(root), async () => {
+        const { record } = await this.#catalog.find(root)
         if (record === undefined || !await this.#needsNoWrite(root, record, how)) return undefined
         expected.assertSize(record.size)
         if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
@@ -186,13 +223,13 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   async #putRead (fill, expected, how) {
-    const { databases, evictor, locks, protection, quota } = this.#store
+    const databases = this.#databases
     const isElsewhere = how.path !== undefined
     const id = await databases.ids.newId()
     /** @param {number} size  bytes */
     const assertSizeAllowed = size => {
       expected.assertSizeAllowed(size)
-      if (!isElsewhere && size > quota.limit) throw fullError(size, quota.limit)
+      if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
     const begun = await how.begin?.(id, assertSizeAllowed).catch(error => {
       databases.ids.settle(id)
@@ -206,14 +243,14 @@ export class BlobWriter {
       expected.assertSize(blob.size)
       const root = blob.root()
       expected.assertRoot(root)
-      release = protection.use(root)
+      release = this.#protection.use(root)
       if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
       /** @param {ChunkRanges} present */
       const lenBeyond = present =>
         isElsewhere ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
-      const reservation = await evictor.reserve(root, lenBeyond)
+      const reservation = await this.#evictor.reserve(root, lenBeyond)
       try {
-        return await locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
+        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
       } finally {
         reservation.release()
       }
@@ -235,7 +272,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   async #adopt (id, root, blob, how) {
-    const { isThere, record: before } = await this.#store.catalog.find(root)
+    const { isThere, record: before } = await this.#catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
     if (isWhole && await this.#staysAsItIs(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
@@ -259,18 +296,18 @@ export class BlobWriter {
       created: Date.now(),
       isNameless
     }
-    const lenBefore = before === undefined ? 0 : await this.#store.presence.len(before)
-    const gained = await this.#store.presence.len(record) - lenBefore
+    const lenBefore = before === undefined ? 0 : await this.#presence.len(before)
+    const gained = await this.#presence.len(record) - lenBefore
     const aliases = alias === undefined ? [] : [alias]
     const change = { root, before, after: record, gained, reservations: [reservation], aliases, path }
     /** @param {TagCommit} [tags] */
     const commit = tags => {
       blob.assertMayCommit()
       blob.mayBeRecorded = true
-      return this.#store.catalog.commit([change], tags)
+      return this.#catalog.commit([change], tags)
     }
-    const tagging = tagOf(root, how, this.#store.catalog.log.now())
-    await (tagging === undefined ? commit() : this.#store.tags.set([tagging], commit))
+    const tagging = tagOf(root, how, this.#log.now())
+    await (tagging === undefined ? commit() : this.#tags.set([tagging], commit))
     blob.mayBeRecorded = false // because the write of the record is acknowledged
     return { cid: toCid(root), size: blob.size, isNew: !isWhole }
   }
@@ -290,7 +327,7 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #isWhole (root, record, { recheck, signal }) {
-    return record.complete && (!recheck || isIntact(this.#store.databases, root, record, signal))
+    return record.complete && (!recheck || isIntact(this.#databases, root, record, signal))
   }
 
   /**
@@ -299,7 +336,7 @@ export class BlobWriter {
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  #staysAsItIs (root, record, { path }) { return contentOf(this.#store.databases, root, record).suits(path) }
+  #staysAsItIs (root, record, { path }) { return contentOf(this.#databases, root, record).suits(path) }
 
   /**
    * Gives a blob that the store already has its new names. The caller holds the blob's lock.
@@ -308,9 +345,9 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   async #putAgain (root, record, how) {
-    const tagging = tagOf(root, how, this.#store.catalog.log.now())
-    if (tagging !== undefined) await this.#store.tags.set([tagging])
-    await this.#store.catalog.putAgain(root, record, how.alias)
+    const tagging = tagOf(root, how, this.#log.now())
+    if (tagging !== undefined) await this.#tags.set([tagging])
+    await this.#catalog.putAgain(root, record, how.alias)
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
@@ -318,7 +355,7 @@ export class BlobWriter {
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
-    this.#store.activity.noteLeftovers()
+    this.#activity.noteLeftovers()
   }
 
   /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
@@ -326,9 +363,9 @@ export class BlobWriter {
     await blob.settle()
     if (!blob.isWritten) return
     try {
-      await this.#store.databases.deleteData(id)
+      await this.#databases.deleteData(id)
     } catch {
-      this.#store.activity.noteLeftovers()
+      this.#activity.noteLeftovers()
     }
   }
 }

@@ -11,7 +11,7 @@ import { READING } from './reading.js'
 import { RECEIVING } from './receiving.js'
 
 /** @typedef {import('../../store/storage/level/levels.js').DatabasePair} DatabasePair */
-/** @typedef {import('../../store/store-context.js').StoreOptions} StoreOptions */
+/** @typedef {import('../../store/open.js').StoreOptions} StoreOptions */
 
 /** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */
 /** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  closes the store that it opened before, if any */

@@ -5,7 +5,13 @@
 
 import { pointOf } from '../events/watch.js'
 
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Catalog } from '../catalog.js' */
+/** @import { EventLog } from '../events/event-log.js' */
+/** @import { TagIndex } from '../names/tag-index.js' */
+/** @import { Presence } from '../presence.js' */
+/** @import { Quota } from '../quota.js' */
 
 /**
  * @typedef {object} StoreInfo
@@ -24,13 +30,34 @@ import { pointOf } from '../events/watch.js'
 
 /** Counts the blobs when a caller asks, and remembers the result until something changes. */
 export class Census {
-  #store
+  #catalog
+  #databases
+  #life
+  #log
+  #presence
+  #quota
+  #tags
   #changes = 0
   #last = /** @type {{ counts: Counts, changes: number } | undefined} */ (undefined)
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {EventLog} parts.log
+   * @param {Presence} parts.presence
+   * @param {Quota} parts.quota
+   * @param {TagIndex} parts.tags
+   */
+  constructor ({ catalog, databases, life, log, presence, quota, tags }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#log = log
+    this.#presence = presence
+    this.#quota = quota
+    this.#tags = tags
   }
 
   recordChanged () { this.#changes++ }
@@ -39,30 +66,27 @@ export class Census {
   /** See `BlobStore.info`. @param {{ signal?: AbortSignal }} options @returns {Promise<StoreInfo>} */
   async info ({ signal }) {
     signal?.throwIfAborted()
-    const point = pointOf(this.#store.catalog.log.place)
+    const point = pointOf(this.#log.place)
     const changes = this.#changes
     const counts = this.#last?.changes === changes ? this.#last.counts : await this.#count(signal)
     if (this.#last === undefined || this.#last.changes < changes) this.#last = { changes, counts }
-    const { databases, quota, tags } = this.#store
-    const [tagCount, bytesOnDisk] = await Promise.all([tags.count(), databases.lenOnDisk()])
-    const limit = quota.isLimited ? quota.limit : undefined
-    return { ...counts, tags: tagCount, point, bytesOnDisk, quota: limit }
+    const [tags, bytesOnDisk] = await Promise.all([this.#tags.count(), this.#databases.lenOnDisk()])
+    return { ...counts, tags, point, bytesOnDisk, quota: this.#quota.isLimited ? this.#quota.limit : undefined }
   }
 
   /** @param {AbortSignal} [signal] @returns {Promise<Counts>} */
   async #count (signal) {
-    const { catalog, life, presence } = this.#store
     const counts = { blobs: 0, partial: 0, bytes: 0 }
-    counts.bytes += await catalog.bases.len()
-    for await (const batch of catalog.entryBatches()) {
+    counts.bytes += await this.#catalog.bases.len()
+    for await (const batch of this.#catalog.entryBatches()) {
       for (const { record } of batch) {
         if (record === undefined) continue // A damaged record: fsck reports it.
         counts.blobs++
         if (!record.complete) counts.partial++
-        counts.bytes += await presence.len(record)
+        counts.bytes += await this.#presence.len(record)
       }
       signal?.throwIfAborted()
-      life.assertOpen()
+      this.#life.assertOpen()
     }
     return counts
   }

@@ -10,11 +10,14 @@ import { parseRoot } from '../../../lib/hash/cid.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { damagedRecord, notFound } from '../../storage/errors.js'
 import { nameOf, rootOf } from '../../../lib/hash/roots.js'
-import { statOf } from './stat.js'
+import { statOf } from './lookups.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../store-context.js' */
-/** @import { BlobStat } from './stat.js' */
+/** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Catalog } from '../catalog.js' */
+/** @import { Uses } from '../uses.js' */
+/** @import { BlobStat } from './lookups.js' */
 
 /**
  * @typedef {object} ListOptions
@@ -39,118 +42,129 @@ const KEPT_BLOBS = 1 << 16
 /** How many blobs are looked up at once. */
 const LOOKUP_BLOBS = 256
 
-/**
- * See `BlobStore.list`.
- *
- * @param {StoreContext} store @param {ListOptions} options
- * @returns {AsyncGenerator<BlobStat>}
- */
-export function list (store, options) {
-  assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
-  const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
-  if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
-    throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
-  }
-  if (limit !== Infinity) assertInteger('maxBlobs', limit)
-  if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
-  if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
-  const behind = after === undefined ? undefined : parseRoot(after, 'after')
-  return listed(store, { prefix: prefix.toLowerCase(), after: behind, reverse }, { order, limit })
-}
-
 /** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
 
-/**
- * @param {StoreContext} store @param {Range} range @param {{ order: ListOrder, limit: number }} options
- * @returns {AsyncGenerator<BlobStat>}
- */
-async function * listed (store, range, { order, limit }) {
-  let left = limit
-  if (left === 0) return
-  for await (const stat of order === 'hash' ? byHash(store, range) : byTime(store, range, { order, limit })) {
-    yield stat
-    store.life.assertOpen()
-    if (--left === 0) return
-  }
-}
+export class Lister {
+  #catalog
+  #databases
+  #life
+  #uses
 
-/** @param {StoreContext} store @param {Range} range @returns {AsyncGenerator<BlobStat>} */
-async function * byHash ({ catalog, databases }, range) {
-  const uses = catalog.uses.inOrder(range)
-  try {
-    for await (const batch of catalog.recordBatches(range)) {
-      for (const { root, record } of batch) {
-        yield statOf(contentOf(databases, root, record), await uses.of(root, record))
-      }
+  /** @param {{ catalog: Catalog, databases: Databases, life: Lifetime, uses: Uses }} parts */
+  constructor ({ catalog, databases, life, uses }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#uses = uses
+  }
+
+  /** See `Store.list`. @param {ListOptions} options @returns {AsyncGenerator<BlobStat>} */
+  list (options) {
+    assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
+    const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
+    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
+      throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
     }
-  } finally {
-    await uses.close()
+    if (limit !== Infinity) assertInteger('maxBlobs', limit)
+    if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
+    if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
+    const last = after === undefined ? undefined : parseRoot(after, 'after')
+    const range = { prefix: prefix.toLowerCase(), after: last, reverse }
+    return this.#life.each(() => this.#list(range, { order, limit }))
   }
-}
 
-/**
- * @param {StoreContext} store @param {Range} range
- * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk gives
- * @returns {AsyncGenerator<BlobStat>}
- */
-export async function * byTime (store, { prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
-  const sign = reverse ? -1 : 1
-  const compare = (/** @type {Place} */ a, /** @type {Place} */ b) =>
-    sign * (a[order] - b[order] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-  let last = after && await placeOf(store, after)
-  const count = Math.min(kept, limit)
-  for (;;) {
-    const first = new FirstItems(count, compare)
-    const error = await eachPlace(store, prefix, place => {
-      if (last === undefined || compare(place, last) > 0) first.add(place)
-    })
-    const places = first.take()
-    for (let i = 0; i < places.length; i += LOOKUP_BLOBS) yield * statsOf(store, places.slice(i, i + LOOKUP_BLOBS))
-    last = places.at(-1)
-    if (places.length < count && error !== undefined) throw error
-    if (places.length < count) return
-  }
-}
-
-/**
- * Walks through the index, and calls `onPlace` for each blob.
- *
- * @param {StoreContext} store @param {string} prefix @param {(place: Place) => void} onPlace
- * @returns {Promise<unknown>} the error to throw for damaged records; undefined when there are none
- */
-async function eachPlace ({ catalog, life }, prefix, onPlace) {
-  let error
-  const uses = catalog.uses.inOrder({ prefix })
-  try {
-    for await (const batch of catalog.entryBatches({ prefix }, () => { error ??= damagedRecord() })) {
-      for (const { root, record } of batch) {
-        if (root === undefined || record === undefined) error ??= damagedRecord(root)
-        else onPlace({ name: nameOf(root), created: record.created, used: await uses.of(root, record) })
-      }
-      life.assertOpen()
+  /**
+   * @param {Range} range @param {{ order: ListOrder, limit: number }} options
+   * @returns {AsyncGenerator<BlobStat>}
+   */
+  async * #list (range, { order, limit }) {
+    let left = limit
+    if (left === 0) return
+    for await (const stat of order === 'hash' ? this.#byHash(range) : this.byTime(range, { order, limit })) {
+      yield stat
+      this.#life.assertOpen()
+      if (--left === 0) return
     }
-  } finally {
-    await uses.close()
   }
-  return error
-}
 
-/** @param {StoreContext} store @param {Uint8Array} root @returns {Promise<Place>} */
-async function placeOf ({ catalog }, root) {
-  const record = await catalog.get(root)
-  if (record === undefined) throw notFound(root)
-  return { name: nameOf(root), created: record.created, used: await catalog.uses.lastUse(root, record) }
-}
+  /** @param {Range} range @returns {AsyncGenerator<BlobStat>} */
+  async * #byHash (range) {
+    const uses = this.#uses.inOrder(range)
+    try {
+      for await (const batch of this.#catalog.recordBatches(range)) {
+        for (const { root, record } of batch) {
+          yield statOf(contentOf(this.#databases, root, record), await uses.of(root, record))
+        }
+      }
+    } finally {
+      await uses.close()
+    }
+  }
 
-/**
- * Looks up what is known now of blobs that were found before. Some of them may be deleted by now.
- *
- * @param {StoreContext} store @param {Place[]} places
- * @returns {AsyncGenerator<BlobStat>}
- */
-async function * statsOf ({ catalog, databases }, places) {
-  const roots = places.map(({ name }) => rootOf(name))
-  for (const [i, { record }] of (await catalog.findMany(roots)).entries()) {
-    if (record !== undefined) yield statOf(contentOf(databases, roots[i], record), places[i].used)
+  /**
+   * @param {Range} range
+   * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk gives
+   * @returns {AsyncGenerator<BlobStat>}
+   */
+  async * byTime ({ prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
+    const sign = reverse ? -1 : 1
+    const compare = (/** @type {Place} */ a, /** @type {Place} */ b) =>
+      sign * (a[order] - b[order] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    let last = after && await this.#placeOf(after)
+    const count = Math.min(kept, limit)
+    for (;;) {
+      const first = new FirstItems(count, compare)
+      const error = await this.#eachPlace(prefix, place => {
+        if (last === undefined || compare(place, last) > 0) first.add(place)
+      })
+      const places = first.take()
+      for (let i = 0; i < places.length; i += LOOKUP_BLOBS) yield * this.#statsOf(places.slice(i, i + LOOKUP_BLOBS))
+      last = places.at(-1)
+      if (places.length < count && error !== undefined) throw error
+      if (places.length < count) return
+    }
+  }
+
+  /**
+   * Walks through the index, and calls `onPlace` for each blob.
+   *
+   * @param {string} prefix @param {(place: Place) => void} onPlace
+   * @returns {Promise<unknown>} the error to throw for damaged records; undefined when there are none
+   */
+  async #eachPlace (prefix, onPlace) {
+    let error
+    const uses = this.#uses.inOrder({ prefix })
+    try {
+      for await (const batch of this.#catalog.entryBatches({ prefix }, () => { error ??= damagedRecord() })) {
+        for (const { root, record } of batch) {
+          if (root === undefined || record === undefined) error ??= damagedRecord(root)
+          else onPlace({ name: nameOf(root), created: record.created, used: await uses.of(root, record) })
+        }
+        this.#life.assertOpen()
+      }
+    } finally {
+      await uses.close()
+    }
+    return error
+  }
+
+  /** @param {Uint8Array} root @returns {Promise<Place>} */
+  async #placeOf (root) {
+    const record = await this.#catalog.get(root)
+    if (record === undefined) throw notFound(root)
+    return { name: nameOf(root), created: record.created, used: await this.#uses.lastUse(root, record) }
+  }
+
+  /**
+   * Looks up what is known now of blobs that were found before. Some of them may be deleted by now.
+   *
+   * @param {Place[]} places
+   * @returns {AsyncGenerator<BlobStat>}
+   */
+  async * #statsOf (places) {
+    const roots = places.map(({ name }) => rootOf(name))
+    for (const [i, { record }] of (await this.#catalog.findMany(roots)).entries()) {
+      if (record !== undefined) yield statOf(contentOf(this.#databases, roots[i], record), places[i].used)
+    }
   }
 }

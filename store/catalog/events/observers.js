@@ -8,8 +8,10 @@ import { parseRoot } from '../../../lib/hash/cid.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../store-context.js' */
-/** @import { Change } from '../catalog.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { Catalog, Change } from '../catalog.js' */
+/** @import { Presence } from '../presence.js' */
 
 /**
  * @typedef {object} BlobState
@@ -20,7 +22,19 @@ import { untilAborted } from '../../../lib/source/async-util.js'
  */
 
 export class Observers {
+  #catalog
+  #life
+  #locks
+  #presence
   #watches = /** @type {Map<string, Set<Watch>>} */ (new Map())
+
+  /** @param {{ catalog: Catalog, life: Lifetime, locks: Locks, presence: Presence }} parts */
+  constructor ({ catalog, life, locks, presence }) {
+    this.#catalog = catalog
+    this.#life = life
+    this.#locks = locks
+    this.#presence = presence
+  }
 
   /** @param {Change} change */
   recordChanged ({ root }) {
@@ -33,8 +47,43 @@ export class Observers {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.wake()
   }
 
+  /**
+   * See `BlobStore.observe`.
+   *
+   * @param {BlobName} cid @param {{ signal?: AbortSignal }} options
+   * @returns {AsyncGenerator<BlobState>}
+   */
+  observe (cid, options) {
+    assertKnownOptions(options, ['signal'])
+    return this.#states(parseRoot(cid, 'cid'), options.signal)
+  }
+
+  /** @param {Uint8Array} root @param {AbortSignal} [signal] @returns {AsyncGenerator<BlobState>} */
+  async * #states (root, signal) {
+    const watch = this.#watch(nameOf(root))
+    try {
+      for (let last; ;) {
+        signal?.throwIfAborted()
+        // Read the state under the blob's lock, so that no write of the record is under way.
+        const state = await this.#life.run(() => this.#locks.run(nameOf(root), async () => {
+          watch.settle()
+          const record = await this.#catalog.get(root)
+          if (record === undefined) return NOTHING
+          const { size, sizeProven, complete } = record
+          return { size, sizeProven, complete, present: await this.#presence.of(record) }
+        }))
+        if (last === undefined || !areSame(last, state)) yield state
+        if (state.complete) return
+        last = state
+        await untilAborted(watch.change, signal)
+      }
+    } finally {
+      watch.end()
+    }
+  }
+
   /** @param {string} name  of a blob, in memory */
-  watch (name) {
+  #watch (name) {
     const watch = new Watch(() => {
       watches.delete(watch)
       if (watches.size === 0 && this.#watches.get(name) === watches) this.#watches.delete(name)
@@ -67,44 +116,6 @@ export class Watch {
   /** Resolves when something has changed. @returns {Promise<void>} */
   get change () {
     return this.#isAwake ? Promise.resolve() : new Promise(resolve => { this.#wake = resolve })
-  }
-}
-
-/**
- * See `BlobStore.observe`.
- *
- * @param {StoreContext} store @param {BlobName} cid @param {{ signal?: AbortSignal }} options
- * @returns {AsyncGenerator<BlobState>}
- */
-export function observe (store, cid, options) {
-  assertKnownOptions(options, ['signal'])
-  return states(store, parseRoot(cid, 'cid'), options.signal)
-}
-
-/**
- * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<BlobState>}
- */
-async function * states ({ catalog, locks, presence, life, observers }, root, signal) {
-  const watch = observers.watch(nameOf(root))
-  try {
-    for (let last; ;) {
-      signal?.throwIfAborted()
-      // Read the state under the blob's lock, so that no write of the record is under way.
-      const state = await life.run(() => locks.run(nameOf(root), async () => {
-        watch.settle()
-        const record = await catalog.get(root)
-        if (record === undefined) return NOTHING
-        const { size, sizeProven, complete } = record
-        return { size, sizeProven, complete, present: await presence.of(record) }
-      }))
-      if (last === undefined || !areSame(last, state)) yield state
-      if (state.complete) return
-      last = state
-      await untilAborted(watch.change, signal)
-    }
-  } finally {
-    watch.end()
   }
 }
 

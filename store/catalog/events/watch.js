@@ -13,7 +13,9 @@ import { isCorruption, orIfUnreadable, watchGap } from '../../storage/errors.js'
 import { cidOfAlias } from '../names/alias-index.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { EventLog } from './event-log.js' */
 /** @import { LogPlace, StoredEvent } from '../../storage/format/events.js' */
 
 /**
@@ -43,85 +45,97 @@ const BATCH_ENTRIES = 64
 export const pointOf = ({ position, check }, skip = 0) =>
   `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
 
-/**
- * See `BlobStore.watch`.
- *
- * @param {StoreContext} store @param {{ after?: string, signal?: AbortSignal }} options
- * @returns {AsyncGenerator<StoreEvent>}
- */
-export function watch (store, options) {
-  assertKnownOptions(options, ['after', 'signal'])
-  const { after, signal } = options
-  const { place } = store.catalog.log
-  const point = after === undefined ? { ...place, skip: 0 } : parsePoint(after)
-  return store.life.each(() => events(store, point, { isOld: after !== undefined, signal }))
-}
+/** Gives the log of changes to callers. */
+export class Watcher {
+  #index
+  #life
+  #log
 
-/**
- * @param {StoreContext} store @param {Point} from @param {{ isOld: boolean, signal?: AbortSignal }} options
- * @returns {AsyncGenerator<StoreEvent>}
- */
-async function * events (store, from, { isOld, signal }) {
-  const { catalog: { log }, life } = store
-  const wake = log.watch()
-  try {
-    if (isOld) await assertThere(store, from)
-    let { skip, ...place } = from
-    for (;;) {
-      signal?.throwIfAborted()
-      wake.settle()
-      life.assertOpen()
-      const entries = await entriesAfter(store, place)
-      for (const entry of entries) {
-        for (const [i, event] of entry.events.entries()) {
-          if (i < skip) continue
-          const point = i === entry.events.length - 1 ? pointOf(entry) : pointOf(place, i + 1)
-          yield { ...eventOf(event), time: new Date(entry.time), point }
-          signal?.throwIfAborted()
-          life.assertOpen()
+  /** @param {{ index: SafeDatabase, life: Lifetime, log: EventLog }} parts */
+  constructor ({ index, life, log }) {
+    this.#index = index
+    this.#life = life
+    this.#log = log
+  }
+
+  /**
+   * See `Store.watch`.
+   *
+   * @param {{ after?: string, signal?: AbortSignal }} options
+   * @returns {AsyncGenerator<StoreEvent>}
+   */
+  watch (options) {
+    assertKnownOptions(options, ['after', 'signal'])
+    const { after, signal } = options
+    const point = after === undefined ? { ...this.#log.place, skip: 0 } : parsePoint(after)
+    return this.#life.each(() => this.#events(point, { isOld: after !== undefined, signal }))
+  }
+
+  /**
+   * @param {Point} from @param {{ isOld: boolean, signal?: AbortSignal }} options
+   * @returns {AsyncGenerator<StoreEvent>}
+   */
+  async * #events (from, { isOld, signal }) {
+    const wake = this.#log.watch()
+    try {
+      if (isOld) await this.#assertThere(from)
+      let { skip, ...place } = from
+      for (;;) {
+        signal?.throwIfAborted()
+        wake.settle()
+        this.#life.assertOpen()
+        const entries = await this.#entriesAfter(place)
+        for (const entry of entries) {
+          for (const [i, event] of entry.events.entries()) {
+            if (i < skip) continue
+            const point = i === entry.events.length - 1 ? pointOf(entry) : pointOf(place, i + 1)
+            yield { ...eventOf(event), time: new Date(entry.time), point }
+            signal?.throwIfAborted()
+            this.#life.assertOpen()
+          }
+          skip = 0
+          place = entry
         }
-        skip = 0
+        if (entries.length === 0) await untilAborted(wake.change, signal)
+      }
+    } finally {
+      wake.end()
+    }
+  }
+
+  /**
+   * Returns the next entries, and throws when one of them is missing.
+   *
+   * @param {LogPlace} place
+   * @throws {BaoError} WATCH_GAP
+   */
+  async #entriesAfter (place) {
+    const range = { gt: eventKey(place.position), lt: allEvents.lt, limit: BATCH_ENTRIES, ...VIEWS }
+    const entries = []
+    try {
+      for await (const [key, value] of this.#index.iterator(range)) {
+        const entry = decodeEntry(place, key, value)
+        if (entry === undefined) {
+          if (entries.length > 0) return entries // Give the entries before the gap; the next call throws.
+          throw watchGap()
+        }
+        entries.push(entry)
         place = entry
       }
-      if (entries.length === 0) await untilAborted(wake.change, signal)
+    } catch (error) {
+      throw isCorruption(error) ? watchGap(error) : error
     }
-  } finally {
-    wake.end()
+    return entries
   }
-}
 
-/**
- * Returns the next entries, and throws when one of them is missing.
- *
- * @param {StoreContext} store @param {LogPlace} place
- * @throws {BaoError} WATCH_GAP
- */
-async function entriesAfter ({ databases }, place) {
-  const range = { gt: eventKey(place.position), lt: allEvents.lt, limit: BATCH_ENTRIES, ...VIEWS }
-  const entries = []
-  try {
-    for await (const [key, value] of databases.index.iterator(range)) {
-      const entry = decodeEntry(place, key, value)
-      if (entry === undefined) {
-        if (entries.length > 0) return entries // Give the entries before the gap; the next call throws.
-        throw watchGap()
-      }
-      entries.push(entry)
-      place = entry
-    }
-  } catch (error) {
-    throw isCorruption(error) ? watchGap(error) : error
+  /** @param {LogPlace} point @throws {BaoError} WATCH_GAP */
+  async #assertThere ({ position, check }) {
+    if (this.#log.place.position === position && equals(this.#log.place.check, check)) return
+    const key = eventKey(position)
+    const value = await orIfUnreadable(this.#index.get(key, VIEWS))
+    const place = value && placeOfEntry(key, value)
+    if (place === undefined || !equals(place.check, check)) throw watchGap()
   }
-  return entries
-}
-
-/** @param {StoreContext} store @param {LogPlace} point @throws {BaoError} WATCH_GAP */
-async function assertThere ({ catalog: { log }, databases: { index } }, { position, check }) {
-  if (log.place.position === position && equals(log.place.check, check)) return
-  const key = eventKey(position)
-  const value = await orIfUnreadable(index.get(key, VIEWS))
-  const place = value && placeOfEntry(key, value)
-  if (place === undefined || !equals(place.check, check)) throw watchGap()
 }
 
 /** @param {unknown} point @returns {Point} */

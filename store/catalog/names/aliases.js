@@ -15,28 +15,40 @@ import { cidOfAlias } from './alias-index.js'
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Catalog } from '../catalog.js' */
 /** @import { Presence } from '../presence.js' */
+/** @import { AliasIndex } from './alias-index.js' */
 /** @import { TagIndex } from './tag-index.js' */
-
-/**
- * @typedef {object} AliasParts
- * @property {Catalog} catalog
- * @property {Presence} presence
- * @property {TagIndex} tags
- * @property {Databases} databases
- * @property {Locks} locks
- * @property {Lifetime} life
- */
 
 /**
  * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID
  * of the blob itself. What is put with `alias` has no name of its own until it is put or received without.
  */
 export class Aliases {
-  #parts
+  #aliases
+  #catalog
+  #databases
+  #life
+  #locks
+  #presence
+  #tags
 
-  /** @param {AliasParts} parts */
-  constructor (parts) {
-    this.#parts = parts
+  /**
+   * @param {object} parts
+   * @param {AliasIndex} parts.aliases
+   * @param {Catalog} parts.catalog
+   * @param {Databases} parts.databases
+   * @param {Lifetime} parts.life
+   * @param {Locks} parts.locks
+   * @param {Presence} parts.presence
+   * @param {TagIndex} parts.tags
+   */
+  constructor ({ aliases, catalog, databases, life, locks, presence, tags }) {
+    this.#aliases = aliases
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#life = life
+    this.#locks = locks
+    this.#presence = presence
+    this.#tags = tags
   }
 
   /**
@@ -48,10 +60,9 @@ export class Aliases {
    */
   async resolve (name) {
     const { alias, root } = nameFrom(name)
-    const { catalog, life } = this.#parts
-    return life.run(async () => {
-      const isFound = root === undefined || isNamed(await catalog.find(root))
-      const found = root ?? await catalog.aliases.rootOf(/** @type {Uint8Array} */ (alias))
+    return this.#life.run(async () => {
+      const isFound = root === undefined || isNamed(await this.#catalog.find(root))
+      const found = root ?? await this.#aliases.rootOf(/** @type {Uint8Array} */ (alias))
       return isFound && found ? toCid(found) : undefined
     })
   }
@@ -65,12 +76,11 @@ export class Aliases {
   async resolveMany (names) {
     assertMany('names', names, 'CIDs')
     const parsed = [...names].map(nameFrom)
-    const { catalog, life } = this.#parts
-    return life.run(async () => {
+    return this.#life.run(async () => {
       const aliases = parsed.flatMap(({ alias }) => alias ?? [])
       const own = parsed.flatMap(({ root }) => root ?? [])
-      const leadsTo = await catalog.aliases.rootsOf(aliases)
-      const looks = own.length === 0 ? [] : await catalog.findMany(own)
+      const leadsTo = await this.#aliases.rootsOf(aliases)
+      const looks = own.length === 0 ? [] : await this.#catalog.findMany(own)
       let [aliasAt, ownAt] = [0, 0]
       return parsed.map(({ root }) => {
         const found = root === undefined ? leadsTo[aliasAt++] : isNamed(looks[ownAt++]) ? root : undefined
@@ -90,8 +100,7 @@ export class Aliases {
   async of (cid, options = {}) {
     assertKnownOptions(options, ['deleted'])
     const root = parseRoot(cid, 'cid')
-    const { catalog, life } = this.#parts
-    return life.run(async () => (await catalog.aliases.of(root))
+    return this.#life.run(async () => (await this.#aliases.of(root))
       .filter(({ isForgotten }) => !isForgotten || options.deleted)
       .flatMap(({ multihash }) => cidIfValid(multihash) ?? []))
   }
@@ -110,14 +119,13 @@ export class Aliases {
     if (own !== undefined && nameOf(own) !== nameOf(root)) {
       throw new TypeError('"name" expected an alias, or the CID of the blob itself, got the CID of another blob')
     }
-    const { catalog, presence, databases, locks, life } = this.#parts
-    return life.run(() => {
-      databases.assertWritable()
-      return locks.run(nameOf(root), async () => {
-        const record = await catalog.get(root)
+    return this.#life.run(() => {
+      this.#databases.assertWritable()
+      return this.#locks.run(nameOf(root), async () => {
+        const record = await this.#catalog.get(root)
         if (record === undefined) throw notFound(root)
-        if (!record.complete) throw missing(root, record.size, await presence.missing(record, ChunkRanges.all))
-        await catalog.putAgain(root, record, alias)
+        if (!record.complete) throw missing(root, record.size, await this.#presence.missing(record, ChunkRanges.all))
+        await this.#catalog.putAgain(root, record, alias)
       })
     })
   }
@@ -130,16 +138,15 @@ export class Aliases {
    */
   async delete (name) {
     const { alias, root: own } = nameFrom(name)
-    const { catalog, databases, tags, locks, life } = this.#parts
-    return life.run(async () => {
-      databases.assertWritable()
-      const root = own ?? await catalog.aliases.rootOf(/** @type {Uint8Array} */ (alias))
+    return this.#life.run(async () => {
+      this.#databases.assertWritable()
+      const root = own ?? await this.#aliases.rootOf(/** @type {Uint8Array} */ (alias))
       if (root === undefined) return false
-      return locks.run(nameOf(root), async () => {
-        const { isTagged } = await tags.tagOf(root)
-        if (alias === undefined) return catalog.removeOwnName(root, { isTagged })
-        const isTaggedItself = await tags.namesAlias(alias)
-        await catalog.removeAlias(root, alias, { isTagged, isTaggedItself })
+      return this.#locks.run(nameOf(root), async () => {
+        const { isTagged } = await this.#tags.tagOf(root)
+        if (alias === undefined) return this.#catalog.removeOwnName(root, { isTagged })
+        const isTaggedItself = await this.#tags.namesAlias(alias)
+        await this.#catalog.removeAlias(root, alias, { isTagged, isTaggedItself })
         return true
       })
     })
@@ -154,12 +161,12 @@ export class Aliases {
    */
   list (options = {}) {
     assertKnownOptions(options, ['deleted'])
-    return this.#parts.life.each(() => this.#list(options))
+    return this.#life.each(() => this.#list(options))
   }
 
   /** @param {{ deleted?: boolean }} options */
   async * #list ({ deleted = false }) {
-    for await (const { multihash, root, isForgotten } of this.#parts.catalog.aliases.byBlob()) {
+    for await (const { multihash, root, isForgotten } of this.#aliases.byBlob()) {
       const alias = cidIfValid(multihash)
       if (alias !== undefined && (!isForgotten || deleted)) yield { cid: toCid(root), alias }
     }

@@ -12,10 +12,14 @@ import {
 } from '../../storage/format/tags.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Protection } from '../../gc/protection.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { EventLog } from '../events/event-log.js' */
+/** @import { AliasIndex } from './alias-index.js' */
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
-/** @import { TagChange } from '../catalog.js' */
+/** @import { Catalog, TagChange } from '../catalog.js' */
 
 /** @typedef {{ also: Operation[], tags: TagChange[] }} TagCommit  for `Catalog.commit` */
 
@@ -23,20 +27,38 @@ import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotF
 const SWEPT_TAGS = 1000
 
 export class TagIndex {
-  #store
+  #databases
+  #index
+  #catalog
+  #aliases
+  #log
+  #locks
+  #protection
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /**
+   * @param {object} parts
+   * @param {Databases} parts.databases
+   * @param {Catalog} parts.catalog
+   * @param {AliasIndex} parts.aliases
+   * @param {EventLog} parts.log
+   * @param {Locks} parts.locks
+   * @param {Protection} parts.protection
+   */
+  constructor ({ databases, catalog, aliases, log, locks, protection }) {
+    this.#databases = databases
+    this.#index = databases.index
+    this.#catalog = catalog
+    this.#aliases = aliases
+    this.#log = log
+    this.#locks = locks
+    this.#protection = protection
   }
-
-  get #index () { return this.#store.databases.index }
 
   /**
    * Returns the time from which a `ttl` counts, in milliseconds since 1970. It never goes back: if it followed a clock
    * that is set back, the tag would expire too early once the clock is right again.
    */
-  now () { return this.#store.catalog.log.now() }
+  now () { return this.#log.now() }
 
   /**
    * @param {string} name
@@ -95,7 +117,7 @@ export class TagIndex {
    * @param {Tag[]} tags  with different names; each replaces a tag of that name, damaged or not
    * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
    */
-  set (tags, commit = changes => this.#store.catalog.commit([], changes)) {
+  set (tags, commit = changes => this.#catalog.commit([], changes)) {
     return this.#alone(tags.map(({ name }) => name), () => this.#write(tags, commit))
   }
 
@@ -109,7 +131,7 @@ export class TagIndex {
     return this.#alone([tag.name], async () => {
       const { isThere, tag: before } = await this.#find(tag.name)
       if (isThere && (before === undefined || isLive(before, Date.now()))) return false
-      await this.#write([tag], changes => this.#store.catalog.commit([], changes))
+      await this.#write([tag], changes => this.#catalog.commit([], changes))
       return true
     })
   }
@@ -136,7 +158,7 @@ export class TagIndex {
     return this.#alone([name], async () => {
       const { operations, before } = await this.#removal(name)
       if (operations.length === 0 || !isMeant(before)) return false
-      await this.#store.catalog.commit([], { also: operations, tags: [{ name, before }] })
+      await this.#catalog.commit([], { also: operations, tags: [{ name, before }] })
       return before === undefined || isLive(before, Date.now())
     })
   }
@@ -153,7 +175,7 @@ export class TagIndex {
         const [old, replaced] = [await this.#removal(from), await this.#removal(to)]
         const also = [...old.operations, ...replaced.operations, ...puts(moved)]
         const tags = [{ name: to, before: replaced.before, after: moved }, { name: from, before: tag }]
-        await this.#store.catalog.commit([], { also, tags })
+        await this.#catalog.commit([], { also, tags })
       })
     })
   }
@@ -186,7 +208,7 @@ export class TagIndex {
         changes.also.push(...operations)
         changes.tags.push({ name, before })
       }
-      await this.#store.catalog.commit([], changes)
+      await this.#catalog.commit([], changes)
     })
   }
 
@@ -209,13 +231,12 @@ export class TagIndex {
 
   /** @param {Tag[]} tags @returns {Promise<() => void>} ends the protection */
   async #protect (tags) {
-    const { protection } = this.#store
     const releases = /** @type {(() => void)[]} */ ([])
     const release = () => { for (const release of releases) release() }
     try {
       for (const tag of tags) {
         const root = tag.alias === undefined ? tag.root : await this.blobOf(tag)
-        if (root !== undefined) releases.push(protection.tag(root, tag.format))
+        if (root !== undefined) releases.push(this.#protection.tag(root, tag.format))
       }
     } catch (error) {
       release()
@@ -230,7 +251,7 @@ export class TagIndex {
    * @param {Tag} tag
    * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
    */
-  async blobOf ({ root, alias }) { return alias === undefined ? root : this.#store.catalog.aliases.resolve(alias) }
+  async blobOf ({ root, alias }) { return alias === undefined ? root : this.#aliases.resolve(alias) }
 
   /**
    * Does a tag name a blob, directly or by an alias?
@@ -241,11 +262,11 @@ export class TagIndex {
   async tagOf (root) {
     const own = await this.#firstAt(root)
     if (own !== undefined) return own
-    for (const { multihash } of await this.#store.catalog.aliases.of(root, fail)) {
+    for (const { multihash } of await this.#aliases.of(root, fail)) {
       const tag = await this.#firstAt(placeOfAlias(multihash))
       if (tag !== undefined) return tag
     }
-    return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
+    return { isTagged: this.#protection.isTagged(nameOf(root)) }
   }
 
   /** Does a tag name this alias? @param {Uint8Array} multihash */
@@ -336,8 +357,8 @@ export class TagIndex {
    * @returns {Promise<T>}
    */
   #alone (names, work) {
-    this.#store.databases.assertWritable()
-    return this.#store.locks.runAll([...new Set(names)].map(name => `tag ${name}`), work)
+    this.#databases.assertWritable()
+    return this.#locks.runAll([...new Set(names)].map(name => `tag ${name}`), work)
   }
 }
 

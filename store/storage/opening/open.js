@@ -62,7 +62,7 @@ function assertWhere (where) {
 
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function tryOpening (where, { sync, create, signal }) {
-  const options = { sync, create, sweeps: true, isRescue: false, signal }
+  const options = { sync, create, isRescue: false, signal }
   if (typeof where !== 'string') return openHeld(where, options)
   const failed = (/** @type {unknown} */ cause) => {
     throw cause instanceof BaoError ? cause : notOpened('open', where, cause)
@@ -86,8 +86,8 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.sweeps  say in `left` that orphans must be swept, if the store was not closed?
- * @param {boolean} options.isRescue  does a rescue open the store?
+ * @param {boolean} options.isRescue  does a rescue open the store? Then no leftovers are told, because `fsck` looks at
+ *   all data
  * @param {AbortSignal} [options.signal]
  * @param {() => Promise<void>} [options.release]  called when the store is closed; not called when it cannot be opened
  * @returns {Promise<Databases>}
@@ -98,7 +98,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
   // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
-  const checked = isDirectory && !isRescue ? await assertSound(location, path, options.signal) : undefined
+  const checked = isDirectory && !isRescue ? await checkTables(location, path, options.signal) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
   databases.checked = checked
@@ -114,7 +114,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
     throw notOpened('open', location, cause)
   }
   try {
-    databases.left = await recover(databases, { ...options, takesLostIndex: !isDirectory || isRescue })
+    databases.leftovers = await recover(databases, { ...options, isRescue, takesLostIndex: !isDirectory || isRescue })
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     options.signal?.throwIfAborted()
@@ -130,7 +130,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
  * @param {string} location  for messages @param {string} path  of the store @param {AbortSignal} [signal]
  * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED, STORE_OPEN_FAILED
  */
-async function assertSound (location, path, signal) {
+async function checkTables (location, path, signal) {
   for (let isRetry = false; ; isRetry = true) {
     if (await ownerOf(path) !== undefined) throw await lockedElsewhere(location)
     const { fault, checked } = await checkBeforeOpening(path, signal).catch(cause => {
@@ -153,10 +153,12 @@ async function assertSound (location, path, signal) {
  */
 export async function assertOwnFolders (location) {
   try {
+    await assertFolder(`${location}/blobs`)
+    for (const name of NAMES) await assertLevel(`${location}/${name}`)
     const rescue = rescueFolder(location)
-    for (const path of [`${location}/blobs`, rescue, `${rescue}/new`, `${rescue}/old`]) await assertFolder(path)
-    for (const path of NAMES.flatMap(name => [`${location}/${name}`, `${rescue}/new/${name}`])) await assertLevel(path)
-    await assertLevel(lockFolder(location))
+    if (!await assertFolder(rescue)) return
+    for (const name of ['new', 'old']) await assertFolder(`${rescue}/${name}`)
+    for (const path of [...NAMES.map(name => `${rescue}/new/${name}`), lockFolder(location)]) await assertLevel(path)
   } catch (cause) {
     throw notOpened('open', location, cause)
   }

@@ -1,5 +1,5 @@
 // Recovers a store that was not closed: completes deletions, and finds the next free id. A store that was closed is
-// opened without a look at all of it. check/orphans.js adopts or deletes orphans.
+// opened without a look at all of it. check/orphans.js restores or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
@@ -9,7 +9,10 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /** @import { Databases } from '../databases.js' */
 /** @import { Recorded } from './recorded-ids.js' */
 
-/** @typedef {{ recorded: Recorded, swept: number }} Left  `swept`: ids below are known to have a record or no data */
+/**
+ * @typedef {{ recorded: Recorded, swept: number }} Leftovers  what an earlier process may have left. `swept`: ids below
+ *   are known to have a record or no data
+ */
 
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
@@ -19,12 +22,12 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
  * `fsck` has looked at all data.
  *
  * @param {Databases} databases  open, and not in use yet
- * @param {{ create: boolean, sweeps: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see `openHeld`.
- *   `takesLostIndex`: may the index have no entries although there is data?
- * @returns {Promise<Left | undefined>} what was left, if orphans are to be swept
+ * @param {{ create: boolean, isRescue: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see
+ *   `openHeld`. `takesLostIndex`: may the index have no entries although there is data?
+ * @returns {Promise<Leftovers | undefined>} what `Orphans.sweepLeftovers` must look at
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
-export async function recover (databases, { create, sweeps, takesLostIndex, signal }) {
+export async function recover (databases, { create, isRescue, takesLostIndex, signal }) {
   const { index, ids, location } = databases
   const { isThere, state } = await ids.stored()
   const isEmpty = !isThere && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0
@@ -38,7 +41,7 @@ export async function recover (databases, { create, sweeps, takesLostIndex, sign
   const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
   await deleteAllDoomed(databases)
-  const mustSweep = sweeps && isWhole && recorded !== undefined
+  const mustSweep = !isRescue && isWhole && recorded !== undefined
   await ids.begin({ next, swept, isSwept: !mustSweep, isWhole })
   return mustSweep ? { recorded, swept } : undefined
 }

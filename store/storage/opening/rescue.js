@@ -34,7 +34,7 @@ const newOf = location => `${rescueFolder(location)}/new`
 const oldOf = location => `${rescueFolder(location)}/old`
 
 /** Does not delete orphans: `check` looks at them first, because the rescue may have lost their records. */
-const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
+const RESCUED = { sync: true, create: true, isRescue: true }
 
 /**
  * Rescues a store. In a browser there are no files to rescue, and the store is only checked.

@@ -16,22 +16,33 @@ import { readEdge } from '../../read/verified/edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Uses } from '../../catalog/uses.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
-/** @import { ComposeOptions } from '../compose/compose.js' */
+/** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
 /** @import { Begin, Fill } from '../put.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 /** @import { PutResult } from '../put-many.js' */
 
-export class Appender {
-  #store
+/**
+ * @typedef {object} AppendParts
+ * @property {Activity} activity
+ * @property {Catalog} catalog
+ * @property {Locks} locks
+ * @property {Uses} uses
+ */
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+export class Appender {
+  #parts
+
+  /** @param {AppendParts & ComposeParts} parts */
+  constructor (parts) {
+    this.#parts = parts
   }
 
   /**
@@ -40,8 +51,8 @@ export class Appender {
    */
   async append (cid, source, { verify, onProgress, ...options }) {
     const root = parseRoot(cid, 'cid')
-    const composition = new Composition(this.#store, { verify, onProgress, type: 'baobox:append' })
-    const release = this.#store.protection.tag(root, 'raw')
+    const composition = new Composition(this.#parts, { verify, onProgress, type: 'baobox:append' })
+    const release = this.#parts.protection.tag(root, 'raw')
     /** @type {Fill<IncomingBlob | AppendedBlob>} */
     const fill = (blob, signal) => blob instanceof AppendedBlob
       ? fillAppended(blob, source, { signal, onProgress })
@@ -50,7 +61,7 @@ export class Appender {
     /** @type {Begin<AppendedBlob>} */
     const begin = (id, assertSizeAllowed) => this.#begin(root, id, assertSizeAllowed)
     try {
-      return await this.#store.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
+      return await this.#parts.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
     } finally {
       composition.release()
       release()
@@ -64,11 +75,11 @@ export class Appender {
    * @param {(size: number) => void} assertSizeAllowed
    */
   async #begin (root, id, assertSizeAllowed) {
-    const { record } = await this.#store.catalog.find(root)
+    const { record } = await this.#parts.catalog.find(root)
     if (!record?.complete) return undefined
-    const { fileId } = contentOf(this.#store.databases, root, record)
+    const { fileId } = contentOf(this.#parts.databases, root, record)
     if (fileId === undefined) return undefined
-    this.#store.catalog.uses.touch(root)
+    this.#parts.uses.touch(root)
     return this.#share(root, record, fileId, { id, assertSizeAllowed })
   }
 
@@ -80,7 +91,7 @@ export class Appender {
    *   have all of its pairs; or something is damaged
    */
   async #share (root, record, base, options) {
-    const { bases } = this.#store.catalog
+    const { bases } = this.#parts.catalog
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
@@ -91,13 +102,14 @@ export class Appender {
       if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
       throw error
     } finally {
-      if (blob === undefined) await bases.unlock(base).catch(() => this.#store.activity.noteLeftovers())
+      if (blob === undefined) await bases.unlock(base).catch(() => this.#parts.activity.noteLeftovers())
     }
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
   async #shareClaimed (root, record, base, options) {
-    const { catalog: { bases }, databases } = this.#store
+    const { activity, catalog, databases } = this.#parts
+    const { bases } = catalog
     const { data, files } = databases
     const { size } = record
     await bases.load([{ base }])
@@ -120,7 +132,8 @@ export class Appender {
     const file = await files.appender(base, size)
     if (file === undefined) return undefined
     try {
-      return await new AppendedBlob(this.#store, options, { root, base, size, edge, bytes, file }).begin()
+      const parts = { activity, catalog, databases }
+      return await new AppendedBlob(parts, options, { root, base, size, edge, bytes, file }).begin()
     } catch (error) {
       await file.close()
       throw error
@@ -135,7 +148,7 @@ export class Appender {
    * @returns {Promise<boolean>} false when the blob was replaced or deleted meanwhile
    */
   async #turnIntoSharer (root, seen, edge) {
-    const { activity, catalog, databases, locks } = this.#store
+    const { activity, catalog, databases, locks } = this.#parts
     const { data, ids, syncBatch } = databases
     const id = await ids.newId()
     let [isRecorded, mayBeRecorded] = [false, false]

@@ -17,7 +17,9 @@ import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 import { NewBlob } from '../new-blob.js'
 
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 
 /** Writes the pages of whole subtrees after this many bytes. */
@@ -36,7 +38,7 @@ const PAGES_EACH = 1 << 28
  */
 
 export class AppendedBlob extends NewBlob {
-  #store
+  #parts
   #id
   /** The root of the blob that is appended to. */
   #root
@@ -51,13 +53,16 @@ export class AppendedBlob extends NewBlob {
   #wholeChunks = Infinity
   #pagesDue
 
-  /** @param {StoreContext} store @param {NewOptions} options @param {Beginning} begins */
-  constructor (store, { id, assertSizeAllowed }, begins) {
+  /**
+   * @param {{ activity: Activity, catalog: Catalog, databases: Databases }} parts @param {NewOptions} options
+   * @param {Beginning} begins
+   */
+  constructor (parts, { id, assertSizeAllowed }, begins) {
     super('shared', begins.file)
     this.#assertSizeAllowed = assertSizeAllowed
     this.base = begins.base
     this.sharedLen = begins.size
-    this.#store = store
+    this.#parts = parts
     this.#id = id
     this.#root = begins.root
     this.#pagesDue = begins.size + PAGES_EACH
@@ -71,7 +76,7 @@ export class AppendedBlob extends NewBlob {
 
   /** Loads pages of the base. Callers call this first. */
   async begin () {
-    await this.#shared.load(this.#store.databases.data, pagesOver(this.#firstChunk))
+    await this.#shared.load(this.#parts.databases.data, pagesOver(this.#firstChunk))
     return this
   }
 
@@ -86,7 +91,7 @@ export class AppendedBlob extends NewBlob {
     this.#pagesDue += PAGES_EACH
     // Pages before the last window are complete.
     const complete = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
-    await this.writeLater(() => this.#store.databases.data.batch(this.#shared.take(complete)))
+    await this.writeLater(() => this.#parts.databases.data.batch(this.#shared.take(complete)))
   }
 
   /** Returns the root of the blob. No more bytes may come after this. */
@@ -99,7 +104,7 @@ export class AppendedBlob extends NewBlob {
   async finish () {
     await this.written()
     this.isWritten = true
-    const { data, isSync, syncBatch } = this.#store.databases
+    const { data, isSync, syncBatch } = this.#parts.databases
     const { file } = this
     await file?.end()
     await allOf([
@@ -111,12 +116,12 @@ export class AppendedBlob extends NewBlob {
 
   /** @throws {BaoError} STORE_NOT_FOUND when all blobs that share the file were deleted, and the file with them */
   assertMayCommit () {
-    if (this.#store.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
+    if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
 
   /** Lets other calls write to the file. Appended bytes are cut off if no record names them. */
   async release () {
-    const { activity, catalog: { bases }, databases } = this.#store
+    const { activity, catalog: { bases }, databases } = this.#parts
     await this.settle()
     // This call may have written to a base that is gone.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined

@@ -14,11 +14,21 @@ import { Original } from './original.js'
 
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Protection } from '../../gc/protection.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
-/** @import { Fill, PutOptions } from '../put.js' */
+/** @import { BlobWriter, Fill, PutOptions } from '../put.js' */
+/** @import { OriginalParts } from './original.js' */
 /** @import { PutResult } from '../put-many.js' */
+
+/**
+ * @typedef {object} ComposeOwnParts
+ * @property {Protection} protection
+ * @property {boolean} verifies  are bytes compared with the hash, unless a call says otherwise?
+ * @property {BlobWriter} writer
+ */
+
+/** @typedef {ComposeOwnParts & OriginalParts} ComposeParts  the parts of the store that composing uses */
 
 /**
  * Bytes of a blob that the store has.
@@ -71,7 +81,7 @@ export const COMPOSE_OPTIONS = [
 /**
  * See `BlobStore.compose`.
  *
- * @param {StoreContext} store @param {Many<BlobPart>} parts @param {ComposeOptions} options
+ * @param {ComposeParts} store @param {Many<BlobPart>} parts @param {ComposeOptions} options
  * @returns {Promise<PutResult>}
  */
 export async function compose (store, parts, { verify, onProgress, ...options }) {
@@ -91,7 +101,8 @@ const EXPECTED = '{ cid, start, end } or { source }'
 
 /** Fills a new blob with parts. */
 export class Composition {
-  #store
+  #protection
+  #originalParts
   #verifies
   #onProgress
   #type
@@ -104,12 +115,14 @@ export class Composition {
   #blob = /** @type {IncomingBlob | undefined} */ (undefined)
 
   /**
-   * @param {StoreContext} store
+   * @param {ComposeParts} store
    * @param {{ verify?: boolean, onProgress?: ProgressOptions['onProgress'], type: string }} options  `verify`: see
    *   `ComposeOptions`; `type`: of the events of progress
    */
   constructor (store, { verify = store.verifies, onProgress, type }) {
-    this.#store = store
+    const { access, databases, protection, reader, supplies } = store
+    this.#protection = protection
+    this.#originalParts = { access, databases, reader, supplies }
     this.#verifies = verify
     this.#onProgress = onProgress
     this.#type = type
@@ -169,8 +182,8 @@ export class Composition {
   async #originalOf (root, signal) {
     const known = this.#originals.get(nameOf(root))
     if (known !== undefined) return known
-    this.#releases.push(this.#store.protection.tag(root, 'raw'))
-    const original = await Original.find(this.#store, root, { verifies: this.#verifies, signal })
+    this.#releases.push(this.#protection.tag(root, 'raw'))
+    const original = await Original.find(this.#originalParts, root, { verifies: this.#verifies, signal })
     this.#originals.set(nameOf(root), original)
     return original
   }

@@ -9,7 +9,10 @@ import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { BlobAccess } from '../../read/blob-access.js' */
+/** @import { BlobReader } from '../../read/reader.js' */
+/** @import { Supplies } from '../../read/supplies.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
 
@@ -19,8 +22,16 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
  * @property {AbortSignal} [signal]
  */
 
+/**
+ * @typedef {object} OriginalParts
+ * @property {BlobAccess} access
+ * @property {Databases} databases
+ * @property {BlobReader} reader
+ * @property {Supplies} supplies
+ */
+
 export class Original {
-  #store
+  #parts
   #root
   #record
   #options
@@ -28,11 +39,11 @@ export class Original {
   #isShared = false
 
   /**
-   * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
+   * @param {OriginalParts} parts @param {Uint8Array} root @param {BlobRecord} record
    * @param {OriginalOptions} options
    */
-  constructor (store, root, record, options) {
-    this.#store = store
+  constructor (parts, root, record, options) {
+    this.#parts = parts
     this.#root = root
     this.#record = record
     this.#options = options
@@ -41,12 +52,12 @@ export class Original {
   /**
    * Looks up a blob, and proves its size. The caller protects the blob.
    *
-   * @param {StoreContext} store @param {Uint8Array} root @param {OriginalOptions} options
+   * @param {OriginalParts} parts @param {Uint8Array} root @param {OriginalOptions} options
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
-  static async find (store, root, options) {
-    const { record } = await store.access.use(root, () => ChunkRanges.last, options.signal)
-    const original = new Original(store, root, record, options)
+  static async find (parts, root, options) {
+    const { record } = await parts.supplies.use(root, () => ChunkRanges.last, options.signal)
+    const original = new Original(parts, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
   }
@@ -69,7 +80,7 @@ export class Original {
    * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */
   async share (blob, len) {
-    const { fileId } = contentOf(this.#store.databases, this.#root, this.#record)
+    const { fileId } = contentOf(this.#parts.databases, this.#root, this.#record)
     if (fileId !== undefined && len > FILE_FROM) await blob.shareFile(fileId)
     this.#isShared = blob.isShared
   }
@@ -97,10 +108,10 @@ export class Original {
    */
   async keep (blob, start, end, tell) {
     if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // The group may become the root.
-    const subtrees = new StoredSubtrees(this.#store, this.#root, this.#record)
+    const subtrees = new StoredSubtrees(this.#parts, this.#root, this.#record)
     const options = { ...this.#options, end, read: this.#read.bind(this) }
     const bytes = this.#isShared
-      ? new SharedBytes(this.#store.databases, blob, options)
+      ? new SharedBytes(this.#parts.databases, blob, options)
       : new CopiedBytes(blob, options)
     const yieldWhenDue = createYielder(this.#options.signal)
     try {
@@ -134,12 +145,12 @@ export class Original {
   /** @param {number} start @param {number} end @param {boolean} verify */
   #read (start, end, verify) {
     const { signal } = this.#options
-    return withYields(this.#store.reader.get(this.#root, { start, end }, { verify, reuse: true, signal }), signal)
+    return withYields(this.#parts.reader.get(this.#root, { start, end }, { verify, reuse: true, signal }), signal)
   }
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
   async #require (wanted) {
-    const reading = this.#store.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
+    const reading = this.#parts.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
     this.#record = await reading.present(this.#record, wanted)
   }
 }

@@ -10,7 +10,8 @@ import { GROUP_LEN, StoredOutboard } from '../../storage/content/tree-pages.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { BlobAccess } from '../../read/blob-access.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { Subtree } from '../blob-builder.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
@@ -19,7 +20,9 @@ export class StoredSubtrees {
   #tree
   #outboard
 
-  /** @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record */
+  /**
+   * @param {{ access: BlobAccess, databases: Databases }} parts @param {Uint8Array} root @param {BlobRecord} record
+   */
   constructor ({ access, databases: { data } }, root, record) {
     this.#data = data
     this.#tree = access.trees.of(root, record)

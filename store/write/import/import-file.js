@@ -8,9 +8,10 @@ import { FILE_FROM } from '../../storage/content/content-of.js'
 import { PUT_OPTIONS } from '../put.js'
 import { FileBlob } from './file-blob.js'
 
-/** @import { Begin, Fill, PutOptions } from '../put.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { BlobWriter, Begin, Fill, PutOptions } from '../put.js' */
+/** @import { PutResult } from '../put-many.js' */
 /** @import { IncomingBlob } from '../blob-builder.js' */
-/** @import { StoreContext } from '../../store-context.js' */
 
 /**
  * @typedef {object} ImportFileOwnOptions
@@ -26,44 +27,53 @@ import { FileBlob } from './file-blob.js'
 /** The names of all options in `ImportFileOptions`. */
 export const IMPORT_OPTIONS = [...PUT_OPTIONS, 'mode', 'check']
 
-/**
- * See `BlobStore.importFile`.
- *
- * @param {StoreContext} store
- * @param {string | URL} path
- * @param {ImportFileOptions} fileOptions
- * @param {CheckedFile['check']} [checkFile]
- */
-export async function importFile ({ databases, writer }, path, fileOptions, checkFile) {
-  const { mode = 'copy', check = checkFile, onProgress, ...options } = fileOptions
-  if (mode !== 'copy' && mode !== 'reference') {
-    throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+export class FileImporter {
+  #databases
+  #writer
+
+  /** @param {{ databases: Databases, writer: BlobWriter }} parts */
+  constructor ({ databases, writer }) {
+    this.#databases = databases
+    this.#writer = writer
   }
-  const { files } = databases
-  const location = absolute(path)
-  const source = check === undefined ? location : new CheckedFile(location, check)
-  if (mode === 'reference') {
-    if (files === undefined) {
-      throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+
+  /**
+   * See `BlobStore.importFile`.
+   *
+   * @param {string | URL} path @param {ImportFileOptions} options
+   * @returns {Promise<PutResult>}
+   */
+  async importFile (path, { mode = 'copy', check, onProgress, ...options }) {
+    if (mode !== 'copy' && mode !== 'reference') {
+      throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
     }
-    if (check === undefined) await assertRegular(location)
+    const databases = this.#databases
+    const { files } = databases
+    const location = absolute(path)
+    const source = check === undefined ? location : new CheckedFile(location, check)
+    if (mode === 'reference') {
+      if (files === undefined) {
+        throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+      }
+      if (check === undefined) await assertRegular(location)
+    }
+    /** @type {Begin<FileBlob>} */
+    const begin = async (id, assertSizeAllowed) => {
+      if (mode === 'reference') return new FileBlob(databases, id, { source, assertSizeAllowed })
+      const file = await files?.clone(location, id, { from: FILE_FROM + 1, check })
+      if (files === undefined || file === undefined) return undefined
+      return new FileBlob(databases, id, { source: files.pathOf(id), file, assertSizeAllowed })
+    }
+    /** @type {Fill<IncomingBlob | FileBlob>} */
+    const fill = async (blob, signal) => {
+      const how = { signal, onProgress, type: 'baobox:put' }
+      if (blob instanceof FileBlob) return blob.hash(how)
+      for await (const piece of toPieces(source, how)) await blob.write(piece)
+    }
+    const keeper = mode === 'reference' ? location : undefined
+    const known = { path: keeper, begin, closing: new AbortController(), cancel () {} }
+    return this.#writer.fill(fill, options, known)
   }
-  /** @type {Begin<FileBlob>} */
-  const begin = async (id, assertSizeAllowed) => {
-    if (mode === 'reference') return new FileBlob(databases, id, { source, assertSizeAllowed })
-    const file = await files?.clone(location, id, { from: FILE_FROM + 1, check })
-    if (files === undefined || file === undefined) return undefined
-    return new FileBlob(databases, id, { source: files.pathOf(id), file, assertSizeAllowed })
-  }
-  /** @type {Fill<IncomingBlob | FileBlob>} */
-  const fill = async (blob, signal) => {
-    const how = { signal, onProgress, type: 'baobox:put' }
-    if (blob instanceof FileBlob) return blob.hash(how)
-    for await (const piece of toPieces(source, how)) await blob.write(piece)
-  }
-  const keeper = mode === 'reference' ? location : undefined
-  const known = { path: keeper, begin, closing: new AbortController(), cancel () {} }
-  return writer.fill(fill, options, known)
 }
 
 /** @param {string} path */

@@ -6,8 +6,9 @@ import { nameOf } from '../../../lib/hash/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Change } from '../../catalog/catalog.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Catalog, Change } from '../../catalog/catalog.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 
 /**
  * @typedef {object} PendingBlob
@@ -20,13 +21,17 @@ import { nameOf } from '../../../lib/hash/roots.js'
 
 /** Callers hold the lock of the blob. */
 export class PendingRecords {
-  #store
+  #activity
+  #catalog
+  #databases
   /** The pending blobs, by the names of their roots. */
   #blobs = /** @type {Map<string, PendingBlob>} */ (new Map())
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
+  /** @param {{ activity: Activity, catalog: Catalog, databases: Databases }} parts */
+  constructor ({ activity, catalog, databases }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#databases = databases
   }
 
   /**
@@ -67,14 +72,14 @@ export class PendingRecords {
   async commit (change, { sync, len }) {
     const { root, after } = change
     const blob = this.under(root, after.id)
-    if (blob === undefined) return this.#store.catalog.commit([change], { sync })
+    if (blob === undefined) return this.#catalog.commit([change], { sync })
     blob.len += len
     blob.mayBeRecorded = true
     Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // The pages are those of this size.
     try {
-      await this.#store.catalog.commit([{ ...change, before: undefined }], { sync })
+      await this.#catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
-      const stored = await this.#store.catalog.get(root).catch(() => undefined)
+      const stored = await this.#catalog.get(root).catch(() => undefined)
       if (stored?.id === after.id) this.#settle(root, blob) // The record was written in spite of the error.
       throw error
     }
@@ -93,28 +98,29 @@ export class PendingRecords {
     const { root } = slice
     const blob = this.#blobs.get(nameOf(root))
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
-    this.#store.catalog.dropGroups(blob.record, blob.len)
+    this.#catalog.dropGroups(blob.record, blob.len)
     if (blob.mayBeRecorded) { // Then the data stays, and its id counts as under way.
       this.#blobs.delete(nameOf(root))
-      return this.#store.activity.noteLeftovers()
+      return this.#activity.noteLeftovers()
     }
     // A file that was not made for this blob belongs to somebody else.
-    const { activity, databases } = this.#store
-    const { fileId, record: { id } } = contentOf(databases, root, blob.record)
-    if (blob.hasFile || fileId === undefined) await databases.deleteData(id).catch(() => activity.noteLeftovers())
+    const { fileId, record: { id } } = contentOf(this.#databases, root, blob.record)
+    if (blob.hasFile || fileId === undefined) {
+      await this.#databases.deleteData(id).catch(() => this.#activity.noteLeftovers())
+    }
     this.#settle(root, blob)
   }
 
   /** Ends a pending blob, when it has a record or no data. @param {Uint8Array} root @param {PendingBlob} blob */
   #settle (root, { record }) {
     this.#blobs.delete(nameOf(root))
-    this.#store.databases.ids.settle(record.id)
+    this.#databases.ids.settle(record.id)
   }
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */
   async #newBlob (size) {
-    const home = homeOf(this.#store.databases, size)
-    const id = await this.#store.databases.ids.newId()
+    const home = homeOf(this.#databases, size)
+    const id = await this.#databases.ids.newId()
     const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
     return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
   }

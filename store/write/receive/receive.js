@@ -14,8 +14,16 @@ import { contentOf } from '../../storage/content/content-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
-/** @import { StoreContext } from '../../store-context.js' */
-/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { Locks } from '../../../lib/async/locks.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Presence } from '../../catalog/presence.js' */
+/** @import { Quota, Reservation } from '../../catalog/quota.js' */
+/** @import { Uses } from '../../catalog/uses.js' */
+/** @import { DamageNotes } from '../../check/damage-notes.js' */
+/** @import { Evictor } from '../../gc/evictor.js' */
+/** @import { Protection } from '../../gc/protection.js' */
+/** @import { Activity } from '../../storage/concurrency/activity.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../../verifier/slice/slice.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
@@ -46,13 +54,43 @@ export const RECEIVE_OPTIONS = ['size', 'onKept', 'signal', 'onProgress']
  */
 
 export class BlobReceiver {
-  #store
+  #activity
+  #catalog
+  #damage
+  #databases
+  #evictor
+  #locks
   #pending
+  #presence
+  #protection
+  #quota
+  #uses
 
-  /** @param {StoreContext} store */
-  constructor (store) {
-    this.#store = store
-    this.#pending = new PendingRecords(store)
+  /**
+   * @param {object} parts
+   * @param {Activity} parts.activity
+   * @param {Catalog} parts.catalog
+   * @param {DamageNotes} parts.damage
+   * @param {Databases} parts.databases
+   * @param {Evictor} parts.evictor
+   * @param {Locks} parts.locks
+   * @param {Presence} parts.presence
+   * @param {Protection} parts.protection
+   * @param {Quota} parts.quota
+   * @param {Uses} parts.uses
+   */
+  constructor ({ activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#damage = damage
+    this.#databases = databases
+    this.#evictor = evictor
+    this.#locks = locks
+    this.#pending = new PendingRecords({ activity, catalog, databases })
+    this.#presence = presence
+    this.#protection = protection
+    this.#quota = quota
+    this.#uses = uses
   }
 
   /**
@@ -61,9 +99,9 @@ export class BlobReceiver {
    */
   receive (cid, source, ranges, { size, signal, onProgress, onKept } = {}) {
     const failing = new AbortController()
-    return this.#store.activity.run(async () => {
+    return this.#activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#store.databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
+      const slice = new IncomingSlice(this.#databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
@@ -75,7 +113,7 @@ export class BlobReceiver {
         const isDue = options.isLast || received.waiting >= RECORD_LEN || isLate()
         if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, options))
       }
-      const release = this.#store.protection.use(root)
+      const release = this.#protection.use(root)
       try {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
@@ -129,7 +167,7 @@ export class BlobReceiver {
       await slice.close()
     } finally {
       slice.received.forget()
-      if (this.#pending.has(slice)) await this.#store.locks.run(nameOf(slice.root), () => this.#pending.leave(slice))
+      if (this.#pending.has(slice)) await this.#locks.run(nameOf(slice.root), () => this.#pending.leave(slice))
       release()
     }
   }
@@ -146,14 +184,14 @@ export class BlobReceiver {
     const forCopy = await this.#reserveCopy(root)
     try {
       for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
-      return await this.#store.locks.run(nameOf(root), async () => {
+      return await this.#locks.run(nameOf(root), async () => {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
-        const { fileId } = contentOf(this.#store.databases, root, record)
+        const { fileId } = contentOf(this.#databases, root, record)
         const isFile = fileId !== undefined
         if (isFile) await slice.spill(fileId, provenBatches, options, this.#pending.under(root, record.id))
-        if (isFile && this.#store.databases.isSync) return true
+        if (isFile && this.#databases.isSync) return true
         await this.#record(slice, received.takeDue(), record, options)
         return false
       })
@@ -170,7 +208,7 @@ export class BlobReceiver {
   async #recordSynced (slice, options) {
     const batches = slice.received.takeDue()
     await slice.sync()
-    await this.#store.locks.run(nameOf(slice.root), async () => {
+    await this.#locks.run(nameOf(slice.root), async () => {
       const record = await this.#prepareRecord(slice, batches)
       if (record !== undefined) await this.#record(slice, batches, record, options)
     })
@@ -186,9 +224,9 @@ export class BlobReceiver {
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
-    const { catalog, databases } = this.#store
-    const content = contentOf(databases, root, before)
-    const present = await this.#store.presence.of(before)
+    const catalog = this.#catalog
+    const content = contentOf(this.#databases, root, before)
+    const present = await this.#presence.of(before)
     const { puts, fresh, reach, lens } = await received.operations(batches, content, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
@@ -208,7 +246,7 @@ export class BlobReceiver {
     slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
     received.recorded(batches, before.id)
-    catalog.uses.touch(root)
+    this.#uses.touch(root)
     slice.complete = after.complete
   }
 
@@ -220,7 +258,7 @@ export class BlobReceiver {
    */
   async #reserve (root, batch, { hasFailed }) {
     try {
-      return await this.#store.evictor.reserve(root, present => batch.lenBeyond(present))
+      return await this.#evictor.reserve(root, present => batch.lenBeyond(present))
     } catch (error) {
       if (!hasFailed) throw error
       batch.cut()
@@ -234,12 +272,11 @@ export class BlobReceiver {
    * @param {Uint8Array} root @returns {Promise<Reservation[]>}
    */
   async #reserveCopy (root) {
-    const { catalog, evictor, presence, quota } = this.#store
-    if (!quota.isLimited) return []
-    const { record } = await catalog.find(root)
+    if (!this.#quota.isLimited) return []
+    const { record } = await this.#catalog.find(root)
     if (record === undefined || !this.#isPartOfOthers(root, record)) return []
-    const len = rangesLen(await presence.of(record), record.size)
-    return [await evictor.reserve(root, () => len)]
+    const len = rangesLen(await this.#presence.of(record), record.size)
+    return [await this.#evictor.reserve(root, () => len)]
   }
 
   /**
@@ -255,15 +292,15 @@ export class BlobReceiver {
    */
   async #prepareRecord (slice, batches, forCopy = []) {
     const { root, received, verifier } = slice
-    let { record } = await this.#store.catalog.find(root)
+    let { record } = await this.#catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
     if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
-      record = await this.#store.damage.copyReference(root, record, forCopy)
+      record = await this.#damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
     if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {
       received.discard(batches)
-      if (record?.complete) await this.#store.catalog.putAgain(root, record)
+      if (record?.complete) await this.#catalog.putAgain(root, record)
       return undefined
     }
     return record ?? this.#pending.recordFor(slice, verifier.size)
@@ -271,7 +308,7 @@ export class BlobReceiver {
 
   /** Is only a part there, in a file of others? @param {Uint8Array} root @param {BlobRecord} record */
   #isPartOfOthers (root, record) {
-    return !record.complete && !contentOf(this.#store.databases, root, record).isOurs
+    return !record.complete && !contentOf(this.#databases, root, record).isOurs
   }
 }
 

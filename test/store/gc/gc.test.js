@@ -7,7 +7,7 @@ import { errorOf, listed, stream } from '../../support/feeding.js'
 import {
   blobOf, small, fillers, sequenceOf, namesIn, namesOf, putAll, expectKept
 } from '../../support/store/collected.js'
-import { idsIn } from '../../support/store/inspect.js'
+import { countCompactions, idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
 const START = { start: 0, end: GROUP }
@@ -21,6 +21,20 @@ describe('store: gc()', () => {
     beforeEach(async () => {
       place = await newPlace()
       store = await place.open()
+    })
+
+    it('gc() with "compact" has the databases rewritten when the blobs are deleted, and not in a dry run', async () => {
+      const { bytes, root } = blobOf(300_000)
+      await store.put(bytes)
+      const compactions = countCompactions(store)
+      const expected = { blobs: 1, bytes: bytes.length }
+      expect(await store.gc({ compact: true, dryRun: true })).to.deep.equal(expected)
+      expect(compactions.count).to.equal(0)
+      expect(await store.gc({ compact: true })).to.deep.equal(expected)
+      expect(compactions.count).to.equal(1)
+      expect(await store.has(root)).to.equal(false)
+      await store.gc()
+      expect(compactions.count).to.equal(1)
     })
 
     it('gc() takes what nothing protects, and reports it', async () => {

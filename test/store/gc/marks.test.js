@@ -14,7 +14,7 @@ describe('store: Marks', () => {
     for (const pieces of [ragged(bytes, 3), oneByOne(bytes), [bytes, Uint8Array.of(1, 2)]]) {
       const marks = new Marks({
         catalog: { get: async () => ({ complete: true }), filterRecorded: async roots => roots },
-        reader: { present: () => stream(pieces) }
+        access: { present: () => stream(pieces) }
       })
       marks.keep(hash(bytes), 'hashseq')
       await marks.settle()
@@ -29,7 +29,7 @@ describe('store: Marks', () => {
       let reads = 0
       const marks = new Marks({
         catalog: { get: async () => ({ complete: false }), filterRecorded: async roots => roots },
-        reader: {
+        access: {
           present: () => {
             if (++reads === 2) marks.arrived(root)
             return stream([noise(64)])
@@ -48,7 +48,7 @@ describe('store: Marks', () => {
     let reads = 0
     const marks = new Marks({
       catalog: { get: async () => ({ complete: true }), filterRecorded: async roots => roots },
-      reader: {
+      access: {
         present: () => {
           if (++reads === 1) throw new Error('not today')
           return stream([noise(64)])

@@ -3,9 +3,8 @@
 // Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
-import { contextOf } from '../../../store/context-of.js'
+import { partsOf } from '../../../store/open.js'
 import { downloadBy } from '../../../exchange/download/download.js'
-import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
@@ -28,32 +27,32 @@ export { nameOf }
 // A store that is open
 
 /** Its databases, as the store itself uses them: `index`, `data`, and `files` where there are any. */
-export const databasesOf = store => contextOf(store).databases
+export const databasesOf = store => partsOf(store).databases
 
 /** The record of a blob, as the store itself reads it. */
-export const recordOf = (store, root) => contextOf(store).catalog.get(root)
+export const recordOf = (store, root) => partsOf(store).catalog.get(root)
 
 /** The id that the next blob is given. */
-export const nextIdOf = store => contextOf(store).databases.ids.next
+export const nextIdOf = store => partsOf(store).databases.ids.next
 
 /** The ids under which a call may be writing data that has no record yet. */
-export const idsUnderWay = store => [...contextOf(store).databases.ids.underWay]
+export const idsUnderWay = store => [...partsOf(store).databases.ids.underWay]
 
 /** Bytes that a store with a quota counts. @param {number} quota  the one that it was opened with */
-export const countedBytes = (store, quota) => contextOf(store).quota.excess(quota)
+export const countedBytes = (store, quota) => partsOf(store).quota.excess(quota)
 
 /** Does a call that goes on protect this blob from garbage collection? */
-export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
+export const isHeld = (store, root) => partsOf(store).protection.isHeld(nameOf(root))
 
 /** Is anything remembered of a file that several blobs share? */
-export const knowsBase = (store, base) => contextOf(store).catalog.bases.knows([{ base }])
+export const knowsBase = (store, base) => partsOf(store).catalog.bases.knows([{ base }])
 
 /** Writes the times of use that are only in memory. */
-export const flushUses = store => contextOf(store).catalog.uses.flush()
+export const flushUses = store => partsOf(store).uses.flush()
 
 /** Runs an action once, after the store has looked several records up and before it uses them. */
 export function afterNextLookup (store, action) {
-  const { catalog } = contextOf(store)
+  const { catalog } = partsOf(store)
   const { findMany } = catalog
   catalog.findMany = async roots => {
     const found = await findMany.call(catalog, roots)
@@ -90,11 +89,11 @@ export function afterNextRead (level, { gte }, action) {
 
 /** The blobs of a store in the order of a time, found in walks that keep so many of them in memory. */
 export const listInWalks = (store, range, options) =>
-  byTime(contextOf(store), { prefix: '', reverse: false, ...range }, { limit: Infinity, ...options })
+  partsOf(store).lister.byTime({ prefix: '', reverse: false, ...range }, { limit: Infinity, ...options })
 
 /** Has a store cut what is put into extents of another length. @param {number} len  bytes */
 export const setExtentLen = (store, len) =>
-  Object.defineProperty(contextOf(store).databases, 'extentLen', { value: len })
+  Object.defineProperty(partsOf(store).databases, 'extentLen', { value: len })
 
 // Single entries of a database
 
@@ -364,10 +363,13 @@ export function pagesOf (id, pairs, places) {
 export { downloadBy }
 
 /** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
-export const countReads = store => countCalls(contextOf(store).databases.data, 'get')
+export const countReads = store => countCalls(partsOf(store).databases.data, 'get')
+
+/** Counts how often a store has its databases rewritten from now on. @returns {{ count: number }} */
+export const countCompactions = store => countCalls(partsOf(store).databases, 'compact')
 
 /** Counts how often a store looks up a record from now on. @returns {{ count: number }} */
-export const countLookups = store => countCalls(contextOf(store).catalog, 'get')
+export const countLookups = store => countCalls(partsOf(store).catalog, 'get')
 
 function countCalls (object, name) {
   const calls = { count: 0 }

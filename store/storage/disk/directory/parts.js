@@ -6,17 +6,17 @@
 // name says which store the database belongs to.
 
 import { randomBytes } from 'node:crypto'
-import { opendir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { opendir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { isId } from '../blob-folder.js'
 import { unlessMissing } from '../folders.js'
-import { logsLen } from './level-folder.js'
 
 /** What LevelDB leaves in a folder even when it makes no database there. */
 const TRACE = /^(LOCK|LOG|LOG\.old)$/
 const TABLE = /^\d+\.(ldb|sst)$/
 const STORE_ID = /^STORE-([0-9a-f]{16})$/
 /** What a database consists of. */
-const FILES = [TABLE, STORE_ID, /^(CURRENT|MANIFEST-\d+|\d+\.log)$/]
+const LOG = /^\d+\.log$/
+const FILES = [TABLE, LOG, STORE_ID, /^(CURRENT|MANIFEST-\d+)$/]
 
 /**
  * @typedef {object} LevelPart  what is in the folder of a database
@@ -112,10 +112,14 @@ async function lookAt (path) {
   if (names.length === 0) return { state: 'none', hasEntries: false }
   if (!names.some(name => FILES.some(file => file.test(name)))) return { state: 'foreign', hasEntries: false }
   const current = names.includes('CURRENT') && await readFile(`${path}/CURRENT`, 'utf8').catch(unlessMissing)
-  const hasEntries = names.some(name => TABLE.test(name)) || await logsLen(path) > 0
+  const logs = names.filter(name => LOG.test(name)).map(name => `${path}/${name}`)
+  const hasEntries = names.some(name => TABLE.test(name)) || (await Promise.all(logs.map(isFilled))).includes(true)
   const [storeId] = names.flatMap(name => STORE_ID.exec(name)?.[1] ?? [])
   return { state: current && names.includes(current.trim()) ? 'whole' : 'broken', hasEntries, storeId }
 }
+
+/** @param {string} path  of a log */
+const isFilled = path => stat(path).then(({ size }) => size > 0, () => false)
 
 /** @param {string} path  may be missing */
 async function hasBlobFiles (path) {

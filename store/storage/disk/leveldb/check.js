@@ -24,6 +24,7 @@ import { entriesOfBatch } from './write-batch.js'
  * @property {number} [maxLen]  bytes of tables to read. The newest are read first. Default: no limit
  * @property {boolean} [forgivesValues]  see `Table.fault`. Default: false
  * @property {boolean} [checksOrder]  see `Table.fault`. Default: false
+ * @property {Map<string, Stamp>} [stamps]  the files that are there, if nothing has changed since they were listed
  * @property {AbortSignal} [signal]
  */
 
@@ -40,7 +41,7 @@ export async function checkDatabase (path, options = {}) {
   await loadChecksum()
   const checked = /** @type {Map<string, Stamp>} */ (new Map())
   for (let tries = 1; ; tries++) {
-    const before = await currentManifest(path)
+    const before = options.isInUse ? await currentManifest(path) : undefined
     const { fault, isGone } = await findFault(path, options, checked)
     // When a file was missing, LevelDB may have deleted it after the manifest was read.
     const isRepeated = isGone && options.isInUse && tries < TRIES
@@ -54,13 +55,13 @@ export async function checkDatabase (path, options = {}) {
  * @param {Map<string, Stamp>} checked  what was found right already; gets the rest
  * @returns {Promise<{ fault?: string, isGone?: boolean }>}
  */
-async function findFault (path, { isClosed = false, isInUse = false, ...options }, checked) {
+async function findFault (path, { isClosed = false, isInUse = false, stamps: known, ...options }, checked) {
   const name = await currentManifest(path)
   if (name === undefined) return { fault: 'CURRENT: it is damaged' }
   const bytes = await readWhole(`${path}/${name}`)
   const manifest = bytes && readManifest(bytes)
   if (manifest === undefined || (manifest.isTorn && isClosed)) return { fault: `${name}: it is damaged` }
-  const stamps = await stampsIn(path)
+  const stamps = known ?? await stampsIn(path)
   const { tables, logs } = filesByNumber([...stamps.keys()])
   const fault = await faultInTables(path, manifest.tables, tables, stamps, options, checked)
   if (fault !== undefined || isInUse) return fault ?? {}
@@ -78,7 +79,7 @@ async function findFault (path, { isClosed = false, isInUse = false, ...options 
 /**
  * @param {string} path @param {TableEntry[]} entries  of the manifest @param {Map<number, string>} names
  * @param {Map<string, Stamp>} stamps
- * @param {Omit<CheckOptions, 'isClosed' | 'isInUse'>} options @param {Map<string, Stamp>} checked
+ * @param {Omit<CheckOptions, 'isClosed' | 'isInUse' | 'stamps'>} options @param {Map<string, Stamp>} checked
  */
 async function faultInTables (path, entries, names, stamps, options, checked) {
   const { isKnown = () => false, maxLen = Infinity, forgivesValues = false, checksOrder = false, signal } = options

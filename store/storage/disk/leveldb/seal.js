@@ -47,6 +47,7 @@ export async function checkBeforeOpening (location, signal) {
     const isRemembered = isClosed || name === 'data'
     const result = await checkDatabase(path, {
       isClosed,
+      stamps,
       signal,
       isKnown: (table, stamp) => isRemembered && isSame(sealed.get(table), stamp),
       ...name === 'data' ? { forgivesValues: true, maxLen: DATA_LEN } : undefined

@@ -20,6 +20,11 @@ import { orIfUnreadable } from '../storage/errors.js'
 const MAX_LEVEL = 42
 
 /**
+ * @typedef {'none' | 'records' | 'state'} Losses  what the index may have lost without leaving a damaged entry.
+ *   `records`: the records of some blobs; `state`: its state, too, so that it may be older than the data
+ */
+
+/**
  * @typedef {object} Found  a blob that data may belong to
  * @property {Uint8Array} root
  * @property {BlobRecord} record  of which nothing is proven
@@ -33,15 +38,14 @@ const MAX_LEVEL = 42
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
  * @param {boolean} options.hasFile  true when the id has a file
- * @param {boolean} options.adopts  true when the blob may have no record at all
- * @param {boolean} options.adoptsFiles  true when its tree may be lost, too, so that only hashing the file tells which
- *   blob it is
+ * @param {Losses} options.losses  with `state` the tree may be lost, too, so that only hashing a file tells which blob
+ *   it is
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
  *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
  * @throws the reason when the system could not read the file
  */
-export async function findRecord (databases, catalog, id, { hasFile, adopts, adoptsFiles, signal }) {
+export async function findRecord (databases, catalog, id, { hasFile, losses, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
   const { end, head, isInParts } = await look(databases, unknown)
   let damaged, unrecorded
@@ -53,8 +57,8 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts, ado
     // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
     unrecorded = !isThere && size === end ? found : undefined
   }
-  if (damaged !== undefined || !adopts) return damaged
-  if (!adoptsFiles || !hasFile || isInParts || end === 0) return unrecorded
+  if (damaged !== undefined || losses === 'none') return damaged
+  if (losses !== 'state' || !hasFile || isInParts || end === 0) return unrecorded
   // The pairs may be older than the file, when blobs have shared it.
   const root = await hashFile(databases, unknown, end, signal)
   const { record } = await catalog.find(root)

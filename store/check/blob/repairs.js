@@ -1,0 +1,144 @@
+// Settles the damage of a stored blob: repairs its data, and commits the record that is true afterwards. `fsck` does
+// this to whole blobs, and a read that finds damage does it to the part around the damage.
+
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { dropWrong, proveBlob } from './repair-blob.js'
+import { contentOf } from '../../storage/content/content-of.js'
+import { wholeOf } from './inspect-blob.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Part } from './inspect-blob.js' */
+/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Presence } from '../../catalog/presence.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+
+/** Repairs the data of blobs, and commits the records that are true then. Callers hold the lock of the blob. */
+export class Repairs {
+  #catalog
+  #databases
+  #presence
+
+  /** @param {{ catalog: Catalog, databases: Databases, presence: Presence }} parts */
+  constructor ({ catalog, databases, presence }) {
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#presence = presence
+  }
+
+  /**
+   * Repairs a blob, or a part of it, and commits its record. The caller holds the blob's lock.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {object} [options]
+   * @param {Part} [options.part]  the part to settle. Default: all of the blob
+   * @param {Reservation[]} [options.reservations]  quota that was reserved for copying the bytes of a reference
+   * @param {AbortSignal} [options.signal]
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
+   *   because the system cannot read the file, or the data belongs to another blob
+   */
+  async repair (root, record, { part = wholeOf(record), reservations, signal } = {}) {
+    const [before, len] = [await this.#presence.of(record), await this.#presence.len(record)]
+    this.#presence.forget(record) // The calls below may change its pages.
+    const content = contentOf(this.#databases, root, record).reachable
+    if (await content.isObstructed()) return this.leaveData(root, record)
+    let right = await proveBlob(content, part, signal)
+    if (right === undefined) return undefined
+    if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
+      // Nothing proves the size. So write marks only for chunks of which bytes may be stored.
+      const held = await content.held(signal)
+      if (held === undefined) return undefined
+      right = right.intersect(held)
+    }
+    if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
+      // All of it is wrong. It may belong to another blob: in a damaged index, two records may have one id.
+      if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
+      if (await this.#hasOtherOwner(record)) return undefined
+    }
+    const after = await dropWrong(content, right, part, signal)
+    // Delete a record that has neither bytes nor a proven size.
+    if (right.isEmpty && !record.sizeProven) {
+      await this.#catalog.commit([{ ...await this.#catalog.removal(root, record), gained: 0 - len }])
+    } else {
+      after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
+      // The reader asks for this next. Reading all pages of a long blob again would take longer than writing them.
+      if (!after.complete && !part.isWhole) this.#presence.know(after, right)
+      const gained = await this.#presence.len(after) - len
+      const now = areSame(after, record) ? record : after
+      await this.#catalog.commit([{ root, before: record, after: now, gained, reservations }])
+    }
+    return right
+  }
+
+  /**
+   * Gives a blob a record again whose data was found. The data is repaired first and the record is written once, when
+   * all that it says is true: after an interruption the data is an orphan as before, and is found again. The caller
+   * holds the blob's lock.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record  that was made up for the data; it is not in the index, and nothing of it is proven
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now. When there are none, or it is
+   *   undefined because the system cannot read the file, the blob has no record
+   */
+  async restore (root, record, signal) {
+    const before = await this.#presence.of(record)
+    this.#presence.forget(record)
+    const content = contentOf(this.#databases, root, record)
+    if (await content.isObstructed()) return ChunkRanges.none
+    const part = wholeOf(record)
+    const right = await proveBlob(content, part, signal)
+    if (right === undefined || right.isEmpty) return right
+    const after = await dropWrong(content, right, part, signal)
+    after.isDamaged = !after.complete && !before.difference(right).isEmpty
+    await this.#catalog.commit([{ root, after, gained: await this.#presence.len(after) }])
+    return right
+  }
+
+  /**
+   * Makes a blob count as missing, and gives it a new id for the bytes that will be received. A file that is not the
+   * store's stays as it is. The caller holds the blob's lock.
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: the data under the old id may belong to another blob. It
+   *   is left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
+   * @returns {Promise<ChunkRanges>} the chunks that are present now: none
+   */
+  async leaveData (root, record, { isDoubtful = false } = {}) {
+    const { isNameless, created, size, sizeProven } = record
+    const len = await this.#presence.len(record)
+    const before = isDoubtful ? undefined : record
+    this.#presence.forget(record)
+    // Delete a record that has neither bytes nor a proven size.
+    if (!sizeProven) {
+      await this.#catalog.commit([{ ...await this.#catalog.removal(root, before), gained: 0 - len }])
+      return ChunkRanges.none
+    }
+    const id = await this.#databases.ids.newId()
+    const home = contentOf(this.#databases, root, record).homeOfNew
+    /** @type {BlobRecord} */
+    const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
+    try {
+      await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
+    } finally {
+      this.#databases.ids.settle(id) // Nobody writes data under it before the record names it.
+    }
+    return ChunkRanges.none
+  }
+
+  /**
+   * Does another record have the same id?
+   *
+   * @param {BlobRecord} record
+   */
+  async #hasOtherOwner ({ id }) {
+    let owners = 0
+    for await (const batch of this.#catalog.entryBatches()) {
+      for (const { record } of batch) if (record?.id === id) owners++
+    }
+    return owners > 1
+  }
+}
+
+/** @param {BlobRecord} a @param {BlobRecord} b  of the same id */
+const areSame = (a, b) => a.complete === b.complete && a.sizeProven === b.sizeProven && a.home === b.home &&
+  Boolean(a.isDamaged) === Boolean(b.isDamaged)

@@ -1,0 +1,279 @@
+// Opens, wires and closes a store. Each part of the store gets here what it uses, by name, and nothing else.
+
+import { assertInteger, describe } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
+import { Locks } from '../lib/async/locks.js'
+import { Deleter } from './catalog/calls/deleter.js'
+import { Census } from './catalog/calls/info.js'
+import { Lister } from './catalog/calls/list.js'
+import { Lookups } from './catalog/calls/lookups.js'
+import { Catalog } from './catalog/catalog.js'
+import { EventLog } from './catalog/events/event-log.js'
+import { Observers } from './catalog/events/observers.js'
+import { Watcher } from './catalog/events/watch.js'
+import { AliasIndex } from './catalog/names/alias-index.js'
+import { TagIndex } from './catalog/names/tag-index.js'
+import { Presence } from './catalog/presence.js'
+import { Quota } from './catalog/quota.js'
+import { Records } from './catalog/records.js'
+import { Uses } from './catalog/uses.js'
+import { Repairs } from './check/blob/repairs.js'
+import { ClaimFinder } from './check/claims.js'
+import { DamageNotes } from './check/damage-notes.js'
+import { Fsck } from './check/fsck.js'
+import { Orphans } from './check/orphans.js'
+import { Collector } from './gc/collector.js'
+import { Evictor } from './gc/evictor.js'
+import { Protection } from './gc/protection.js'
+import { BlobAccess } from './read/blob-access.js'
+import { FileExporter } from './read/export-file.js'
+import { ManyReader } from './read/get-many.js'
+import { BlobReader } from './read/reader.js'
+import { SliceReader } from './read/slice-reader.js'
+import { Supplies } from './read/supplies.js'
+import { Activity } from './storage/concurrency/activity.js'
+import { Lifetime } from './storage/concurrency/lifetime.js'
+import { forbidSyncReads } from './storage/content/read-pace.js'
+import { asStoreFull, closedError } from './storage/errors.js'
+import { openDatabases, pathIn } from './storage/opening/open.js'
+import { openReadOnly } from './storage/opening/read-only.js'
+import { rescueDatabases } from './storage/opening/rescue.js'
+import { Appender } from './write/append/append.js'
+import { FileImporter } from './write/import/import-file.js'
+import { ManyWriter } from './write/put-many.js'
+import { BlobWriter } from './write/put.js'
+import { BlobReceiver } from './write/receive/receive.js'
+
+/** @import { ProgressOptions } from '../lib/core/types.js' */
+/** @import { BlobStore } from './blob-store.js' */
+/** @import { FsckReport } from './check/fsck.js' */
+/** @import { Supply } from './read/supplies.js' */
+/** @import { Databases } from './storage/databases.js' */
+/** @import { DatabasePair } from './storage/level/levels.js' */
+
+/**
+ * @typedef {object} StoreOptions
+ * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end
+ *   of the process. Default: `sync`
+ * @property {boolean} [verify]  compare what is read with the hash? Default: true
+ * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read
+ *   wait for the disk on another thread. Default: true
+ * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
+ *   deleted, those first that were not used for the longest time. Default: no limit
+ * @property {Supply} [supply]  brings what a read finds damaged or missing, also of a blob of which the store has
+ *   nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as `receive`
+ *   takes it. The read waits for it, and then goes on. It must not read the same blob from this store
+ * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
+ *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
+ * @property {string | URL} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much
+ *   space as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
+ * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
+ * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
+ *   blobs there are
+ */
+
+const STORE_OPTIONS = [
+  'durability', 'verify', 'syncReads', 'quota', 'supply', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+]
+
+/** @typedef {ReturnType<typeof wire>} StoreParts  the parts of an open store, for `BlobStore` and for tests */
+
+const all = /** @type {WeakMap<object, StoreParts>} */ (new WeakMap())
+
+/** Remembers the parts of a store for `partsOf`. @param {BlobStore} store @param {StoreParts} parts */
+export const keepParts = (store, parts) => { all.set(store, parts) }
+
+/** Shows the parts of a store to tests that look inside. @param {BlobStore} store */
+export const partsOf = store => all.get(store)
+
+/**
+ * See `BlobStore.open`.
+ *
+ * @param {string | URL | DatabasePair} place @param {StoreOptions} options
+ * @returns {Promise<StoreParts>}
+ */
+export async function openStore (place, options) {
+  assertOptions(options)
+  const where = pathIn(place)
+  const { durability, create = true, wait = 0, readOnly = false, tempDir, signal } = options
+  const databases = readOnly
+    ? await openReadOnly(where, { tempDir: pathIn(tempDir), signal })
+    : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
+  const parts = wire(databases, options, typeof where === 'string' ? where : undefined)
+  try {
+    await parts.log.start()
+    if (databases.leftovers !== undefined) await parts.orphans.sweepLeftovers(databases.leftovers, signal)
+    await parts.evictor.start()
+  } catch (error) {
+    await parts.close()
+    throw error
+  }
+  return parts
+}
+
+/**
+ * See `BlobStore.rescue`.
+ *
+ * @param {string | URL} location @param {ProgressOptions} options
+ * @returns {Promise<FsckReport>}
+ */
+export function rescueStore (location, options) {
+  return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
+    const { close, fsck, log } = wire(databases)
+    try {
+      await log.begin()
+      return { ...await fsck.run({ ...options, repair: true, losses: 'records' }), lostBytes }
+    } finally {
+      await close()
+    }
+  }, options.signal)
+}
+
+/**
+ * Makes the parts of a store. A part gets only parts that were made before it.
+ *
+ * @param {Databases} databases
+ * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply'>} [options]
+ * @param {string} [location]  as the caller has named it
+ */
+function wire (databases, { verify: verifies = true, syncReads = true, quota: limit, supply } = {}, location) {
+  const { index } = databases
+  if (!syncReads) for (const place of [index, databases.data, databases.files]) forbidSyncReads(place)
+
+  // What is under way, and who may do it.
+  const life = new Lifetime(() => databases.whenReady())
+  const activity = new Activity(() => databases.assertWritable())
+  const locks = new Locks()
+  const protection = new Protection()
+  const quota = new Quota(limit)
+
+  // Which blobs there are.
+  const presence = new Presence(databases)
+  const aliases = new AliasIndex(index)
+  const uses = new Uses(index, new Records(databases))
+  const log = new EventLog(databases)
+  const onLeftovers = () => activity.noteLeftovers()
+  const catalog = new Catalog({ databases, presence, aliases, uses, log, onLeftovers })
+  const tags = new TagIndex({ databases, catalog, aliases, log, locks, protection })
+  const observers = new Observers({ catalog, life, locks, presence })
+  const census = new Census({ catalog, databases, life, log, presence, quota, tags })
+  catalog.subscribe(presence, quota, observers, protection, census)
+  const watcher = new Watcher({ index, life, log })
+  const lister = new Lister({ catalog, databases, life, uses })
+  const lookups = new Lookups({ aliases, catalog, databases, presence, uses })
+  const deleter = new Deleter({ catalog, databases, locks, tags })
+
+  // What is deleted, and what is damaged.
+  const access = new BlobAccess({ catalog, databases, life, presence, protection })
+  const repairs = new Repairs({ catalog, databases, presence })
+  const claims = new ClaimFinder({ access, catalog, protection, tags })
+  const orphans = new Orphans({ catalog, claims, databases, locks, protection, repairs, tags })
+  const collector = new Collector({
+    access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses
+  })
+  const evictor = new Evictor({ catalog, collector, databases, locks, presence, quota, uses })
+  const damage = new DamageNotes({ activity, catalog, databases, locks, presence, repairs })
+  const fsck = new Fsck({ catalog, claims, databases, locks, orphans, presence, repairs, tags })
+
+  // How bytes come and go.
+  const receiver = new BlobReceiver({
+    activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
+  })
+  const supplies = new Supplies({
+    activity, catalog, damage, databases, life, presence, protection, receiver, uses
+  }, supply)
+  const reader = new BlobReader({ access, databases, life, protection, supplies, verifies })
+  const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
+  const slices = new SliceReader({ access, databases, protection, supplies, verifies })
+  const exporter = new FileExporter({ catalog, databases, deleter, protection, reader })
+  const writer = new BlobWriter({
+    activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags
+  })
+  const manyWriter = new ManyWriter({
+    activity, catalog, databases, life, locks, presence, protection, quota, uses, writer
+  })
+  const importer = new FileImporter({ databases, writer })
+  const composing = { access, databases, protection, reader, supplies, verifies, writer }
+  const appender = new Appender({ ...composing, activity, catalog, locks, uses })
+
+  /** @type {Promise<void> | undefined} */
+  let closing
+  const end = async () => {
+    try {
+      await activity.end(closedError())
+      await uses.flush().finally(() => databases.close(activity.isClean))
+    } catch (error) {
+      throw asStoreFull(error)
+    }
+  }
+  /** Ends what is under way and closes the databases. Every call gives the same promise. */
+  const close = () => {
+    life.end()
+    observers.end()
+    log.end()
+    closing ??= end()
+    return closing
+  }
+
+  return {
+    access,
+    activity,
+    aliases,
+    appender,
+    catalog,
+    census,
+    close,
+    collector,
+    composing,
+    damage,
+    databases,
+    deleter,
+    evictor,
+    exporter,
+    fsck,
+    importer,
+    life,
+    lister,
+    location,
+    locks,
+    log,
+    lookups,
+    manyReader,
+    manyWriter,
+    observers,
+    orphans,
+    presence,
+    protection,
+    quota,
+    reader,
+    receiver,
+    slices,
+    supplies,
+    syncReads,
+    tags,
+    uses,
+    verifies,
+    watcher,
+    writer
+  }
+}
+
+/** @param {StoreOptions} options @throws {TypeError | RangeError} */
+function assertOptions (options) {
+  assertKnownOptions(options, STORE_OPTIONS)
+  const { durability = 'sync', quota, supply, readOnly = false, tempDir, wait = 0 } = options
+  if (durability !== 'sync' && durability !== 'process') {
+    throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+  }
+  if (quota !== undefined) assertInteger('quota', quota)
+  if (wait !== Infinity) assertInteger('wait', wait)
+  if (supply !== undefined && typeof supply !== 'function') {
+    throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
+  }
+  if (tempDir !== undefined && typeof tempDir !== 'string' && !(tempDir instanceof URL)) {
+    throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
+  }
+  if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+  if (readOnly && supply !== undefined) throw new TypeError('"supply" is of no use to a store that is "readOnly"')
+}
