@@ -68,3 +68,10 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../lib/core/types.js').Source} Source */
 /** @typedef {import('../lib/core/types.js').Step} Step */
+/** @template T @typedef {import('../lib/async/in-order.js').Many<T>} Many */
+/** @typedef {import('./write/import/import-file.js').ImportFileOwnOptions} ImportFileOwnOptions */
+/** @typedef {import('./write/receive/receive.js').ReceiveOwnOptions} ReceiveOwnOptions */
+/** @typedef {import('./interface.js').FsckOwnOptions} FsckOwnOptions */
+/** @typedef {import('./interface.js').StoreCalls} StoreCalls */
+/** @typedef {import('./interface.js').WholeOutboard} WholeOutboard */
+/** @typedef {import('./interface.js').OutboardPart} OutboardPart */

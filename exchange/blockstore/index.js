@@ -25,3 +25,4 @@ export { asBlockstore } from './blockstore.js'
 /** @typedef {import('../../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../../lib/core/types.js').Source} Source */
 /** @typedef {import('../../lib/core/types.js').Step} Step */
+/** @typedef {import('../../store/interface.js').Store} Store */

@@ -42,3 +42,5 @@ export { fromMirrors } from './from-mirrors.js'
 /** @typedef {import('../../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../../lib/core/types.js').Source} Source */
 /** @typedef {import('../../lib/core/types.js').Step} Step */
+/** @typedef {import('../../store/interface.js').Store} Store */
+/** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */

@@ -28,3 +28,6 @@ export { importCar } from './import-car.js'
 /** @typedef {import('../../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../../lib/core/types.js').Source} Source */
 /** @typedef {import('../../lib/core/types.js').Step} Step */
+/** @typedef {import('../../store/interface.js').Store} Store */
+/** @typedef {import('../../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../blockstore/blockstore.js').BlockstoreOptions} BlockstoreOptions */
