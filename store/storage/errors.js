@@ -140,6 +140,15 @@ export const damagedSequence = root => new BaoError('STORE_CORRUPT',
   `the sequence ${toCid(root)} has lost a part to damage: put or receive it again, or delete its tag`,
   { cid: toCid(root) })
 
+/**
+ * For a tagged sequence of hashes without a record, while damage hides records: the store cannot tell what it protects.
+ *
+ * @param {Uint8Array} root
+ */
+export const hiddenSequence = root => new BaoError('STORE_CORRUPT',
+  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store by fsck first`,
+  { cid: toCid(root) })
+
 /** @param {string} tag */
 export const tagNotFound = tag => new BaoError('STORE_TAG_NOT_FOUND', `there is no tag '${tag}'`, { tag })
 
