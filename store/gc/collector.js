@@ -152,7 +152,7 @@ export class Collector {
     })
   }
 
-  /** @param {AbortSignal} [signal] @param {() => Promise<unknown>} [before]  runs when the tables are known to be right */
+  /** @param {AbortSignal} [signal] @param {() => Promise<unknown>} [before]  runs once the tables are checked */
   async #compact (signal, before) {
     await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
     await before?.()

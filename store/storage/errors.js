@@ -68,6 +68,10 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
+/** @param {CID} cid @param {number} len  bytes that its record claims */
+export const blobTooLong = (cid, len) =>
+  new BaoError('BLOB_TOO_LONG', `${cid} has ${len} bytes, more than "maxBytes" allows`, { cid, len })
+
 /** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
 export const damagedName = cid =>
   new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
