@@ -82,7 +82,7 @@ describe('store: looks at blobs', () => {
     expect(await store.stat(own)).to.include({ names: 2, isAliasOnly: false }).and.not.have.property('path')
   })
 
-  it('statMany() tells of each blob what list() tells but its last use, in the order in which it is asked', async () => {
+  it('statMany() tells what list() tells but the last use, in the order in which it is asked', async () => {
     const { store } = await newStore()
     await store.put(bytes, { alias })
     const range = { start: 0, end: GROUP }
