@@ -1,7 +1,8 @@
 // Reads and changes the tags in the index, which keeps each tag twice: under its name, and beside its blob.
 //
 // A tag that has expired counts as deleted, even before garbage collection deletes it. The clock of the system decides
-// whether it has expired: when the clock is set back, the tag counts again.
+// whether it has expired: when the clock is set back, the tag counts again. A weak tag counts only while the store has
+// a record of its blob.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
@@ -62,13 +63,18 @@ export class TagIndex {
 
   /**
    * @param {string} name
-   * @returns {Promise<Tag | undefined>} undefined when there is none, or it has expired
+   * @returns {Promise<Tag | undefined>} undefined when there is none that counts
    * @throws {BaoError} STORE_CORRUPT { tag }
    */
   async get (name) {
     const { isThere, tag } = await this.#find(name)
     if (isThere && tag === undefined) throw damagedTag(name)
-    return tag !== undefined && isLive(tag, Date.now()) ? tag : undefined
+    return tag !== undefined && await this.#counts(tag) ? tag : undefined
+  }
+
+  /** Returns false for a tag that has expired, and for a weak one without a blob. @param {Tag} tag */
+  async #counts (tag) {
+    return isLive(tag, Date.now()) && (!tag.weak || (await this.#catalog.find(tag.root)).isThere)
   }
 
   /** @param {string} name @returns {Promise<{ isThere: boolean, tag?: Tag }>} without `tag` when it is damaged */
@@ -79,7 +85,7 @@ export class TagIndex {
 
   /**
    * @param {string} prefix
-   * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8, without those that have expired
+   * @returns {AsyncGenerator<Tag>} those that count, in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
    */
   async * list (prefix) {
@@ -90,16 +96,16 @@ export class TagIndex {
     for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
       const tag = decodeTag(key, value)
       if (tag === undefined) firstDamaged ??= nameOfTag(key)
-      else if (isLive(tag, Date.now())) yield tag
+      else if (await this.#counts(tag)) yield tag
     }
     if (firstDamaged !== undefined) throw damaged()
   }
 
-  /** Counts the tags. Damaged and expired ones do not count. */
+  /** Counts the tags that protect something. Damaged ones do not count. */
   async count () {
     let count = 0
     const now = Date.now()
-    for await (const tag of this.#readable()) if (isLive(tag, now)) count++
+    for await (const tag of this.#readable()) if (isLive(tag, now) && !tag.weak) count++
     return count
   }
 
@@ -130,7 +136,7 @@ export class TagIndex {
   add (tag) {
     return this.#alone([tag.name], async () => {
       const { isThere, tag: before } = await this.#find(tag.name)
-      if (isThere && (before === undefined || isLive(before, Date.now()))) return false
+      if (isThere && (before === undefined || await this.#counts(before))) return false
       await this.#write([tag], changes => this.#catalog.commit([], changes))
       return true
     })
@@ -158,8 +164,9 @@ export class TagIndex {
     return this.#alone([name], async () => {
       const { operations, before } = await this.#removal(name)
       if (operations.length === 0 || !isMeant(before)) return false
+      const counted = before !== undefined && await this.#counts(before)
       await this.#catalog.commit([], { also: operations, tags: [{ name, before }] })
-      return before === undefined || isLive(before, Date.now())
+      return before === undefined || counted
     })
   }
 
@@ -181,15 +188,15 @@ export class TagIndex {
   }
 
   /**
-   * Deletes the tags that have expired.
+   * Deletes the tags that do not count: those that have expired, and weak ones without a blob.
    *
    * @param {AbortSignal} [signal]
    */
-  async sweepExpired (signal) {
+  async sweepEnded (signal) {
     let names = /** @type {string[]} */ ([])
     for await (const tag of this.#readable()) {
       signal?.throwIfAborted()
-      if (isLive(tag, Date.now())) continue
+      if (await this.#counts(tag)) continue
       names.push(tag.name)
       if (names.length < SWEPT_TAGS) continue
       await this.#sweep(names)
@@ -198,13 +205,13 @@ export class TagIndex {
     if (names.length > 0) await this.#sweep(names)
   }
 
-  /** @param {string[]} names  of expired tags, which callers may have set again meanwhile */
+  /** @param {string[]} names  of tags that did not count; callers may have set them again since */
   #sweep (names) {
     return this.#alone(names, async () => {
       const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
       for (const name of names) {
         const { operations, before } = await this.#removal(name)
-        if (before === undefined || isLive(before, Date.now())) continue
+        if (before === undefined || await this.#counts(before)) continue
         changes.also.push(...operations)
         changes.tags.push({ name, before })
       }

@@ -15,6 +15,8 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * @typedef {object} TagOptions
  * @property {TagFormat} [format]  `hashseq` also protects the members: the content consists of their hashes, 32 bytes
  *   each. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` and a quota may delete the
+ *   blob, and then the tag counts as gone. It must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires
@@ -22,7 +24,7 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  */
 
 /** The names of the options other than `format`. */
-export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
+export const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
 
 /**
  * Checks which blob a tag should name.
@@ -70,19 +72,28 @@ export function tagFrom (name, cid, options = {}) {
   const { format, ...lasting } = options
   const what = targetOrAlias(cid, { format })
   const rest = lastingFrom(lasting)
+  if (lasting.weak) assertMayBeWeak(what)
   return now => ({ name, ...what, ...rest(now) })
 }
 
+/** @param {Pick<Tag, 'format' | 'alias'>} tag @throws {TypeError} */
+export function assertMayBeWeak ({ format, alias }) {
+  if (format === 'hashseq') throw new TypeError('"weak" expected a tag with the format \'raw\', got \'hashseq\'')
+  if (alias !== undefined) throw new TypeError('"weak" expected a tag of a BLAKE3 CID, got another hash function')
+}
+
 /**
- * @param {Pick<TagOptions, 'meta' | 'ttl' | 'expires'>} options
- * @returns {(now: number) => Pick<Tag, 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl` counts
+ * @param {Omit<TagOptions, 'format'>} options
+ * @returns {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl`
+ *   counts
  */
-export function lastingFrom ({ meta, ttl, expires }) {
+export function lastingFrom ({ weak = false, meta, ttl, expires }) {
+  if (typeof weak !== 'boolean') throw new TypeError(`"weak" expected a boolean, got ${describe(weak)}`)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
   if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected nothing beside "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
   const time = expires === undefined ? undefined : timeOf(expires)
-  return now => ({ meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
+  return now => ({ weak, meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
 }
 
 /** @param {unknown} expires @returns {number} milliseconds since 1970, at least 1: 0 would mean never */

@@ -21,6 +21,7 @@ import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
  * @property {string} name
  * @property {CID} cid  the codec of the CID follows the format; for a tag of an alias, its hash function is the alias's
  * @property {TagFormat} format
+ * @property {true} [weak]  for a tag that protects nothing
  * @property {unknown} [meta]  a copy of the metadata that was kept with the tag
  * @property {Date} [expires]
  */
@@ -38,7 +39,7 @@ export class Tags {
   }
 
   /**
-   * Protects a blob, whether the store has it already or not. Replaces a tag of that name.
+   * Protects a blob, whether the store has it already or not. Replaces a tag of that name. A weak tag protects nothing.
    *
    * @param {string} name  any text but an empty one
    * @param {BlobName} cid  or a CID of another hash function, which names an alias: the tag protects the blob that the
@@ -148,7 +149,7 @@ export class Tags {
  * @param {TagInfo} tag @param {TagInfo} [other]
  */
 export const areSameTags = (tag, other) => other !== undefined &&
-  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format &&
+  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format && tag.weak === other.weak &&
   tag.expires?.getTime() === other.expires?.getTime() && areSameMeta(tag.meta, other.meta)
 
 /** @param {unknown} meta @param {unknown} other */
@@ -157,10 +158,11 @@ const areSameMeta = (meta, other) => meta === undefined || other === undefined
   : equals(encodeMeta(meta), encodeMeta(other))
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format, alias, meta, expires }) => ({
+const infoOf = ({ name, root, format, weak, alias, meta, expires }) => ({
   name,
   cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
   format,
+  ...weak && { weak },
   ...meta !== undefined && { meta: decodeMeta(meta)?.value },
   ...expires !== undefined && { expires: new Date(expires) }
 })

@@ -20,12 +20,15 @@ import { MAX_TIME } from './records.js'
  * @property {Uint8Array} root  of the blob; for a tag of an alias it is `placeOfAlias`, which is no blob's root
  * @property {TagFormat} format  `raw` for an alias
  * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
+ * @property {boolean} [weak]  true for a tag that protects nothing; it counts as gone when its blob is
  * @property {number} [expires]  milliseconds since 1970; the tag counts as gone from then on. Undefined: never
  * @property {Uint8Array} [meta]  data that the caller keeps with the tag, as DAG-CBOR
  */
 
 /** @type {TagFormat[]} */
 export const TAG_FORMATS = ['raw', 'hashseq']
+/** Stored in the place of the format of a weak tag, whose format is `raw`. */
+const WEAK = TAG_FORMATS.length
 
 /** Longest metadata of a tag, in bytes of DAG-CBOR. */
 export const MAX_META_LEN = 4096
@@ -45,9 +48,10 @@ export const placeOfAlias = multihash => hash(aliasKey(multihash))
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} the entry
  *   under its name, and the entry in the order of the blobs
  */
-export function encodeTag ({ name, root, format, alias = NOTHING, expires = 0, meta = NOTHING }) {
+export function encodeTag ({ name, root, format, weak = false, alias = NOTHING, expires = 0, meta = NOTHING }) {
   const { length } = alias
-  const target = encode(root, TAG_FORMATS.indexOf(format), { u64: expires }, length >> 8, length & 255, alias, meta)
+  const kind = weak ? WEAK : TAG_FORMATS.indexOf(format)
+  const target = encode(root, kind, { u64: expires }, length >> 8, length & 255, alias, meta)
   const check = checkOf(tagKey(name), target)
   return {
     named: [tagKey(name), encode(target, check)],
@@ -78,7 +82,8 @@ function tagOf (name, root, rest) {
   if (root.length !== HASH_LEN || rest.length < FIXED_LEN + CHECK_LEN) return undefined
   const metaAt = FIXED_LEN + (rest[ALIAS_LEN_AT] << 8 | rest[ALIAS_LEN_AT + 1])
   const metaLen = rest.length - CHECK_LEN - metaAt
-  const format = TAG_FORMATS[rest[0]]
+  const weak = rest[0] === WEAK
+  const format = weak ? 'raw' : TAG_FORMATS[rest[0]]
   if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
@@ -87,8 +92,9 @@ function tagOf (name, root, rest) {
   const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
   const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)
   if (expires > MAX_TIME || (meta !== undefined && decodeMeta(meta) === undefined)) return undefined
-  if (alias !== undefined && format !== 'raw') return undefined
-  return { name: UTF8.decode(name), root: new Uint8Array(root), format, alias, expires: expires || undefined, meta }
+  if (alias !== undefined && (format !== 'raw' || weak)) return undefined
+  const tag = { name: UTF8.decode(name), root: new Uint8Array(root), format, weak, alias, meta }
+  return { ...tag, expires: expires || undefined }
 }
 
 /**
@@ -98,7 +104,7 @@ function tagOf (name, root, rest) {
  */
 export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
 
-/** Does a tag protect its blob at a time? @param {Tag} tag @param {number} now  milliseconds since 1970 */
+/** Returns false for a tag that has expired. @param {Tag} tag @param {number} now  milliseconds since 1970 */
 export const isLive = ({ expires }, now) => expires === undefined || now < expires
 
 /**
@@ -107,15 +113,16 @@ export const isLive = ({ expires }, now) => expires === undefined || now < expir
  * @param {Uint8Array} key @param {Uint8Array} value @param {number} now  milliseconds since 1970
  */
 export function protects (key, value, now) {
-  const isForever = value.length >= FIXED_LEN && u64At(value, 1) === 0
+  const isForever = value.length >= FIXED_LEN && value[0] !== WEAK && u64At(value, 1) === 0
   if (isForever) return true
   const tag = decodeTagged(key, value)
-  return tag === undefined || isLive(tag, now)
+  return tag === undefined || (!tag.weak && isLive(tag, now))
 }
 
 /** Are two tags equal? @param {Tag} tag @param {Tag | undefined} other */
 export const areSameTags = (tag, other) => other !== undefined && tag.name === other.name &&
-  tag.format === other.format && tag.expires === other.expires && equals(tag.root, other.root) &&
+  tag.format === other.format && (tag.weak ?? false) === (other.weak ?? false) && tag.expires === other.expires &&
+  equals(tag.root, other.root) &&
   equals(tag.meta ?? NOTHING, other.meta ?? NOTHING)
 
 /**
