@@ -1,4 +1,4 @@
-// Reads the entries of a key range in batches, because waiting for a thousand entries takes hardly longer than for one.
+// Reads the entries of a key range in batches, because a thousand entries take hardly longer than one.
 
 import { VIEWS } from '../format/keys.js'
 import { isCorruption } from '../errors.js'
@@ -14,8 +14,8 @@ export const BATCH_ENTRIES = 1000
 export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
- * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports it at the end
- * of the range, and then withholds the last batch. `readEntries` reads the entries of that batch again, one by one.
+ * Yields the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports that at the
+ * end of the range, and then does not give the last batch. So this reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
@@ -42,7 +42,7 @@ export async function * readEntries (database, range, onDamage) {
 }
 
 /**
- * Returns the rest of a range.
+ * Returns the part of a range after a key.
  *
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
  * @param {Uint8Array} key  the last key that was read
