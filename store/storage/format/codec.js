@@ -52,5 +52,5 @@ export function u64At (bytes, at) {
   return value
 }
 
-/** Computes a check. @param {Uint8Array} name  key of the entry, or its root @param {Uint8Array} bytes */
+/** Computes a check. @param {Uint8Array} name  also covered: the key of the value @param {Uint8Array} bytes */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

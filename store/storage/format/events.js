@@ -24,7 +24,7 @@ const TIME_LEN = 8
 
 /**
  * @typedef {object} LogPlace  a place between two entries of the log
- * @property {number} position  of the entry before the place: how many bytes the log has had up to the end of that entry
+ * @property {number} position  of the entry before the place: how many bytes the log has had up to the end of it
  * @property {Uint8Array} check  of the entry before the place
  */
 

@@ -228,7 +228,7 @@ const ALIAS_LEN = HASH_LEN + 1
 /**
  * @typedef {object} Alias
  * @property {Uint8Array} root  of the blob that it leads to
- * @property {boolean} isForgotten  true if this name was deleted from the blockstore, and stays for the tags that name it
+ * @property {boolean} isForgotten  true if the name was deleted from the blockstore, and stays for tags that name it
  */
 
 /** @param {Uint8Array} multihash @param {Alias} alias */
@@ -264,8 +264,8 @@ export function decodeTime (bytes) {
 }
 
 /**
- * Returns true if a key and its value look as this release writes them. It does not check the values of records, events
- * and tags, and accepts unknown kinds.
+ * Returns true if a key and its value look as this release writes them. It does not decode records, and accepts all
+ * tags and unknown kinds.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  */
