@@ -152,8 +152,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. From then on they count as present. They are
-   * harmless without a record, so callers commit groups first and the record second.
+   * Writes chunk groups, together with the pages that mark them as present. From then on they count as present. They
+   * are harmless without a record, so callers commit groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
@@ -276,8 +276,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be read,
-   * because damage must not cost the blob.
+   * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be
+   * read, because damage must not cost the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */

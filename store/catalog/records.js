@@ -70,8 +70,8 @@ export class Records {
    * Yields all records, in the order of their hashes.
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged record, after all others; with its
-   *   `cid` if that is known
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged record, after all others; with
+   *   its `cid` if that is known
    */
   async * records () {
     for await (const batch of this.recordBatches()) yield * batch

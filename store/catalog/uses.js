@@ -97,7 +97,7 @@ export class Uses {
     this.#added = 0
     try {
       const noted = [...this.#unwritten.values()]
-      // A call may have used a blob while it was being deleted. So wait for all earlier writes, and look at the records.
+      // A call may have used a blob that was being deleted. So wait for all earlier writes, and look at the records.
       await this.#index.batch([])
       const recorded = new Set(await this.#records.filterRecorded(noted.map(({ root }) => root)))
       this.#settle(noted.filter(({ root }) => !recorded.has(root)))

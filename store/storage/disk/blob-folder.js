@@ -267,7 +267,7 @@ export class BlobFolder {
     await Promise.allSettled([...this.#open].map(file => file.isIdle ? file.close() : undefined))
   }
 
-  /** @param {string} path @param {boolean} follows  may it be a link? */
+  /** @param {string} path @param {boolean} follows  true if the path may be a link */
   #opened (path, follows) {
     this.#assertOpen()
     const file = new BlobFile(openRegular(path, { follows }), () => this.#open.delete(file))
