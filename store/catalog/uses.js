@@ -100,19 +100,19 @@ export class Uses {
       // A call may have used a blob that was being deleted. So wait for all earlier writes, and look at the records.
       await this.#index.batch([])
       const recorded = new Set(await this.#records.filterRecorded(noted.map(({ root }) => root)))
-      this.#settle(noted.filter(({ root }) => !recorded.has(root)))
+      this.#drop(noted.filter(({ root }) => !recorded.has(root)))
       // Leave out the blobs for which `forget` was called since, because their deletion has begun.
       const uses = noted.filter(use => this.#unwritten.get(nameOf(use.root)) === use)
       await this.#index.batch(uses.map(({ root, time }) => (
         { type: /** @type {const} */ ('put'), key: usedKey(root), value: encodeTime(time) })))
-      this.#settle(uses)
+      this.#drop(uses)
     } finally {
       this.#flushing--
     }
   }
 
   /** Takes uses out of memory, unless a blob was used again. @param {{ root: Uint8Array, time: number }[]} uses */
-  #settle (uses) {
+  #drop (uses) {
     for (const use of uses) {
       const name = nameOf(use.root)
       if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)

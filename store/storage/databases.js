@@ -183,7 +183,7 @@ export class Databases {
    */
   doom (doomed) {
     const ids = doomed.map(({ id }) => id)
-    this.#begin(ids)
+    this.#beginDeleting(ids)
     return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
   }
 
@@ -202,7 +202,7 @@ export class Databases {
     } finally {
       this.#deletions++
     }
-    this.#settle(doomed)
+    this.#endDeleting(doomed)
     this.#noted.push(doomed)
     this.#notedCount += doomed.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
@@ -218,7 +218,7 @@ export class Databases {
     const ids = this.#postponed.get(doomed[0].id) ?? /** @type {Set<number>} */ (new Set())
     this.#postponed.set(doomed[0].id, ids)
     for (const { id } of doomed) ids.add(id)
-    this.#settle(doomed)
+    this.#endDeleting(doomed)
   }
 
   /**
@@ -233,17 +233,17 @@ export class Databases {
       const note = await this.index.get(key, VIEWS)
       /** @type {number[]} */
       const ids = (note && decodeDoomed(key, note)) ?? []
-      this.#begin(ids)
+      this.#beginDeleting(ids)
       this.#postponed.delete(first)
       if (ids.length > 0) await orIfUnreadable(this.deleteDoomed(ids.map(id => ({ id }))))
     }
   }
 
   /** @param {number[]} ids  whose data is deleted from now on */
-  #begin (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
+  #beginDeleting (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
 
-  /** Ends what `#begin` has begun. @param {DoomedData[]} doomed */
-  #settle (doomed) {
+  /** Ends what `#beginDeleting` has begun. @param {DoomedData[]} doomed */
+  #endDeleting (doomed) {
     for (const { id } of doomed) {
       const left = (this.#going.get(id) ?? 0) - 1
       if (left > 0) this.#going.set(id, left)
@@ -314,8 +314,8 @@ export class Databases {
   }
 
   /**
-   * Checks that LevelDB's tables are as LevelDB wrote them. LevelDB does not notice damage in them, and such damage may
-   * hide a record or end the process.
+   * Checks that LevelDB's tables are as LevelDB wrote them. LevelDB does not notice damage in them, which may hide a
+   * record or end the process.
    *
    * @param {{ names?: ('index' | 'data')[], checksOrder?: boolean, signal?: AbortSignal }} [options]  see
    *   `findFaultInUse`
@@ -345,7 +345,7 @@ export class Databases {
     } finally {
       try {
         await Promise.all([this.index.close(), this.data.close(), this.files?.close()])
-        // Without syncs, a power cut after the close may still take what was written.
+        // Without syncs, a power cut after the close may still lose writes.
         if (isWhole && this.isSync) await this.#seal()
       } finally {
         await this.#release()

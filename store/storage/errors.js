@@ -14,8 +14,8 @@ export const absentError = location => new BaoError('STORE_ABSENT', `there is no
 /** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has it open */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
-  const what = `${who} has the store at ${location} open, or is rescuing it`
-  return new BaoError('STORE_LOCKED', what, { location, pid, cause })
+  const text = `${who} has the store at ${location} open, or is rescuing it`
+  return new BaoError('STORE_LOCKED', text, { location, pid, cause })
 }
 
 /** @param {string} [location] */
@@ -193,34 +193,34 @@ export function asWriteFailed (error) {
   const { code, message } = /** @type {{ code?: unknown, message?: string }} */ (error ?? {})
   // The errors of browsers have numbers as their codes.
   if (typeof code !== 'string' || !code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
-  const what = `a database of the store could not be written: ${message}`
-  return new BaoError('STORE_WRITE_FAILED', what, { cause: error })
+  const text = `a database of the store could not be written: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', text, { cause: error })
 }
 
 /** @param {string} location @param {unknown} cause */
 export function notReopened (location, cause) {
   const { message } = /** @type {Error} */ (cause)
-  const what = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
-  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+  const text = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
 export function acknowledgedLost (location, cause) {
-  const what = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
+  const text = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
     'open it again and run fsck'
-  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+  return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
 /** @param {string} location */
 export function movedError (location) {
-  const what = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
-  return new BaoError('STORE_MOVED', what, { location })
+  const text = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
+  return new BaoError('STORE_MOVED', text, { location })
 }
 
 /** @param {unknown} cause */
 export function reopened (cause) {
-  const what = 'the read ended because the store opened a database again after a failed write: read again'
-  return new BaoError('STORE_REOPENED', what, { cause })
+  const text = 'the read ended because the store opened a database again after a failed write: read again'
+  return new BaoError('STORE_REOPENED', text, { cause })
 }
 
 /** Returns true for an error that says that a level, iterator or snapshot is closed. @param {unknown} error */
@@ -236,8 +236,8 @@ export function isNotOpen (error) {
  */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)
-  const what = `bytes ${start}-${start + len} of ${toCid(root)} are damaged`
-  return new BaoError('STORE_CORRUPT', what, { cid: toCid(root), start, len, cause })
+  const text = `bytes ${start}-${start + len} of ${toCid(root)} are damaged`
+  return new BaoError('STORE_CORRUPT', text, { cid: toCid(root), start, len, cause })
 }
 
 /** Returns the bytes of the failed leaf, or below the failed parent. @param {BaoError} fault @param {number} size */

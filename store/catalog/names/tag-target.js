@@ -68,9 +68,9 @@ export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
   assertKnownOptions(options, ['format', ...LASTING_OPTIONS])
   const { format, ...lasting } = options
-  const what = targetOrAlias(cid, { format })
+  const named = targetOrAlias(cid, { format })
   const rest = lastingFrom(lasting)
-  return now => ({ name, ...what, ...rest(now) })
+  return now => ({ name, ...named, ...rest(now) })
 }
 
 /**

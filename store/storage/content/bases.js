@@ -94,7 +94,7 @@ export class Bases {
   /** Ends a lock, and cuts off the bytes that no longer belong to a sharer. @param {number} base */
   async unlock (base) {
     try {
-      await this.#cutOffBehindLongest(base)
+      await this.#cutOffAfterLongest(base)
     } finally {
       this.#locked.delete(base)
       this.#forgetUnused(base)
@@ -117,7 +117,7 @@ export class Bases {
   async cutOff (base) { if (this.tryLock(base)) await this.unlock(base) }
 
   /** @param {number} base */
-  async #cutOffBehindLongest (base) {
+  async #cutOffAfterLongest (base) {
     // The longest sharer may be deleted while the file is being cut off after it.
     for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
       len = this.longest(base)

@@ -320,8 +320,8 @@ export class StoredOutboard {
  */
 export async function presentChunks (data, { id, size, sizeProven }, wanted = ChunkRanges.all) {
   const runs = new RunList()
-  for (const [first, behind] of wanted.roundToGroups(GROUP_LOG + PAGE_LEVELS)) {
-    for await (const { lastChunk, page } of lowestPages(data, id, first, behind)) {
+  for (const [first, limit] of wanted.roundToGroups(GROUP_LOG + PAGE_LEVELS)) {
+    for await (const { lastChunk, page } of lowestPages(data, id, first, limit)) {
       for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
     }
   }

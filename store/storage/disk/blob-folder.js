@@ -84,7 +84,7 @@ export class BlobFolder {
    * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so a file that
    *   exists does not belong to the store. `mayBeShared`: accept a file with other names (hard links), because the
    *   caller does not write to it. Default: false for both
-   * @throws {BaoError} STORE_CORRUPT { location } when the store must not write to what has this name; STORE_MOVED
+   * @throws {BaoError} STORE_CORRUPT { location } when something else has the name of the file; STORE_MOVED
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {
     this.#assertOpen()

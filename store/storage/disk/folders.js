@@ -33,8 +33,8 @@ export const makeFolders = path => mkdir(path, { recursive: true })
 export async function assertFolder (path) {
   const stat = await lstat(path).catch(unlessMissing)
   if (stat === undefined || stat.isDirectory()) return stat !== undefined
-  const what = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is not a folder'}`
-  throw Object.assign(new Error(`${what}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
+  const fault = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is not a folder'}`
+  throw Object.assign(new Error(`${fault}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
 }
 
 /**

@@ -163,11 +163,11 @@ function hashesIn ({ prefix = '', after, reverse = false }, all, keyOf) {
   const hashWith = (/** @type {string} */ digit) => fromString(prefix.padEnd(2 * HASH_LEN, digit), 'base16')
   const whole = prefix === '' ? all : { gte: keyOf(hashWith('0')), lte: keyOf(hashWith('f')) }
   if (after === undefined) return { ...whole, reverse }
-  const behind = keyOf(after)
+  const afterKey = keyOf(after)
   const { gte, ...end } = whole
-  const isOutside = reverse ? 'lte' in end && compare(behind, end.lte) > 0 : compare(behind, gte) < 0
+  const isOutside = reverse ? 'lte' in end && compare(afterKey, end.lte) > 0 : compare(afterKey, gte) < 0
   if (isOutside) return { ...whole, reverse }
-  return reverse ? { gte, lt: behind, reverse } : { gt: behind, ...end, reverse }
+  return reverse ? { gte, lt: afterKey, reverse } : { gt: afterKey, ...end, reverse }
 }
 
 /** @param {Uint8Array} multihash */

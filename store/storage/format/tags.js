@@ -10,7 +10,7 @@ import { KIND, UTF8, aliasKey, tagKey, taggedKey } from './keys.js'
 import { MAX_TIME } from './records.js'
 
 /**
- * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: `raw`: its blob; `hashseq`: its blob and all members of
+ * @typedef {'raw' | 'hashseq'} TagFormat  `raw`: the tag protects its blob; `hashseq`: it also protects all members of
  *   this hash sequence
  */
 
@@ -138,7 +138,8 @@ function cborOf (meta) {
     if (bytes.length <= MAX_META_LEN) decode(bytes) // This refuses metadata that could not be decoded later.
     return bytes
   } catch (cause) {
-    throw new TypeError(`"meta" expected what DAG-CBOR can hold: ${/** @type {Error} */ (cause).message}`, { cause })
+    throw new TypeError(
+      `"meta" expected a value that DAG-CBOR can hold: ${/** @type {Error} */ (cause).message}`, { cause })
   }
 }
 

@@ -28,7 +28,7 @@ export async function * readEntries (database, range, onDamage) {
     const iterator = database.iterator({ ...rest, ...SMALL_ENTRIES })
     try {
       for (let batch = await iterator.nextv(size); batch.length > 0; batch = await iterator.nextv(size)) {
-        rest = behind(range, batch[batch.length - 1][0])
+        rest = restAfter(range, batch[batch.length - 1][0])
         yield batch
       }
       return
@@ -47,7 +47,7 @@ export async function * readEntries (database, range, onDamage) {
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
  * @param {Uint8Array} key  the last key that was read
  */
-function behind ({ gte, gt, lt, lte, reverse }, key) {
+function restAfter ({ gte, gt, lt, lte, reverse }, key) {
   if (reverse) return { ...gte === undefined ? { gt } : { gte }, lt: key, reverse }
   return { gt: key, ...lte === undefined ? { lt } : { lte } }
 }

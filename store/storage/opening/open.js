@@ -190,8 +190,8 @@ async function assertNoRescue (location) {
 export function notOpened (action, location, cause) {
   // LevelDB writes when it is opened, so a full disk can be the cause.
   if (isDiskFull(cause)) return diskFull(cause)
-  const what = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
-  return new BaoError('STORE_OPEN_FAILED', what, { location, cause })
+  const message = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
+  return new BaoError('STORE_OPEN_FAILED', message, { location, cause })
 }
 
 /** @param {unknown} cause  if it is an error of LevelDB, its own cause says more */

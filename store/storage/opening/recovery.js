@@ -24,7 +24,7 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, isRescue: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see
  *   `openHeld`. `takesLostIndex`: true to accept an index without entries although there is data
- * @returns {Promise<Leftovers | undefined>} what `Orphans.sweepLeftovers` must look at
+ * @returns {Promise<Leftovers | undefined>} for `Orphans.sweepLeftovers`; undefined when there is nothing to sweep
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
 export async function recover (databases, { create, isRescue, takesLostIndex, signal }) {

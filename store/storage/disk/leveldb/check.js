@@ -99,7 +99,7 @@ async function faultInTables (path, entries, names, stamps, options, checked) {
         return null
       })
       if (bytes === undefined) return { fault: `table ${entry.number} is missing`, isGone: true }
-      if (bytes === null) continue // LevelDB reports what the system cannot read.
+      if (bytes === null) continue // The system cannot read the table, which LevelDB will report.
       const table = Table.of(bytes)
       const fault = table === undefined ? 'its index is damaged' : table.fault({ forgivesValues, checksOrder })
       if (fault !== undefined) return { fault: `${name}: ${fault}` }
