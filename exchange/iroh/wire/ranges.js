@@ -20,7 +20,7 @@ const U64_MAX = 2n ** 64n - 1n
 const NOTHING = Uint8Array.of(0)
 
 /**
- * A boundary as iroh writes it. The end of an open range is 2^53 - 1 here, and 2^64 - 1 there.
+ * A boundary as iroh writes it. The ranges of the last chunk begin at 2^53 - 1 here, and at 2^64 - 1 there.
  *
  * @param {number} boundary
  */
