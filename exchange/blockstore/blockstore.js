@@ -190,8 +190,8 @@ class Blockstore {
   }
 
   /**
-   * Gives blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads its
-   * bytes.
+   * Gives blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads
+   * its bytes.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
