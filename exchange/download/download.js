@@ -31,7 +31,7 @@ import { protectByTag } from './part-tag.js'
  * @typedef {object} DownloadOptions
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from  mirrors, as `mirrorOf` takes them. An async
  *   iterable may give more of them while the download runs
- * @property {RangesLike} [ranges]  what is wanted of the blob, in whole chunk groups; default: everything
+ * @property {RangesLike} [ranges]  the wanted ranges of the blob, in whole chunk groups; default: everything
  * @property {boolean} [recursive]  true if the blob is a sequence of hashes (also a collection) whose members are
  *   wanted, too. Then mirrors must be able to give any blob: URLs need `{cid}` or `{hex}` in them. Default: false
  * @property {string} [tag]  the name of a tag that the blob gets when the download succeeds, with `recursive` for the
@@ -58,7 +58,7 @@ import { protectByTag } from './part-tag.js'
  * @property {number} received  bytes that were missing before, also those of members
  * @property {boolean} complete  true if the store has the whole blob now, and all members if they were wanted
  * @property {number} [members]  how many there are, if they were wanted
- * @property {MirrorReport[]} mirrors  what each has brought, and the last error of each
+ * @property {MirrorReport[]} mirrors  the bytes and the last error of each
  */
 
 /** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'tag' | 'maxMembers' | 'onMember'>} FileDownloadOptions */

@@ -59,8 +59,8 @@ export class PartFolder {
   }
 
   /**
-   * Removes what killed downloads to the same file have left while they made or removed the folder. The caller has the
-   * store in the folder open, so no other download is about to make the folder.
+   * Removes folders that killed downloads to the same file have left while they made or removed the folder. The caller
+   * has the store in the folder open, so no other download is about to make the folder.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)

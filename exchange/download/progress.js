@@ -1,4 +1,4 @@
-// Tells the caller of a download how far it is, how fast, and what each mirror has sent.
+// Tells the caller of a download how far it is, how fast, and how much each mirror has sent.
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../verifier/mirrors/patience.js' */

@@ -34,7 +34,7 @@ import { Sites } from './sites/sites.js'
  */
 
 /**
- * @typedef {object} ServerHooks  what a server gives to the handler that runs in it
+ * @typedef {object} ServerHooks  from a server to the handler that runs in it
  * @property {ResponseClass} [Response]  for bodies in one piece, where it takes a fifth of the time of the runtime's
  *   class. Default: the runtime's
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is

@@ -99,7 +99,7 @@ export class ServedRequest {
 
   /**
    * @param {Outcome} outcome @param {number} status @param {number} sent  bytes
-   * @param {unknown} [broken]  what broke the body
+   * @param {unknown} [broken]  the error that broke the body
    */
   async end (outcome, status, sent, broken) {
     if (outcome === 'complete' && this.#delivery !== undefined) {

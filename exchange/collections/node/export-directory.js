@@ -109,7 +109,7 @@ async function checked (store, readFiles) {
 }
 
 /**
- * Checks the target before anything is written. Placing the files finds what appears there later.
+ * Checks the target before anything is written. Files that appear there later are found when files are placed.
  *
  * @param {string} target @param {string[]} tops
  * @throws {BaoError} PATH_EXISTS { location }

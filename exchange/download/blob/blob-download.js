@@ -77,7 +77,7 @@ export class BlobDownload {
   /** What each mirror has done, when it is asked for this blob alone. */
   get reports () { return this.#candidates.all.map(({ report }) => report) }
 
-  /** True if no mirror can bring what is missing. */
+  /** True if no mirror can give the missing chunks. */
   get isHopeless () { return this.#current?.isHopeless(this.#candidates.all) === true }
 
   /** @returns {Step | undefined} */

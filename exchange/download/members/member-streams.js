@@ -32,7 +32,7 @@ export class MemberStreams {
   #queue
   #options
   #running = /** @type {Map<MirrorRecord, Running>} */ (new Map())
-  /** The mirrors of which a stream has brought no member. */
+  /** The mirrors that sent no member in a stream. */
   #noStreams = new WeakSet()
   /** True if a useful mirror got no task when tasks were last given. */
   #isHelpWaiting = false
