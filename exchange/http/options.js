@@ -30,7 +30,7 @@ import { MAX_BYTES } from './put.js'
  *   their paths at the top. All paths for blobs work as without it. Rules in `collections` apply
  * @property {(cid: string) => string | undefined} [contentType]  gives the media type of a blob. Browsers show a blob
  *   that has one, so give one to trusted content only. Default: `application/octet-stream`, and browsers save the blob
- * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added. `Link` headers name them
+ * @property {string[]} [mirrors]  URLs of other servers, to which the hash is added. `Link` headers name them
  * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, mostly of 256 KiB. Default:
  *   60000
  * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. Its errors are ignored

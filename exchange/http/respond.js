@@ -6,7 +6,7 @@ import { errorAnswer } from './errors.js'
 
 /** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
 
-/** For bytes under a hash, which never change: 48 weeks, as from IPFS gateways. */
+/** For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. */
 export const FOREVER = 'public, max-age=29030400, immutable'
 
 /** Lets pages of any origin read the answers. Sources: Fetch standard, "CORS protocol"; RFC 9110. */

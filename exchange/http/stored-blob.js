@@ -32,8 +32,8 @@ export async function findBlob (store, root, cid = `${toCid(root)}`) {
 }
 
 /**
- * Makes sure that the store has the chunks of an answer. A store with `supply` may fetch missing ones later, but the
- * first of them now.
+ * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
+ * of the missing ones now.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
  * @throws {BaoError} STORE_MISSING { ranges }

@@ -1,6 +1,6 @@
 // Limits each connection of a server: to one answer at a time, and by time limits that Node.js lacks. Node.js begins to
 // answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory. It
-// reports the end of an answer only after it has given the socket to it. So only the socket's close event is reliable.
+// reports the end of an answer only if the answer ever had the socket. So only the socket's close event is reliable.
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -8,8 +8,8 @@
 
 /**
  * @typedef {object} ConnectionLimits  milliseconds
- * @property {number} idleTimeout  for the client to take the end of an answer, up to a piece, that the server already
- *   has
+ * @property {number} idleTimeout  for the client to take the last bytes of an answer, up to a piece, which the server
+ *   already has
  * @property {number} headTimeout  for the head of a request, and for the rest of a body that was not read. Counted
  *   while no answer is under way
  */

@@ -6,7 +6,7 @@ export class Budget {
   #burst
   #rate
   #now
-  /** Work, as of `#since`, for which not enough time has passed. */
+  /** The amount of work that the rate had not covered at `#since`. */
   #owed = 0
   #since
 

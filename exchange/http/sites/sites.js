@@ -1,6 +1,6 @@
 // The collections and manifests that a handler serves, kept in memory between requests: the content of a hash never
-// changes. Reading one takes time for each of its bytes, in which nothing else is answered. So the bytes that are read
-// in a second are limited.
+// changes. Nothing else is answered while one is read, which takes time for each of its bytes. So the bytes that are
+// read in a second are limited.
 
 import { base16 } from 'multiformats/bases/base16'
 import { LruCache } from '../../../lib/core/lru.js'
