@@ -19,7 +19,7 @@ export class BlockChecker {
 
   /**
    * @param {MultihashHasher[]} hashers  in addition to BLAKE3, SHA2-256, SHA2-512 and identity
-   * @param {number} maxBlockBytes  most bytes of a block under a name of another function than BLAKE3
+   * @param {number} maxBlockBytes  bytes, at most, of a block under a name of another function than BLAKE3
    */
   constructor (hashers, maxBlockBytes) {
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))

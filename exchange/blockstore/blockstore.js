@@ -35,8 +35,8 @@ export const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockBytes]  most bytes of a block that is put under a CID of another function than BLAKE3: it
- *   is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads have no limit
+ * @property {number} [maxBlockBytes]  bytes, at most, of a block that is put under a CID of another function than
+ *   BLAKE3: the block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads have no limit
  */
 
 /**

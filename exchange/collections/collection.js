@@ -70,7 +70,7 @@ export class Collection {
   /** How many entries. */
   get length () { return this.#names.length }
 
-  /** The name of the collection: of its sequence. */
+  /** The CID of the collection, which is the CID of its sequence. */
   get cid () {
     this.#cid ??= toCid(hash(this.toBytes().sequence), HASHSEQ)
     return this.#cid

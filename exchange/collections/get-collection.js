@@ -23,7 +23,7 @@ const MAX_LEN = 1 << 27
  *
  * @param {Store} store
  * @param {BlobName} cid
- * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: most bytes of its two blobs.
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes of its two blobs, at most.
  *   Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than

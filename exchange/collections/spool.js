@@ -43,7 +43,7 @@ export class Spool {
     yield this.#last.bytes
   }
 
-  /** Deletes the blobs that were new to the store. To be called when `hold` is released. */
+  /** Deletes the blobs that were new to the store. To be called after `hold` was released. */
   async remove () {
     for (const { cid, isNew } of this.#blobs.splice(0)) {
       if (isNew) await this.#store.delete(cid).catch(leftToGc)

@@ -40,7 +40,7 @@ import { protectByTag } from './part-tag.js'
  * @property {number} [maxMembers]  how many members there may be; default: 4 194 304 (2^22)
  * @property {number} [parallel]  how many mirrors are asked at the same time; default: 4
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds in which a mirror must bring 16 KiB; default: 15 000
+ * @property {number} [stall]  milliseconds in which a mirror must send 16 KiB; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
  *   (RFC 6249). With `recursive` none are added, because these URLs have one blob each. Default: 4, 0 for none
  * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, if the whole

@@ -1,6 +1,6 @@
-// The folder beside a file in which a download keeps the file until it is whole. One rename makes the folder with its
-// mark, and one rename removes it. So whenever a process ends, a folder without the mark is not one of a download, and
-// is left alone.
+// The folder beside a file in which a download keeps the file until it is whole. One rename makes it appear with its
+// mark, and another makes it disappear. So whenever a process is killed, a folder without the mark is not one of a
+// download, and is left alone.
 
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'

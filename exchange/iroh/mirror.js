@@ -172,7 +172,7 @@ class IrohMirror {
   #notFound (root) {
     const { location } = this
     const cid = toCid(root)
-    return new BaoError('STORE_NOT_FOUND', `${location} lacks ${cid}, or what was asked of it`, { cid, location })
+    return new BaoError('STORE_NOT_FOUND', `${location} lacks ${cid}, or the parts asked for`, { cid, location })
   }
 }
 

@@ -28,10 +28,10 @@ import { copySlices, isUnproven } from './copy-slices.js'
 
 /**
  * Copies the blobs, whole or in part, their aliases, and the tags that another open store lacks. Both stores may be
- * used during the copy. After an interruption, copied data stays; run the copy again. It deletes nothing from the other
- * store, but replaces a tag there by the one of the same name.
+ * used during the copy. After an interruption, copied data stays; run the copy again. A copy deletes nothing from the
+ * other store, but replaces a tag there by the one of the same name.
  *
- * Damage does not stop the copy. It copies everything else, even the undamaged parts of a damaged blob.
+ * Damage does not stop the copy: everything else is copied, even the undamaged parts of a damaged blob.
  *
  * @param {Store} from @param {Store} to  an open store, which is written to
  * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;

@@ -38,9 +38,9 @@ import { Staging, pathExists } from './staging.js'
 const WRITES_AHEAD = 8
 
 /**
- * Writes the files that a collection or manifest names, below a folder: `path/top/file`. The folder must not contain
- * the first part of any name, and if another process makes it during the call, it is not replaced. A failure leaves the
- * folder as it was.
+ * Writes the files that a collection or manifest names, below a folder: `path/top/file`. Nothing in the folder may have
+ * the first part of a name as its own name. If another process makes something of that name during the call, it is not
+ * replaced. A failure leaves the folder as it was.
  *
  * @param {FolderStore} store
  * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it

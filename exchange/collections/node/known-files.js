@@ -2,7 +2,7 @@
 // read again. Both the file and the folder are in the order of the names, so they are read in parallel.
 //
 // There is a line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are
-// in nanoseconds. Unreadable lines count as missing, so their files are read again.
+// in nanoseconds. An invalid line ends the list: the files after it are read again.
 
 import { basename, dirname, join } from 'node:path'
 import { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'

@@ -131,7 +131,7 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** Node.js replaces bytes that are not UTF-8 by this character. No file has a name with it. */
+/** Node.js replaces bytes that are not UTF-8 by this character. The name then leads to no file. */
 const REPLACEMENT = '\ufffd'
 
 /** @param {unknown} error  of `lstat` for a file @param {string} name  on the disk */

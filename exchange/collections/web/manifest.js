@@ -69,7 +69,7 @@ export class Manifest {
    * Reads a manifest. Refuses values that are not in their one form of DRISL.
    *
    * @param {Uint8Array} bytes
-   * @param {{ maxItems?: number }} [options]  `maxItems`: most items of CBOR in it. Default: 2 097 152, which is
+   * @param {{ maxItems?: number }} [options]  `maxItems`: its items of CBOR, at most. Default: 2 097 152, which is
    *   about 300 000 resources
    * @returns {Manifest}
    * @throws {BaoError} MANIFEST_INVALID
@@ -146,7 +146,7 @@ export class Manifest {
   /** How many resources. */
   get length () { return this.#resources.size }
 
-  /** The name of the manifest, with the codec of DRISL. */
+  /** The CID of the manifest, with the codec of DRISL. */
   get cid () { return toCid(hash(this.toBytes()), DRISL) }
 
   /** The fields of the map other than the resources. */

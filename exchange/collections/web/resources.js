@@ -50,7 +50,7 @@ export function faultOfHeader (path, name, value) {
  *
  * @param {Uint8Array} bytes
  * @param {object} [options]
- * @param {number} [options.maxItems]  most items of CBOR in it, counting keys, tags and their content
+ * @param {number} [options.maxItems]  its items of CBOR, at most, counting keys, tags and their content
  * @param {Set<string>} [options.wanted]  names of headers to give
  * @param {(resource: FoundResource) => void} [options.onResource]  called for each, in the order of the manifest
  * @throws {BaoError} MANIFEST_INVALID, also after calls of `onResource`

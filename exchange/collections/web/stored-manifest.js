@@ -70,7 +70,7 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {Store} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: most bytes of it.
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: its bytes, at most.
  *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and

@@ -72,7 +72,7 @@ export class MemberQueue {
   /** Takes the first member. */
   shift () { return this.#members.shift() }
 
-  /** Takes members that one stream can bring. @param {number} count  at most */
+  /** Takes members for one stream. @param {number} count  at most */
   takeForStream (count) {
     const taken = this.#members.filter(({ isSingle }) => !isSingle).slice(0, count)
     const set = new Set(taken)

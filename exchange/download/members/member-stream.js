@@ -63,8 +63,7 @@ export class MemberStream {
   }
 
   /**
-   * Receives the members that the mirror sends, up to the first that is wrong or that the mirror lacks, and keeps all
-   * that verifies.
+   * Receives and keeps the members that the mirror sends, up to the first that is wrong or that the mirror lacks.
    *
    * @returns {Promise<unknown>} the error of the mirror, if it has failed
    * @throws the errors of the store

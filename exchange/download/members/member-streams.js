@@ -51,7 +51,7 @@ export class MemberStreams {
   /** How many streams are under way. */
   get size () { return this.#running.size }
 
-  /** True if a stream brings the member of this name. @param {string} name */
+  /** True if the member of this name is in a stream. @param {string} name */
   has (name) { return [...this.#running.values()].some(({ names }) => names.has(name)) }
 
   /** @returns {import('../progress.js').MemberState[]} */
