@@ -88,7 +88,7 @@ export class WholeFiles {
    * The bytes of a file, unverified.
    *
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
-   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are more than `maxUnverified`
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are more than allowed
    */
   async * #pieces ({ candidate }, file, signal) {
     // If the size is proven, the store takes no more bytes than that.
