@@ -8,7 +8,7 @@ import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
+import { assertFormat, assertMayBeWeak, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
 import { rangesLen } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -38,6 +38,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  * @property {string | TempTag} [tag]  protects the blob from the moment in which it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
+ * @property {boolean} [weak]  gives a tag that does not protect the blob, as for `tags.set`. Default: false
  * @property {unknown} [meta]  of the tag, as for `tags.set`
  * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob becomes visible
  * @property {Date} [expires]  of the tag. Default: never
@@ -56,7 +57,8 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal', 'onProgress'
+  'tag', 'format', 'weak', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal',
+  'onProgress'
 ]
 
 /**
@@ -98,7 +100,7 @@ export const PUT_OPTIONS = [
  * @typedef {object} How
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  returns the other properties of the tag
+ * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the other properties of the tag
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
@@ -169,7 +171,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, known) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
+    const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
     const { path, begin, closing, cancel } = known
     return this.#activity.run(async () => {
@@ -177,7 +179,8 @@ export class BlobWriter {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
-      const lasting = { meta, ttl, expires }
+      const lasting = { weak, meta, ttl, expires }
+      if (weak) assertMayBeWeak({ format })
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
       const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }

@@ -2,7 +2,7 @@
 // expected chaining value. A wrong piece is compared group by group, to give the right groups before the fault and to
 // say where the fault is.
 
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { leafMismatch, truncated } from '../../../lib/core/errors.js'
 import { subtreesOf } from './subtrees.js'
 import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
