@@ -17,9 +17,9 @@ import { toRanges } from '../lib/tree/ranges.js'
 const OPTIONS = ['verify', 'key']
 
 /**
- * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of
- * the tree, while a slice has 64. It does not contain the bytes themselves. A chunk group that is wanted in
- * part is read and hashed whole, because the outboard has no pairs inside it.
+ * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree, while a
+ * slice has 64. It does not contain the bytes themselves. A chunk group that is wanted in part is read and hashed
+ * whole, because the outboard has no pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
  *     send(proof.toBytes())    // and the bytes of proof.byteRanges

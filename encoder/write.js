@@ -74,10 +74,10 @@ export class WrittenOutboard {
  *
  *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
  *
- * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the
- * size at the start. Until then the target still contains the old outboard, with new pairs after it: after an
- * interruption, callers try again with the old `info`. If that is refused, the last writes had begun,
- * and the outboard must be written again from the start.
+ * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the size at the
+ * start. Until then the target still contains the old outboard, with new pairs after it: after an interruption, callers
+ * try again with the old `info`. If that is refused, the last writes had begun, and the outboard must be written again
+ * from the start.
  *
  * @param {Source} source  with `append`, one that can be read at any offset
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or an object that is written from byte 0 on

@@ -22,11 +22,10 @@ import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 /** @import { RangesLike } from '../lib/tree/ranges.js' */
 
 /**
- * The chunks of the source that the outboard's pairs prove, up to the root. The
- * audit works in whole chunk groups of the outboard: a wrong or missing byte makes its group invalid, a
- * wrong or missing pair everything below it. Memory holds one batch. Long files, bytes in shared memory
- * and, in browsers, Blobs are hashed on several threads. If the source changes during the audit, the
- * result is about the bytes that were read.
+ * The chunks of the source that the outboard's pairs prove, up to the root. The audit works in whole chunk groups of
+ * the outboard: a wrong or missing byte makes its group invalid, a wrong or missing pair everything below it. Memory
+ * holds one batch. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several threads. If the
+ * source changes during the audit, the result is about the bytes that were read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)

@@ -1,5 +1,4 @@
-// Hashes bytes whole or piece by piece, with a key, or to derive keys.
-// Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
+// Hashes bytes whole or piece by piece, with a key, or to derive keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
 import { HASH_LEN, KEY_LEN } from '../core/constants.js'
 import { HASH_MODE, keyedMode } from '../engine/mode.js'

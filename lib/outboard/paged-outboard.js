@@ -1,5 +1,4 @@
-// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be
-// longer than memory.
+// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be longer than memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'

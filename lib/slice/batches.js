@@ -1,6 +1,6 @@
-// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side,
-// or one larger leaf. Senders and receivers cut in the same way, so a slice that is sent a batch at a time can be
-// verified a batch at a time.
+// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side, or one larger
+// leaf. Senders and receivers cut in the same way, so a slice that is sent a batch at a time can be verified a batch at
+// a time.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'

@@ -1,10 +1,10 @@
 // Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It asks for
 // bytes and never reads.
 //
-// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf
-// from its own bytes, so all nodes of a batch are hashed side by side before any of them is believed. Only
-// then is each value compared with its expected chaining value, in the order of the walk. The first
-// value that differs ends the verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
+// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf from its own bytes,
+// so all nodes of a batch are hashed side by side before any of them is believed. Only then is each value compared with
+// its expected chaining value, in the order of the walk. The first value that differs ends the verification. Source:
+// Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'

@@ -1,7 +1,6 @@
-// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape
-// everywhere, so no walk is needed: places follow from the index of a leaf. A subtree is
-// hashed like a blob, all chunks first and then level by level, and then its pairs are compared with
-// the sent ones.
+// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape everywhere, so no
+// walk is needed: places follow from the index of a leaf. A subtree is hashed like a blob, all chunks first and then
+// level by level, and then its pairs are compared with the sent ones.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'

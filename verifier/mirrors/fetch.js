@@ -186,8 +186,8 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 
 /**
  * The range in the `Range` header of a Request, as a function of the size. The header is ignored if it has several
- * ranges or another unit, if the method is not GET, or if `If-Range` is another ETag.
- * Source: RFC 9110, 13.1.5, 14.1.2, 14.2.
+ * ranges or another unit, if the method is not GET, or if `If-Range` is another ETag. Source: RFC 9110, 13.1.5, 14.1.2,
+ * 14.2.
  *
  * @param {Request | undefined} request @param {string} etag
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range

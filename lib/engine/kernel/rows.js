@@ -1,8 +1,7 @@
 // Assembles `compressBlock` and `compressChunk` with vectors: each of four vectors holds a row of the state. After the
 // columns, rows are rotated so that the diagonals become columns. Row b is the last to be ready, so it stays and the
 // others rotate around it. The four message vectors hold the words in the order in which a round takes them: x and y of
-// the columns, x and y of the diagonals. The last two are in the lanes of their b.
-// Source: BLAKE3 paper 5.3.
+// the columns, x and y of the diagonals. The last two are in the lanes of their b. Source: BLAKE3 paper 5.3.
 
 import { BLOCK_LEN, CHUNK_START, IV, PERMUTATION, SCHEDULE } from '../../core/constants.js'
 import { KEY } from '../arena.js'

@@ -1,5 +1,5 @@
-// Reads the status and the headers of an answer. Everything in them is a claim.
-// Source: RFC 9110, 13 and 14 (validators, ranges).
+// Reads the status and the headers of an answer. Everything in them is a claim. Source: RFC 9110, 13 and 14
+// (validators, ranges).
 
 import { BaoError, fetchStatus } from '../../../lib/core/errors.js'
 
