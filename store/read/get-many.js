@@ -1,4 +1,4 @@
-// Reads many small blobs with few lookups: for up to 64 blobs, one lookup of their records and one of their bytes.
+// Reads many small blobs with few lookups: one lookup of the records of up to 64 blobs, and one of their bytes.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -21,9 +21,9 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../../lib/async/in-order.js' */
 
-/** Longest blob that is read together with others, in bytes. Every database keeps such a blob in one extent. */
+/** Longest blob that is read together with others, in bytes. Every database keeps it in one extent. */
 export const LOOKUP_LEN = CELL_LEN / 4
-/** Most blobs that are looked up at once. */
+/** Most blobs in one lookup. */
 export const LOOKUP_COUNT = 64
 
 /**
@@ -41,7 +41,7 @@ export const LOOKUP_COUNT = 64
  *   verified
  */
 
-/** Reads many blobs. It looks up the next ones while the caller has those of the lookup before. */
+/** Reads many blobs. It looks up the next ones while the caller works with the last ones. */
 export class ManyReader {
   #catalog
   #databases
@@ -57,7 +57,7 @@ export class ManyReader {
    * @param {Lifetime} parts.life
    * @param {BlobReader} parts.reader
    * @param {Uses} parts.uses
-   * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
+   * @param {boolean} parts.verifies  true to compare bytes with the hash, unless a call says otherwise
    */
   constructor ({ catalog, databases, life, reader, uses, verifies }) {
     this.#catalog = catalog
@@ -114,7 +114,7 @@ export class ManyReader {
   }
 
   /**
-   * Gives the bytes that are right. The others go to the reader one by one, which reads them or says what is wrong.
+   * Gives the bytes of blobs that are right. The reader reads the other blobs one by one, or says what is wrong.
    *
    * @param {Found[]} found @param {{ verify: boolean, signal?: AbortSignal }} options
    * @returns {AsyncGenerator<GetResult>}
