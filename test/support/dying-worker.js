@@ -1,4 +1,4 @@
-// A worker that dies of the first span it is given: its data says how.
+// A worker that dies when it gets its first span, in the way that its data names.
 import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
 
