@@ -9,6 +9,7 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
 /** @typedef {import('./catalog/calls/lookups.js').BlobDetails} BlobDetails */
 /** @typedef {import('./catalog/calls/lookups.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/lookups.js').ListedBlob} ListedBlob */
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
@@ -31,7 +32,7 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./read/get-many.js').GetManyOptions} GetManyOptions */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/import/import-file.js').ImportFileOptions} ImportFileOptions */
-/** @typedef {import('./write/put-many.js').AliasedSource} AliasedSource */
+/** @typedef {import('./write/put-many.js').NamedSource} NamedSource */
 /** @typedef {import('./write/put-many.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */

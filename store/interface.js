@@ -12,13 +12,10 @@ import { readOnlyError } from './storage/errors.js'
 export { isNoFile } from '../lib/source/open-files.js'
 export { areSameTags } from './catalog/names/tags.js'
 export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
-export { LOOKUP_COUNT, LOOKUP_LEN } from './read/get-many.js'
-export { GROUP_LEN } from './storage/content/tree-pages.js'
 export {
   blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
 } from './storage/errors.js'
-export { FILE_FROM } from './storage/content/content-of.js'
-export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
+export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../lib/hash/cid.js' */
@@ -30,7 +27,7 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 /** @import { TagFormat } from './storage/format/tags.js' */
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
-/** @import { BlobDetails, BlobStat } from './catalog/calls/lookups.js' */
+/** @import { BlobDetails, BlobStat, ListedBlob } from './catalog/calls/lookups.js' */
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { Tags } from './catalog/names/tags.js' */
 /** @import { FsckReport } from './check/fsck.js' */
@@ -41,7 +38,7 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
 /** @import { ReadOptions } from './read/reader.js' */
 /** @import { OutboardOptions, OutboardRange, SliceOptions } from './read/slice-reader.js' */
 /** @import { PutOptions } from './write/put.js' */
-/** @import { AliasedSource, PutManyOptions, PutResult } from './write/put-many.js' */
+/** @import { NamedSource, PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { ReceiveOptions } from './write/receive/receive.js' */
 
 /**
@@ -66,12 +63,12 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
  *   bytes are not those that `expect` names; SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the
  *   end when there are too few.
  *
- * @property {(blobs: Many<Source | AliasedSource>, options?: PutManyOptions) => AsyncGenerator<PutResult>} putMany
- *   Keeps many blobs. It writes small ones in batches, with two writes to the disk each, and memory stays bounded. It
- *   keeps longer ones as `put` does, and under a quota every blob by itself. `blobs` are usually bytes; each is copied
- *   or kept before the next one is asked for. It gives one result for each blob, in the same order, when the blob is
- *   kept. When a blob fails, the blobs before it are kept, and no other blob is kept once the failure is thrown. When a
- *   caller stops before the end, up to three more batches may have been kept.
+ * @property {(blobs: Many<Source | NamedSource>, options?: PutManyOptions) => AsyncGenerator<PutResult>} putMany  Keeps
+ *   many blobs. It writes small ones in batches, with two writes to the disk each, and memory stays bounded. It keeps
+ *   longer ones as `put` does, and under a quota every blob by itself. `blobs` are usually bytes; each is copied or
+ *   kept before the next one is asked for. It gives one result for each blob, in the same order, when the blob is kept.
+ *   When a blob fails, the blobs before it are kept, and no other blob is kept once the failure is thrown. When a
+ *   caller stops before the end, up to three more batches may have been kept. Throws as `put`.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   get  Reads a blob piece by piece, and verifies each piece before the caller gets it. `ranges` are read one after
@@ -111,9 +108,9 @@ export { BATCH_COUNT, BATCH_LEN } from './write/put-many.js'
  *   several blobs, in their order, with one lookup in the index for all. Undefined for a blob that the store does not
  *   have, or whose record is damaged: `stat` tells these apart. All results are in memory together.
  *
- * @property {(options?: ListOptions) => AsyncGenerator<BlobStat>} list  Lists all blobs, whole or in part, in the order
- *   of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has given all others;
- *   STORE_NOT_FOUND { cid } when it lists in the order of a time and lacks the blob of `after`.
+ * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
+ *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has given all
+ *   others; STORE_NOT_FOUND { cid } when it lists in the order of a time and lacks the blob of `after`.
  *
  * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<Deleted>} delete  Deletes a blob, whole or in
  *   part. Readers that have already begun get the rest, or STORE_NOT_FOUND. `force`: delete the blob even if it has

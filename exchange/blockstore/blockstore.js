@@ -17,7 +17,7 @@ import { BlockChecker } from './block-checker.js'
 import { Name } from './block-name.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
-/** @import { AliasedSource } from '../../store/index.js' */
+/** @import { NamedSource } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
 /** @import { BlockBytes } from './block-checker.js' */
 
@@ -27,7 +27,7 @@ import { Name } from './block-name.js'
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
-/** @typedef {{ cid: CID, source?: Uint8Array | AliasedSource }} CheckedBlock  no source: its CID contains the bytes */
+/** @typedef {{ cid: CID, source?: NamedSource }} CheckedBlock  no source: its CID contains the bytes */
 
 /** Longest block that must be hashed by another function, in bytes. Peers send each other shorter blocks. */
 export const MAX_BLOCK_LEN = 1 << 22
@@ -133,7 +133,7 @@ class Blockstore {
           continue
         }
         const block = await this.#checker.gather(name, bytes, signal)
-        const source = name.isOwn ? block : { source: block, alias: name.stored }
+        const source = { source: block, ...name.isOwn ? { expect: cid } : { alias: name.stored } }
         batch.push({ cid, source: name.isContent ? undefined : source })
         len += block.length
       }
@@ -290,12 +290,11 @@ class Blockstore {
     const bytesOf = /** @type {Map<Name, Uint8Array<ArrayBuffer>>} */ (new Map())
     const wanted = names.filter(({ isStorable }) => isStorable)
     const cids = await this.#store.aliases.resolveMany(wanted.map(({ stored }) => stored))
-    const held = wanted.flatMap((name, i) => cids[i] === undefined ? [] : { name, cid: cids[i] })
-    const stats = await this.#store.statMany(held.map(({ cid }) => cid))
-    const small = held.filter((_, i) => stats[i]?.complete && stats[i].size <= LOOKUP_LEN)
+    const held = wanted.filter((_, i) => cids[i] !== undefined)
+    const found = this.#store.getMany(cids.flatMap(cid => cid ?? []), { verify: false, maxBytes: LOOKUP_LEN })
     let at = 0
-    for await (const { bytes } of this.#store.getMany(small.map(({ cid }) => cid), { verify: false })) {
-      const { name } = small[at++]
+    for await (const { bytes } of found) {
+      const name = held[at++]
       if (bytes !== undefined) bytesOf.set(name, bytes)
     }
     return bytesOf

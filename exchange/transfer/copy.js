@@ -10,7 +10,7 @@ import { copySlices, isUnproven } from './copy-slices.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
-/** @import { AliasedSource, BlobStat, TagInfo, TempTag } from '../../store/index.js' */
+/** @import { NamedSource, BlobStat, TagInfo, TempTag } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
 /** @import { Chosen, SelectionOptions } from './chosen-blobs.js' */
 
@@ -89,7 +89,7 @@ class Copy {
    * part.
    *
    * @param {TagInfo[]} tags @param {TempTag} hold
-   * @returns {AsyncGenerator<Source | AliasedSource>}
+   * @returns {AsyncGenerator<Source | NamedSource>}
    */
   async * #smallBlobs (tags, hold) {
     const { signal } = this.#options

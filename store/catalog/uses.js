@@ -2,7 +2,6 @@
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
-import { getSmall } from '../storage/content/read-pace.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { VIEWS, usedIn, usedKey } from '../storage/format/keys.js'
@@ -61,29 +60,6 @@ export class Uses {
     if (time !== undefined) return Math.max(time, created)
     const stored = await orIfUnreadable(this.#index.get(usedKey(root), VIEWS))
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
-  }
-
-  /**
-   * Looks up the last uses of several blobs at once. A use may be older than the blob: see `lastUse`.
-   *
-   * @param {Uint8Array[]} roots
-   * @returns {Promise<number[]>} milliseconds since 1970; 0 for a blob without a use
-   */
-  async lastUses (roots) {
-    const times = roots.map(root => timeIn(this.#unwritten, root))
-    const keys = roots.filter((_, i) => times[i] === undefined).map(root => usedKey(root))
-    const stored = await orIfUnreadable(this.#storedUses(keys)) ?? []
-    return times.map(time => {
-      if (time !== undefined) return time
-      const value = stored.shift()
-      return (value && decodeTime(value)) || 0
-    })
-  }
-
-  /** @param {Uint8Array[]} keys @returns {Promise<(Uint8Array | undefined)[]>} */
-  async #storedUses (keys) {
-    if (keys.length < 2) return Promise.all(keys.map(key => getSmall(this.#index, key, VIEWS)))
-    return this.#index.getMany(keys, VIEWS)
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { hashesTo } from '../read/verified/subtrees.js'
 import { contentOf } from '../storage/content/content-of.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../sizes.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'
 

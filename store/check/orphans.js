@@ -80,9 +80,11 @@ export class Orphans {
   }
 
   /**
-   * Sweeps while the store is in use.
+   * Sweeps while the store is in use. The caller holds the lock `gc`.
    *
    * @param {AbortSignal} [signal]
+   * @returns {Promise<boolean>} false when orphans cannot be told from other data, because a record is damaged. Then
+   *   nothing was swept: a tagged sequence without a record may be among the orphans
    * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
    */
   async sweep (signal) {
@@ -93,7 +95,7 @@ export class Orphans {
     const underWay = new Set(ids.underWay)
     await ids.assertStateSound()
     await databases.deletePostponed()
-    await this.#sweep(await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
+    return this.#sweep(await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
   }
 
   /**

@@ -9,7 +9,7 @@ import { HASH_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
-import { damagedSequence } from '../storage/errors.js'
+import { damagedSequence, hiddenSequence } from '../storage/errors.js'
 import { nameOf, rootOf } from '../../lib/hash/roots.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
@@ -111,8 +111,7 @@ export class Collector {
     let done = 0
     let deleting = Promise.resolve()
     try {
-      // A sequence that has lost its record protects no members. When it is restored, the marks are told.
-      if (!dryRun) await this.#orphans.sweep(signal)
+      if (!dryRun) await this.sweepOrphans(marks, signal)
       for await (const blobs of this.unprotected(marks)) {
         signal?.throwIfAborted()
         const { gone, deletion } =
@@ -153,7 +152,7 @@ export class Collector {
     })
   }
 
-  /** @param {AbortSignal} [signal] @param {() => Promise<void>} [before]  runs when the tables are known to be right */
+  /** @param {AbortSignal} [signal] @param {() => Promise<unknown>} [before]  runs once the tables are checked */
   async #compact (signal, before) {
     await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
     await before?.()
@@ -189,6 +188,19 @@ export class Collector {
       end()
       throw error
     }
+  }
+
+  /**
+   * Sweeps orphans. A sequence that has lost its record protects no members, and is an orphan. When the sweep restores
+   * its record, the marks are told. The caller holds the lock `gc`.
+   *
+   * @param {Marks} marks @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
+   */
+  async sweepOrphans (marks, signal) {
+    const isSwept = await this.#orphans.sweep(signal)
+    const [sequence] = marks.absentSequences
+    if (!isSwept && sequence !== undefined) throw hiddenSequence(rootOf(sequence))
   }
 
   /** Counts what deletion would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
@@ -298,6 +310,8 @@ export class Marks {
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
   #waiting = /** @type {Set<string>} */ (new Set())
+  /** Sequences that had no record when they were read. */
+  #absent = /** @type {Set<string>} */ (new Set())
   /** Sequences that were incomplete when they were read. When more of them comes, they protect more blobs. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
@@ -309,6 +323,9 @@ export class Marks {
 
   /** How many hashes the marks keep in memory. */
   get size () { return this.#hashes.size }
+
+  /** Names of protected sequences that have no record: none of their members is marked. */
+  get absentSequences () { return this.#absent }
 
   /** @param {string} name  of a blob, in memory */
   has (name) { return this.#hashes.has(name) }
@@ -349,7 +366,11 @@ export class Marks {
    */
   async #read (root, signal) {
     const record = await this.#catalog.get(root)
-    if (record === undefined) return true
+    if (record === undefined) {
+      this.#absent.add(nameOf(root))
+      return true
+    }
+    this.#absent.delete(nameOf(root))
     if (record.isDamaged) throw damagedSequence(root)
     try {
       await this.#markMembers(this.#access.present(root, record, signal))

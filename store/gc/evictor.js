@@ -150,6 +150,10 @@ export class Evictor {
     const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end
+    if (marks.absentSequences.size > 0) {
+      await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
+      await marks.settle()
+    }
     this.#sweep = this.#collector.sweep(marks)
     const times = this.#uses.inOrder()
     const first = new FirstItems(KEPT_CANDIDATES, byUse)

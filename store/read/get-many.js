@@ -1,14 +1,15 @@
 // Reads many small blobs with few lookups: one lookup of the records of up to 64 blobs, and one of their bytes.
 
 import { BaoError } from '../../lib/core/errors.js'
+import { assertInteger } from '../../lib/core/bytes.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hashesTo } from './verified/subtrees.js'
 import { contentOf } from '../storage/content/content-of.js'
-import { CELL_LEN } from '../storage/content/extents.js'
+import { LOOKUP_COUNT, LOOKUP_LEN } from '../sizes.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertMany, inOrder, untilSignal } from '../../lib/async/in-order.js'
-import { orIfUnreadable } from '../storage/errors.js'
+import { blobTooLong, orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../blob-store.js' */
@@ -21,19 +22,15 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../../lib/async/in-order.js' */
 
-/** Longest blob that is read together with others, in bytes. Every database keeps it in one extent. */
-export const LOOKUP_LEN = CELL_LEN / 4
-/** Most blobs in one lookup. */
-export const LOOKUP_COUNT = 64
-
 /**
  * @typedef {{ cid: CID, bytes: Uint8Array<ArrayBuffer>, error?: undefined } |
  *   { cid: CID, bytes?: undefined, error: BaoError }} GetResult
  */
 
 /**
- * @typedef {ProgressOptions & { verify?: boolean }} GetManyOptions  `verify`: as for `get`. `onProgress` gets
- *   `baobox:get`, with the bytes of all blobs that were given
+ * @typedef {ProgressOptions & { verify?: boolean, maxBytes?: number }} GetManyOptions  `verify`: as for `get`.
+ *   `maxBytes`: a longer blob is not read, and its error is BLOB_TOO_LONG { cid, len }. Default: Infinity. `onProgress`
+ *   gets `baobox:get`, with the bytes of all blobs that were given
  */
 
 /**
@@ -76,17 +73,18 @@ export class ManyReader {
    */
   getMany (cids, options = {}) {
     assertMany('cids', cids, 'CIDs')
-    assertKnownOptions(options, ['verify', 'signal', 'onProgress'])
+    assertKnownOptions(options, ['verify', 'maxBytes', 'signal', 'onProgress'])
+    if (options.maxBytes !== undefined && options.maxBytes !== Infinity) assertInteger('maxBytes', options.maxBytes)
     return this.#told(cids, options)
   }
 
   /** @param {Many<BlobName>} cids @param {GetManyOptions} options @returns {AsyncGenerator<GetResult>} */
-  async * #told (cids, { verify = this.#verifies, signal, onProgress }) {
+  async * #told (cids, { verify = this.#verifies, maxBytes = Infinity, signal, onProgress }) {
     let done = 0
     /** @param {Uint8Array[]} roots */
     const look = roots => this.#life.run(() => this.lookUp(roots))
     for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
-      for await (const result of this.#results(found, { verify, signal })) {
+      for await (const result of this.#results(found, { verify, maxBytes, signal })) {
         yield result
         done += result.bytes?.length ?? 0
         onProgress?.({ type: 'baobox:get', detail: { done, unit: 'bytes' } })
@@ -116,13 +114,17 @@ export class ManyReader {
   /**
    * Gives the bytes of blobs that are right. The reader reads the other blobs one by one, or says what is wrong.
    *
-   * @param {Found[]} found @param {{ verify: boolean, signal?: AbortSignal }} options
+   * @param {Found[]} found @param {{ verify: boolean, maxBytes: number, signal?: AbortSignal }} options
    * @returns {AsyncGenerator<GetResult>}
    */
-  async * #results (found, { verify, signal }) {
+  async * #results (found, { verify, maxBytes, signal }) {
     for (const { root, record, bytes } of found) {
       signal?.throwIfAborted()
       const cid = toCid(root)
+      if (record !== undefined && record.size > maxBytes) {
+        yield { cid, error: blobTooLong(cid, record.size) }
+        continue
+      }
       if (bytes !== undefined && (verify ? hashesTo(bytes, 0, bytes.length, root) : bytes.length === record?.size)) {
         this.#uses.touch(root)
         yield { cid, bytes: this.#databases.owned(bytes) }

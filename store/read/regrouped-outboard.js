@@ -9,7 +9,7 @@ import { createYielder } from '../../lib/source/async-util.js'
 import { endOf, startOf } from '../../lib/tree/walk.js'
 import { leafMismatch, truncated } from '../../lib/core/errors.js'
 import { levelOf, nodesInPreOrder, placeOf } from '../../lib/tree/geometry.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../sizes.js'
 
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { StoredView } from './snapshot.js' */

@@ -68,6 +68,10 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
+/** @param {CID} cid @param {number} len  bytes that its record claims */
+export const blobTooLong = (cid, len) =>
+  new BaoError('BLOB_TOO_LONG', `${cid} has ${len} bytes, more than "maxBytes" allows`, { cid, len })
+
 /** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
 export const damagedName = cid =>
   new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
@@ -138,6 +142,15 @@ export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of th
  */
 export const damagedSequence = root => new BaoError('STORE_CORRUPT',
   `the sequence ${toCid(root)} has lost a part to damage: put or receive it again, or delete its tag`,
+  { cid: toCid(root) })
+
+/**
+ * For a tagged sequence of hashes without a record, while damage hides records: the store cannot tell what it protects.
+ *
+ * @param {Uint8Array} root
+ */
+export const hiddenSequence = root => new BaoError('STORE_CORRUPT',
+  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store by fsck first`,
   { cid: toCid(root) })
 
 /** @param {string} tag */

@@ -6,14 +6,17 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { IncomingBlob } from './blob-builder.js'
+import { Expectation } from './expectation.js'
 import { assertAlias } from './put.js'
-import { FILE_FROM, contentOf } from '../storage/content/content-of.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { contentOf } from '../storage/content/content-of.js'
+import { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN } from '../sizes.js'
 import { extentKey } from '../storage/format/keys.js'
 import { assertMany, inOrder, isAtHand, untilSignal } from '../../lib/async/in-order.js'
 import { nameOf } from '../../lib/hash/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../lib/core/errors.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog, Change } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
@@ -29,14 +32,14 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
-/** Most blobs, and most bytes, of one batch. */
-export const BATCH_COUNT = 1024
-export const BATCH_LEN = 1 << 22
 /** Batches that may be under way while the next is gathered: one waits for the disk while another is hashed. */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
-/** @typedef {{ source: Source, alias: CID }} AliasedSource  `alias`: as for `put` */
+/**
+ * @typedef {{ source: Source, alias?: CID, expect?: BlobName }} NamedSource  `alias`: as for `put`; `expect`: the hash
+ *   that the blob must have. The source is read even if the store has the blob
+ */
 /**
  * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment that it
  *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept so far
@@ -84,7 +87,7 @@ export class ManyWriter {
   /**
    * See `Store.putMany`.
    *
-   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @param {Many<Source | NamedSource>} blobs @param {PutManyOptions} options
    * @returns {AsyncGenerator<PutResult>}
    */
   putMany (blobs, options) {
@@ -95,7 +98,7 @@ export class ManyWriter {
   }
 
   /**
-   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @param {Many<Source | NamedSource>} blobs @param {PutManyOptions} options
    * @returns {AsyncGenerator<PutResult>}
    */
   async * #told (blobs, options) {
@@ -108,14 +111,14 @@ export class ManyWriter {
   }
 
   /**
-   * @param {Many<Source | AliasedSource>} blobs @param {PutManyOptions} options
+   * @param {Many<Source | NamedSource>} blobs @param {PutManyOptions} options
    * @returns {AsyncGenerator<PutResult>}
    */
   async * #results (blobs, { tag, signal }) {
-    /** @param {Source | AliasedSource} blob */
+    /** @param {Source | NamedSource} blob */
     const putOne = blob => {
-      const { source, alias } = isAliased(blob) ? blob : { source: blob, alias: undefined }
-      return this.#life.run(() => this.#writer.put(source, { alias, tag, signal }))
+      const { source, alias, expect } = isNamed(blob) ? blob : { source: blob }
+      return this.#life.run(() => this.#writer.put(source, { alias, expect, alwaysRead: true, tag, signal }))
     }
     if (this.#quota.isLimited) {
       // Any blob may find too little space, and then no later blob may be kept. So put them one by one.
@@ -129,7 +132,8 @@ export class ManyWriter {
      */
     const keep = async (batch, before) => {
       if ('small' in batch) {
-        const kept = await this.#life.run(() => this.keep(batch.small, { aliases: batch.aliases, tag }))
+        const { small, roots, aliases } = batch
+        const kept = await this.#life.run(() => this.keep(small, { roots, aliases, tag }))
         batch.release() // not after a failure: a write may still read this memory
         return kept
       }
@@ -148,12 +152,13 @@ export class ManyWriter {
    *
    * @param {Uint8Array[]} batch  at most 1 MiB each. They are not copied, so the caller must not change this memory
    * @param {object} [options]
+   * @param {(Uint8Array | undefined)[]} [options.roots]  the hashes of those blobs that were already hashed
    * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob, the multihash under which it is put;
    *   undefined: its own name
    * @param {TempTag} [options.tag]  protects the blobs
    * @returns {Promise<PutResult[]>}
    */
-  async keep (batch, { aliases = [], tag } = {}) {
+  async keep (batch, { roots = [], aliases = [], tag } = {}) {
     this.#life.assertOpen()
     return this.#activity.run(async () => {
       const databases = this.#databases
@@ -164,8 +169,8 @@ export class ManyWriter {
       try {
         const blobs = /** @type {BatchBlob[]} */ ([])
         for (const [i, bytes] of batch.entries()) {
-          const isSmall = bytes.length <= GROUP_LEN
-          blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
+          if (bytes.length <= GROUP_LEN) blobs.push(smallBlob(databases, id + i, bytes, roots[i]))
+          else blobs.push(await treeBlob(databases, id + i, bytes))
         }
         for (const { root } of blobs) tag?.add(root)
         const names = blobs.map(({ name }) => name)
@@ -225,22 +230,23 @@ export class ManyWriter {
 /**
  * @typedef {object} SmallBatch
  * @property {Uint8Array[]} small
+ * @property {(Uint8Array | undefined)[]} roots  of blobs that were compared with `expect`
  * @property {(Uint8Array | undefined)[]} aliases  multihashes
  * @property {() => void} release  lets later batches reuse the memory
  */
-/** @typedef {SmallBatch | { blob: Source | AliasedSource }} PutBatch */
+/** @typedef {SmallBatch | { blob: Source | NamedSource }} PutBatch */
 
 /**
- * @param {Source | AliasedSource} blob
- * @returns {blob is AliasedSource}
+ * @param {Source | NamedSource} blob
+ * @returns {blob is NamedSource}
  */
-const isAliased = blob => typeof blob === 'object' && 'source' in blob
+const isNamed = blob => typeof blob === 'object' && 'source' in blob
 
 /**
  * Gives copies of small blobs in batches, and other blobs as they are. When the source fails, it first gives the blobs
  * before the failure.
  *
- * @param {Databases} databases @param {Many<Source | AliasedSource>} blobs @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {Many<Source | NamedSource>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
  */
 async function * batchesOf (databases, blobs, signal) {
@@ -272,6 +278,7 @@ class BatchGatherer {
   #batches
   #memory
   #small = /** @type {Uint8Array[]} */ ([])
+  #roots = /** @type {(Uint8Array | undefined)[]} */ ([])
   #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])
   #len = 0
 
@@ -281,16 +288,17 @@ class BatchGatherer {
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source | AliasedSource} blob  the next @returns {PutBatch[]} batches to keep now: mostly none */
+  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: mostly none */
   add (blob) {
-    const bytes = blob instanceof Uint8Array || !isAliased(blob) ? blob : blob.source
+    const { source: bytes, alias, expect } = blob instanceof Uint8Array || !isNamed(blob) ? { source: blob } : blob
     if (!(bytes instanceof Uint8Array) || bytes.length > FILE_FROM) return [...this.taken(), { blob }]
     assertBytes('blob', bytes)
-    const alias = bytes === blob ? undefined : assertAlias(/** @type {AliasedSource} */ (blob).alias)
+    const multihash = alias === undefined ? undefined : assertAlias(alias)
     const copy = this.#memory.allocate(bytes.length)
     copy.set(bytes)
+    this.#roots.push(expect === undefined ? undefined : expectedRoot(copy, expect))
     this.#small.push(copy)
-    this.#aliases.push(alias)
+    this.#aliases.push(multihash)
     this.#len += bytes.length
     return this.#small.length === BATCH_COUNT || this.#len >= BATCH_LEN ? this.taken() : NONE
   }
@@ -298,8 +306,9 @@ class BatchGatherer {
   /** Returns the gathered blobs as a batch, if there are any. @returns {PutBatch[]} */
   taken () {
     if (this.#small.length === 0) return NONE
-    const batch = { small: this.#small, aliases: this.#aliases, release: this.#memory.release }
+    const batch = { small: this.#small, roots: this.#roots, aliases: this.#aliases, release: this.#memory.release }
     this.#small = []
+    this.#roots = []
     this.#aliases = []
     this.#len = 0
     this.#memory = this.#batches.take()
@@ -361,9 +370,23 @@ function eachOnce (databases, blobs, looks, aliases) {
   return contents
 }
 
-/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {BatchBlob} */
-function smallBlob ({ allocate }, id, bytes) {
+/**
+ * Returns the hash of a blob, which must be the expected one.
+ *
+ * @param {Uint8Array} bytes @param {BlobName} expect @throws {BaoError} CID_MISMATCH
+ */
+function expectedRoot (bytes, expect) {
   const root = hash(bytes)
+  new Expectation({ expect }).assertRoot(root)
+  return root
+}
+
+/**
+ * @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group
+ * @param {Uint8Array} [root]  where it is known
+ * @returns {BatchBlob}
+ */
+function smallBlob ({ allocate }, id, bytes, root = hash(bytes)) {
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
   return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }

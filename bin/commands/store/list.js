@@ -7,7 +7,7 @@ import { print, printResult } from '../../terminal/output.js'
 import { rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
-/** @import { BlobStat, ByteRange } from '../../../store/index.js' */
+/** @import { ListedBlob, ByteRange } from '../../../store/index.js' */
 /** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
@@ -101,7 +101,7 @@ async function printInfo (values, info) {
   ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
 }
 
-/** A blob as --json prints it. @param {BlobStat} blob @param {number} presentBytes */
+/** A blob as --json prints it. @param {ListedBlob} blob @param {number} presentBytes */
 const recordOf = ({ cid, size, sizeProven, complete, created, lastUsed }, presentBytes) => ({
   cid: `${cid}`,
   hash: Buffer.from(cid.multihash.digest).toString('hex'),
@@ -113,7 +113,7 @@ const recordOf = ({ cid, size, sizeProven, complete, created, lastUsed }, presen
   lastUsed
 })
 
-/** @param {{ bytes?: boolean }} values @param {BlobStat} blob @param {number} present  bytes */
+/** @param {{ bytes?: boolean }} values @param {ListedBlob} blob @param {number} present  bytes */
 function longLine (values, { cid, size, sizeProven, complete, created, lastUsed }, present) {
   const state = complete ? 'complete' : `${sizeText(values, present)} present`
   const len = `${sizeText(values, size)}${sizeProven ? '' : '?'}`
@@ -121,7 +121,7 @@ function longLine (values, { cid, size, sizeProven, complete, created, lastUsed 
   return [cid, ...columns, formatTime(created), formatTime(lastUsed)].join('  ')
 }
 
-/** @param {BlobStore} store @param {BlobStat} blob */
+/** @param {BlobStore} store @param {ListedBlob} blob */
 async function presentLen (store, { cid, size }) {
   const { present } = await store.stat(cid)
   return lenOf(present.toBytes(size))

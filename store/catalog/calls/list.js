@@ -17,7 +17,8 @@ import { statOf } from './lookups.js'
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Catalog } from '../catalog.js' */
 /** @import { Uses } from '../uses.js' */
-/** @import { BlobStat } from './lookups.js' */
+/** @import { ListedBlob } from './lookups.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
 
 /**
  * @typedef {object} ListOptions
@@ -58,7 +59,7 @@ export class Lister {
     this.#uses = uses
   }
 
-  /** See `Store.list`. @param {ListOptions} options @returns {AsyncGenerator<BlobStat>} */
+  /** See `Store.list`. @param {ListOptions} options @returns {AsyncGenerator<ListedBlob>} */
   list (options) {
     assertKnownOptions(options, ['prefix', 'after', 'maxBlobs', 'reverse', 'order'])
     const { prefix = '', after, maxBlobs: limit = Infinity, reverse = false, order = 'hash' } = options
@@ -75,7 +76,7 @@ export class Lister {
 
   /**
    * @param {Range} range @param {{ order: ListOrder, limit: number }} options
-   * @returns {AsyncGenerator<BlobStat>}
+   * @returns {AsyncGenerator<ListedBlob>}
    */
   async * #list (range, { order, limit }) {
     let left = limit
@@ -87,14 +88,12 @@ export class Lister {
     }
   }
 
-  /** @param {Range} range @returns {AsyncGenerator<BlobStat>} */
+  /** @param {Range} range @returns {AsyncGenerator<ListedBlob>} */
   async * #byHash (range) {
     const uses = this.#uses.inOrder(range)
     try {
       for await (const batch of this.#catalog.recordBatches(range)) {
-        for (const { root, record } of batch) {
-          yield statOf(contentOf(this.#databases, root, record), await uses.of(root, record))
-        }
+        for (const { root, record } of batch) yield this.#listed(root, record, await uses.of(root, record))
       }
     } finally {
       await uses.close()
@@ -104,7 +103,7 @@ export class Lister {
   /**
    * @param {Range} range
    * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk gives
-   * @returns {AsyncGenerator<BlobStat>}
+   * @returns {AsyncGenerator<ListedBlob>}
    */
   async * byTime ({ prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
     const sign = reverse ? -1 : 1
@@ -159,12 +158,20 @@ export class Lister {
    * Looks up what is known now of blobs that were found before. Some of them may be deleted by now.
    *
    * @param {Place[]} places
-   * @returns {AsyncGenerator<BlobStat>}
+   * @returns {AsyncGenerator<ListedBlob>}
    */
   async * #statsOf (places) {
     const roots = places.map(({ name }) => rootOf(name))
     for (const [i, { record }] of (await this.#catalog.findMany(roots)).entries()) {
-      if (record !== undefined) yield statOf(contentOf(this.#databases, roots[i], record), places[i].used)
+      if (record !== undefined) yield this.#listed(roots[i], record, places[i].used)
     }
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} used  milliseconds since 1970
+   * @returns {ListedBlob}
+   */
+  #listed (root, record, used) {
+    return { ...statOf(contentOf(this.#databases, root, record)), lastUsed: new Date(used) }
   }
 }

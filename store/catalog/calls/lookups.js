@@ -28,11 +28,13 @@ import { notFound } from '../../storage/errors.js'
  *   `aliases.resolve` does not find it by its own CID
  * @property {boolean} isDamaged  has damage cost the blob bytes that have not all come back yet?
  * @property {Date} created
- * @property {Date} lastUsed
  */
+
+/** @typedef {BlobStat & { lastUsed: Date }} ListedBlob */
 
 /**
  * @typedef {object} BlobDetails  what takes more looks
+ * @property {Date} lastUsed
  * @property {ChunkRanges} present  which chunks are present
  * @property {number} names  how many aliases lead here
  * @property {string} [path]  of the file that a reference reads; undefined when the store has lost it
@@ -77,7 +79,7 @@ export class Lookups {
       content.path()
     ])
     const names = aliases.filter(({ isForgotten }) => !isForgotten).length
-    return { ...statOf(content, lastUse), present, names, ...path !== undefined && { path } }
+    return { ...statOf(content), lastUsed: new Date(lastUse), present, names, ...path !== undefined && { path } }
   }
 
   /** See `Store.statMany`. @param {Iterable<BlobName>} cids @returns {Promise<(BlobStat | undefined)[]>} */
@@ -86,10 +88,8 @@ export class Lookups {
     const roots = [...cids].map(cid => parseRoot(cid, 'cid'))
     if (roots.length === 0) return []
     // One record may be read without a wait.
-    const looking = roots.length === 1 ? Promise.all([this.#catalog.find(roots[0])]) : this.#catalog.findMany(roots)
-    const [looks, lastUses] = await Promise.all([looking, this.#uses.lastUses(roots)])
-    return looks.map(({ record }, i) =>
-      record && statOf(contentOf(this.#databases, roots[i], record), Math.max(lastUses[i], record.created)))
+    const looks = roots.length === 1 ? [await this.#catalog.find(roots[0])] : await this.#catalog.findMany(roots)
+    return looks.map(({ record }, i) => record && statOf(contentOf(this.#databases, roots[i], record)))
   }
 
   /** See `Store.missing`. @param {BlobName} cid @param {RangesLike} [ranges] @returns {Promise<ChunkRanges>} */
@@ -108,11 +108,8 @@ export class Lookups {
   }
 }
 
-/**
- * @param {Content} content @param {number} lastUse  milliseconds since 1970
- * @returns {BlobStat}
- */
-export function statOf ({ root, record, isOurs }, lastUse) {
+/** @param {Content} content @returns {BlobStat} */
+export function statOf ({ root, record, isOurs }) {
   const { size, sizeProven, complete, isNameless = false, isDamaged = false, created } = record
   return {
     cid: toCid(root),
@@ -122,7 +119,6 @@ export function statOf ({ root, record, isOurs }, lastUse) {
     isReference: !isOurs,
     isAliasOnly: isNameless,
     isDamaged,
-    created: new Date(created),
-    lastUsed: new Date(lastUse)
+    created: new Date(created)
   }
 }

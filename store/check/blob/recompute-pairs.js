@@ -7,7 +7,8 @@ import { equals } from 'uint8arrays/equals'
 import { leftLen } from '../../../lib/tree/geometry.js'
 import { parentCv, rootHash, subtreeCv } from '../../../lib/hash/subtree.js'
 import { validOutboardRanges } from '../../../verifier/valid.js'
-import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
+import { PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { BytesReader, Content } from '../../storage/content/content-of.js' */

@@ -6,9 +6,8 @@ import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { validRanges } from '../../../verifier/valid.js'
 import { CELL_LEN } from '../../storage/content/extents.js'
 import { allChunks, isShapely } from '../../storage/content/scan.js'
-import {
-  GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup
-} from '../../storage/content/tree-pages.js'
+import { GROUP_CHUNKS, Page, StoredOutboard, isPageOf, pageOfGroup } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { storedChunks } from './inspect-blob.js'
 import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
 import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'

@@ -4,7 +4,7 @@
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { leftLen } from '../../../lib/tree/geometry.js'
 import { concat } from '../../../lib/core/bytes.js'
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { TrustedTree } from './tree-cache.js' */

@@ -3,7 +3,7 @@
 // nothing. After nothing, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the fault.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { VIEWS } from '../../storage/format/keys.js'
 import { hashesTo, subtreesOf } from './subtrees.js'
 

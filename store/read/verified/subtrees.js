@@ -3,7 +3,7 @@
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { subtreeCv } from '../../../lib/hash/subtree.js'
 

@@ -10,7 +10,8 @@ import { areEqual } from '../../../lib/core/bytes.js'
 import { HASH_MODE, enter } from '../../../lib/engine/mode.js'
 import { kernel } from '../../../lib/engine/kernel/index.js'
 import { parentMismatch, truncated } from '../../../lib/core/errors.js'
-import { GROUP_LEN, Pages, placeInPages } from '../../storage/content/tree-pages.js'
+import { Pages, placeInPages } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { hashesTo } from './subtrees.js'
 
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */

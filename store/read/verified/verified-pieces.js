@@ -2,7 +2,7 @@
 // expected chaining value. A wrong piece is compared again group by group: the reader gets the right groups before the
 // fault, and the error names the wrong one.
 
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { leafMismatch, truncated } from '../../../lib/core/errors.js'
 import { subtreesOf } from './subtrees.js'
 import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'

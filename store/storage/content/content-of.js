@@ -1,6 +1,7 @@
 // Makes the content of a record: the one place that goes by the home that a record names.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
+import { FILE_FROM } from '../../sizes.js'
 import { ExtentContent } from './extent-content.js'
 import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 
@@ -10,12 +11,6 @@ import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 
 /** @typedef {ExtentContent | StoredFile} Content */
 /** @typedef {ReturnType<Content['reader']>} BytesReader */
-
-/**
- * Blobs above this many bytes are kept in files, where there are files. A small blob costs more as a file than in a
- * database.
- */
-export const FILE_FROM = 1 << 20
 
 /** In the place of a root that is not known, or not needed. */
 export const NO_ROOT = new Uint8Array(HASH_LEN)

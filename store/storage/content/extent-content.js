@@ -8,7 +8,7 @@ import { CELL_LEN, ExtentReader } from './extents.js'
 import { getSoon } from './read-pace.js'
 import { RunList } from './runs.js'
 import { ExtentScan, allChunks } from './scan.js'
-import { GROUP_LEN } from './tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { DoomedData } from '../databases.js' */

@@ -9,7 +9,8 @@ import { isCorruption, isOfSystem } from '../errors.js'
 import { VIEWS, placeOfKey } from '../format/keys.js'
 import { CELL_LEN } from './extents.js'
 import { RunList } from './runs.js'
-import { GROUP_LEN, Page, isPageOf, markedChunks } from './tree-pages.js'
+import { Page, isPageOf, markedChunks } from './tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 
 /** @import { ExtentContent } from './extent-content.js' */
 /** @import { FileReader, StoredFile } from './file-content.js' */

@@ -19,7 +19,6 @@ import { getSmall } from './read-pace.js'
 /** @import { Step } from '../../../lib/core/types.js' */
 
 export const GROUP_CHUNKS = 2 ** GROUP_LOG
-export const GROUP_LEN = CHUNK_LEN * GROUP_CHUNKS
 
 const PAGE_LEVELS = 6
 const PAGE_GROUPS = 2 ** PAGE_LEVELS

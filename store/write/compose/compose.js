@@ -7,7 +7,7 @@ import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, isRandomAccess, toPieces } from '../../../lib/source/source.js'
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { PUT_OPTIONS } from '../put.js'
 import { Original } from './original.js'
 

@@ -4,8 +4,8 @@
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
-import { GROUP_LEN } from '../../storage/content/tree-pages.js'
-import { FILE_FROM, contentOf } from '../../storage/content/content-of.js'
+import { FILE_FROM, GROUP_LEN } from '../../sizes.js'
+import { contentOf } from '../../storage/content/content-of.js'
 import { CopiedBytes, SharedBytes } from './kept-bytes.js'
 import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 

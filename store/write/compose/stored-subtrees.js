@@ -7,7 +7,8 @@ import { BaoError, parentMismatch, truncated } from '../../../lib/core/errors.js
 import { HASH_MODE } from '../../../lib/engine/mode.js'
 import { parentCvIn } from '../../../lib/hash/subtree.js'
 import { subtreesOf } from '../../read/verified/subtrees.js'
-import { GROUP_LEN, StoredOutboard } from '../../storage/content/tree-pages.js'
+import { StoredOutboard } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */

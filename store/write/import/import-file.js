@@ -4,7 +4,7 @@
 import { absolute, openRegular } from '#disk'
 import { CheckedFile, toPieces } from '../../../lib/source/source.js'
 import { NOT_REGULAR } from '../../../lib/source/open-files.js'
-import { FILE_FROM } from '../../storage/content/content-of.js'
+import { FILE_FROM } from '../../sizes.js'
 import { PUT_OPTIONS } from '../put.js'
 import { FileBlob } from './file-blob.js'
 

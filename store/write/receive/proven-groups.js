@@ -1,6 +1,7 @@
 // Holds the chunk groups that a slice has proven, and the pairs above them, until they are recorded.
 
-import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
+import { GROUP_CHUNKS, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
+import { GROUP_LEN } from '../../sizes.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ExtentCutter } from '../../storage/content/extents.js'
 import { RunList } from '../../storage/content/runs.js'

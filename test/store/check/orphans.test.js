@@ -1,6 +1,6 @@
 // Data whose record is lost without a trace. It is deleted, unless a tag claims it: then the blob gets a record again.
 import { expect } from 'chai'
-import { hash } from '../../../lib/index.js'
+import { hash, toCid } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
@@ -75,6 +75,45 @@ describe('store: orphans', () => {
       const store = await place.open()
       expect(await store.gc()).to.include({ blobs: UNTAGGED.length })
       await expectClaimed(store)
+    })
+
+    describe('a tagged sequence that has lost its record', () => {
+      const limit = concat([...TAGGED, ...MEMBERS, ...UNTAGGED, SEQUENCE]).length + RANGE.end
+      const calls = {
+        'gc()': { run: store => store.gc() },
+        'an eviction under a quota': { quota: limit, run: store => store.put(noise(10 * GROUP, 90)) }
+      }
+      for (const [what, { quota, run }] of Object.entries(calls)) {
+        it(`keeps its members when ${what} deletes other blobs`, async () => {
+          await place.look(({ index }) => recordEntry(index, hash(SEQUENCE)).remove())
+          const store = await place.open({ quota })
+          await run(store)
+          for (const bytes of MEMBERS) expect(await store.has(hash(bytes)), `${bytes.length}`).to.equal(true)
+          expect(same(await store.bytes(hash(SEQUENCE)), SEQUENCE)).to.equal(true)
+          expect((await Promise.all(UNTAGGED.map(bytes => store.has(hash(bytes)))))).to.include(false)
+        })
+
+        it(`makes ${what} fail while another record is damaged`, async () => {
+          await place.look(async ({ index }) => {
+            await recordEntry(index, hash(SEQUENCE)).remove()
+            await damageRecord(index, hash(TAGGED[0]))
+          })
+          const store = await place.open({ quota })
+          const { code, cid } = await errorOf(run(store))
+          expect({ code, cid: `${cid}` }).to.deep.equal({ code: 'STORE_CORRUPT', cid: `${toCid(hash(SEQUENCE))}` })
+          await store.fsck({ repair: true })
+          await run(store)
+          for (const bytes of MEMBERS) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+        })
+      }
+
+      it('keeps nothing when the store never had it', async () => {
+        const store = await place.open({ quota: limit })
+        await store.tags.set('absent', hash(noise(32 * 5, 95)), { format: 'hashseq' })
+        await store.put(noise(10 * GROUP, 90))
+        await store.gc()
+        expect(await store.fsck()).to.include({ isSound: true })
+      })
     })
 
     it('are kept if a temporary tag claims them', async () => {

@@ -161,6 +161,49 @@ describe('store: putMany() and getMany()', () => {
     expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
   })
 
+  it('getMany() does not read what is longer than "maxBytes", whatever its record claims', async () => {
+    const { store } = await newStore()
+    const [short, limit, long, part] = [10, 1000, 1001, 5_000_000].map((size, i) => noise(size, 370 + i))
+    await all(store.putMany([short, limit, long]))
+    await store.receive(hash(part), sliceOf(part, { start: 0, end: 16_384 }), { start: 0, end: 16_384 })
+    const got = await all(store.getMany([short, long, limit, part].map(bytes => hash(bytes)), { maxBytes: 1000 }))
+    expect(got.map(({ bytes }) => bytes?.length)).to.deep.equal([10, undefined, 1000, undefined])
+    expect(got[1].error).to.include({ code: 'BLOB_TOO_LONG', len: 1001 })
+    expect(got[3].error).to.include({ code: 'BLOB_TOO_LONG', len: 5_000_000 })
+    expect(`${got[3].error.cid}`).to.equal(`${toCid(hash(part))}`)
+    for (const maxBytes of [-1, 1.5, '10']) {
+      expect(() => store.getMany([], { maxBytes }), maxBytes).to.throw(/maxBytes/)
+    }
+  })
+
+  for (const quota of [undefined, 10_000_000]) {
+    const where = quota === undefined ? '' : ' under a quota'
+    it(`putMany()${where} compares each blob with its expected hash`, async () => {
+      const { store, place } = await newStore({ quota })
+      const sizes = [0, 10, 16_384, 16_385, MIB, MIB + 1]
+      const blobs = sizes.map((size, i) => noise(size, 380 + i))
+      const right = blobs.map(source => ({ source, expect: hash(source) }))
+      await store.put(blobs[1]) // It is compared, too.
+      for (const [i, wrong] of blobs.entries()) {
+        const given = [...right]
+        given[i] = { source: wrong, expect: toCid(hash(noise(5, 390))) }
+        const kept = []
+        const error = await errorOf(async () => { for await (const one of store.putMany(given)) kept.push(one) })
+        expect(error).to.include({ code: 'CID_MISMATCH' })
+        expect(`${error.cid} ${error.actual}`).to.equal(`${given[i].expect} ${toCid(hash(wrong))}`)
+        expect(kept.map(({ size }) => size)).to.deep.equal(sizes.slice(0, i))
+        for (const bytes of blobs.slice(Math.max(i, 2))) {
+          expect(await store.has(hash(bytes)), `${bytes.length}`).to.equal(false)
+        }
+        await store.deleteMany(kept.filter(({ isNew }) => isNew).map(({ cid }) => cid))
+      }
+      expect((await all(store.putMany(right))).map(({ cid }) => `${cid}`))
+        .to.deep.equal(blobs.map(bytes => `${toCid(hash(bytes))}`))
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  }
+
   it('putMany() keeps long blobs as they were given when their buffer is reused', async () => {
     const { store } = await newStore()
     const lent = new Uint8Array(MIB + 1)
