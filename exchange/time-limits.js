@@ -1,15 +1,15 @@
-// How long servers wait: for clients that take or send nothing, and for answers that are under way when they close.
+// How long servers wait for clients that take or send nothing, and, when a server is closed, for answers under way.
 
 import { assertInteger } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 
-/** Milliseconds: in every runtime a timer that is longer ends at once. */
+/** Milliseconds of the longest timer: every runtime ends a longer one immediately. */
 export const MAX_TIMEOUT = 2 ** 31 - 1
 /** Milliseconds that answers under way may take when a server is closed. */
 const DEFAULT_GRACE = 10_000
 
 /**
- * @param {{ grace?: number }} [options]  of a call of `close`
+ * @param {{ grace?: number }} [options]  of a `close` call
  * @returns {number} milliseconds
  */
 export function graceOf (options = {}) {
@@ -20,11 +20,11 @@ export function graceOf (options = {}) {
 }
 
 /**
- * Waits for a promise, and calls a function when that takes too long. The wait goes on, unless the function throws.
+ * Waits for a promise. Calls `onLate` after `ms` milliseconds, and then waits on, unless `onLate` throws.
  *
  * @template T
  * @param {Promise<T>} promise @param {number} ms
- * @param {() => void} onLate  its error is thrown
+ * @param {() => void} onLate  an error that it throws is the result
  * @returns {Promise<T>}
  */
 export function within (promise, ms, onLate) {

@@ -139,11 +139,11 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  * @property {Aliases} aliases  Names of blobs by other hash functions.
  *
  * @property {(options?: GcOptions) => Promise<{ blobs: number, bytes: number }>} gc  Deletes every blob, whole or in
- *   part, that nothing protects. A tag, temporary or not, protects the blob that it names; if that is a sequence of
- *   hashes, it protects the members, too. Puts, receives and reads protect their blobs while they run. The store may be
- *   used during the call. An interrupted call has deleted some of the blobs. The result counts the deleted blobs and
- *   their bytes. Throws STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index may have
- *   lost records: damage then hides which blobs are protected, and nothing is deleted.
+ *   part, that nothing protects. A tag, temporary or not, protects the blob that it names, unless it is weak; with the
+ *   format `hashseq` it protects the members, too. Puts, receives and reads protect their blobs while they run. The
+ *   store may be used during the call. An interrupted call has deleted some of the blobs. The result counts the deleted
+ *   blobs and their bytes. Throws STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index
+ *   may have lost records: damage then hides which blobs are protected, and nothing is deleted.
  *
  * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and page
  *   of the tree against the roots, each record, and all other entries and files. The store may be used during the call.

@@ -173,7 +173,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const collector = new Collector({
     access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses
   })
-  const evictor = new Evictor({ catalog, collector, databases, locks, presence, quota, uses })
+  const evictor = new Evictor({ catalog, collector, databases, locks, presence, quota, tags, uses })
   const damage = new DamageNotes({ activity, catalog, databases, locks, presence, repairs })
   const fsck = new Fsck({ catalog, claims, databases, locks, orphans, presence, repairs, tags })
 

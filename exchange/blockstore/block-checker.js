@@ -1,4 +1,4 @@
-// Checks that blocks have the hashes that their names say.
+// Checks that blocks have the hashes that their names contain.
 
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { equals } from 'uint8arrays/equals'
@@ -19,7 +19,7 @@ export class BlockChecker {
 
   /**
    * @param {MultihashHasher[]} hashers  in addition to BLAKE3, SHA2-256, SHA2-512 and identity
-   * @param {number} maxBlockBytes  bytes of a block that is hashed by another function than BLAKE3, at most
+   * @param {number} maxBlockBytes  bytes, at most, of a block under a name of another function than BLAKE3
    */
   constructor (hashers, maxBlockBytes) {
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
@@ -28,8 +28,7 @@ export class BlockChecker {
 
   /**
    * Gathers a block in memory. It compares the block with its name, unless that is its BLAKE3 hash: the store does
-   * that. Bytes that are in memory already are copied at once, so the caller may
-   * change them meanwhile.
+   * that. Bytes in memory are copied before the call returns, so the caller may change them after that.
    *
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} the bytes that were hashed
@@ -53,7 +52,7 @@ export class BlockChecker {
   }
 
   /**
-   * Has a block the hash that its name says?
+   * True if a block has the hash that its name contains.
    *
    * @param {Name} name @param {Uint8Array} block
    * @throws {import('../../lib/core/errors.js').BaoError} CID_UNSUPPORTED

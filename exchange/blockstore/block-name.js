@@ -8,15 +8,15 @@ import { RAW, blake3, toCid } from '../../lib/hash/cid.js'
 import { describe } from '../../lib/core/bytes.js'
 
 export class Name {
-  /** As the caller gave it: for errors and results. */
+  /** The CID that the caller gave, for errors and results. */
   cid
   code
   digest
-  /** Is it the BLAKE3 hash, under which the store has the block? */
+  /** True if it is a BLAKE3 hash of 32 bytes, as the names of blobs in the store are. */
   isOwn
-  /** Does the name contain the bytes themselves (identity hash)? */
+  /** True if the name contains the bytes themselves (identity hash). */
   isContent
-  /** Can a store have a block of this name? It keeps no other length of BLAKE3, and nothing whose name says it all. */
+  /** True if a store can keep a block under this name. False for identity hashes and other lengths of BLAKE3. */
   isStorable
 
   /** @param {CID} cid */
@@ -32,6 +32,6 @@ export class Name {
     this.isStorable = this.isOwn || (code !== blake3.code && !this.isContent)
   }
 
-  /** The name in the form that calls of the store take. It stays the same when the memory of the CID changes. */
+  /** The name as calls of the store take it. It does not change when the memory of the caller's CID does. */
   get stored () { return this.isOwn ? toCid(this.digest) : CID.createV1(RAW, Digest.create(this.code, this.digest)) }
 }

@@ -29,15 +29,14 @@ import { Name } from './block-name.js'
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 /** @typedef {{ cid: CID, source?: NamedSource }} CheckedBlock  no source: its CID contains the bytes */
 
-/** Longest block that must be hashed by another function, in bytes. Peers send each other shorter blocks. */
+/** Default of `maxBlockBytes`, 4 MiB. Peers send each other shorter blocks. */
 export const MAX_BLOCK_LEN = 1 << 22
 
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockBytes]  most bytes of a block that is put under a CID of another function than BLAKE3: it
- *   is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Stored blocks can be read however long
- *   they are
+ * @property {number} [maxBlockBytes]  bytes, at most, of a block that is put under a CID of another function than
+ *   BLAKE3: the block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads have no limit
  */
 
 /**
@@ -64,7 +63,7 @@ class Blockstore {
 
   /**
    * @param {CID} cid @param {AbortOptions} [options]
-   * @returns {Promise<boolean>} does the store have the whole block, under this name?
+   * @returns {Promise<boolean>} true if the store has the whole block under this name
    */
   async has (cid, { signal } = {}) {
     const name = new Name(cid)
@@ -73,7 +72,7 @@ class Blockstore {
   }
 
   /**
-   * Keeps a block, if the CID names it. For other functions than BLAKE3 the block is first gathered in memory.
+   * Keeps a block, if it has the hash in the CID. For other functions than BLAKE3 it is first gathered in memory.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
    * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
@@ -94,7 +93,7 @@ class Blockstore {
 
   /**
    * Keeps blocks as `put` does; small ones are kept in batches, unless there is a quota. After a failure, the blocks
-   * before it are kept, and those after it are not.
+   * before it are kept, and none after it.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
@@ -144,7 +143,7 @@ class Blockstore {
     yield * keep()
   }
 
-  /** @param {CheckedBlock[]} blocks @returns {AsyncGenerator<CID>} their names, each when its block is kept */
+  /** @param {CheckedBlock[]} blocks @returns {AsyncGenerator<CID>} their CIDs, each when its block is kept */
   async * #keep (blocks) {
     const kept = this.#store.putMany(blocks.flatMap(({ source }) => source ?? []))
     try {
@@ -159,7 +158,7 @@ class Blockstore {
 
   /**
    * @param {CID} cid @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each of which is verified first
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
@@ -184,15 +183,15 @@ class Blockstore {
       if (name.isOwn || !this.#store.verifies) yield * this.#store.get(cid, undefined, { signal })
       else yield await this.#byAlias(name, cid, signal)
     } catch (error) {
-      // The block was deleted meanwhile, or the file of a reference is gone.
+      // The block was deleted during the read, or the file of a reference is missing.
       const isGone = isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING')
       throw isGone ? blockNotFound(name.cid, error) : error
     }
   }
 
   /**
-   * Gives blocks in the order in which the caller asks for them. Small ones are read in batches. Missing ones fail when
-   * the caller asks for their bytes.
+   * Gives blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads
+   * its bytes.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
@@ -281,8 +280,8 @@ class Blockstore {
   }
 
   /**
-   * Reads the small ones of some blocks together, and does not verify them. It leaves out blocks that must be read by
-   * themselves: that read also says what is wrong with them.
+   * Reads the small ones of some blocks together, unverified. Leaves out all others, and blocks with an error: reading
+   * one of those alone throws the error.
    *
    * @param {Name[]} names  at most LOOKUP_COUNT
    */
@@ -301,7 +300,7 @@ class Blockstore {
   }
 
   /**
-   * As `get`, but for a caller who may never ask for the bytes: then nothing is wrong with the CID.
+   * As `get`, but checks the CID only when the caller reads the bytes.
    *
    * @param {CID} cid @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
@@ -314,7 +313,7 @@ class Blockstore {
   async * #checked (name, bytes, options) {
     options.signal?.throwIfAborted()
     if (await this.#checker.isNamed(name, bytes)) yield bytes
-    else yield * this.get(name.cid, options) // This also says what is damaged.
+    else yield * this.get(name.cid, options) // its error says what is damaged
   }
 
   /**
@@ -338,14 +337,14 @@ class Blockstore {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
     if (block !== undefined && await this.#checker.isNamed(name, block)) return block
-    // This also says what is damaged.
+    // The error of this read says what is damaged.
     const verified = await this.#store.bytes(cid, undefined, { verify: true, signal })
     if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
     return verified
   }
 }
 
-/** Is a block in memory, and kept together with others? @param {BlockBytes} bytes */
+/** True if a block is in memory, and is kept in a batch with others. @param {BlockBytes} bytes */
 const isSmall = bytes => bytes instanceof Uint8Array && bytes.length <= FILE_FROM
 
 /** @param {unknown} bytes */
@@ -361,12 +360,12 @@ const isCode = (error, code) => error instanceof Error && 'code' in error && err
 const SOON = 5
 
 /**
- * Gives the items of a source, and `undefined` whenever the next item does not come soon. So a source that waits for a
- * result before it goes on gets the result promptly.
+ * Gives the items of a source, and `undefined` when the next item takes longer than SOON. Then the caller works on the
+ * batch it has, so a source that waits for a result before its next item gets the result soon.
  *
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} source
- * @param {AbortSignal} [signal]  ends the items at once
+ * @param {AbortSignal} [signal]  ends the items
  * @returns {AsyncGenerator<T | undefined>}
  */
 const unhurried = (source, signal) =>

@@ -12,11 +12,11 @@ import { MetaParser, encodeName, invalid, metaHead } from './meta.js'
 /** @import { BlobName } from '../../lib/hash/cid.js' */
 
 /** @typedef {[name: string, cid: CID]} CollectionEntry */
-/** @typedef {readonly [name: string, cid: BlobName]} NewEntry  of a member's CID only the hash is kept */
+/** @typedef {readonly [name: string, cid: BlobName]} NewEntry  only the hash of the CID is kept */
 
 /**
  * Names for many blobs under one CID, as iroh's `Collection` has them. Entries stay in the order in which they were
- * given, and names may be any text: also empty, also the same twice.
+ * given. A name may be any text, also an empty one, and may occur twice.
  */
 export class Collection {
   #names
@@ -25,7 +25,7 @@ export class Collection {
   /** The first place of each name, once `get` was called. */
   #places = /** @type {Map<string, number> | undefined} */ (undefined)
 
-  /** Call `Collection.from` instead. @param {string[]} names @param {Uint8Array} hashes  one behind the other */
+  /** Call `Collection.from` instead. @param {string[]} names @param {Uint8Array} hashes  one after the other */
   constructor (names, hashes) {
     this.#names = names
     this.#hashes = hashes
@@ -70,13 +70,13 @@ export class Collection {
   /** How many entries. */
   get length () { return this.#names.length }
 
-  /** The name of the collection: of its sequence. */
+  /** The CID of the collection, which is the CID of its sequence. */
   get cid () {
     this.#cid ??= toCid(hash(this.toBytes().sequence), HASHSEQ)
     return this.#cid
   }
 
-  /** The two blobs: what other implementations read. @returns {{ sequence: Uint8Array, meta: Uint8Array }} fresh */
+  /** The two blobs, as other implementations read them. @returns {{ sequence: Uint8Array, meta: Uint8Array }} fresh */
   toBytes () {
     const queue = new ByteQueue()
     queue.push(metaHead(this.length), Infinity)
@@ -114,7 +114,9 @@ function firstPlaces (names) {
 }
 
 /**
- * @param {NewEntry} entry  that a caller has given
+ * Checks the form of an entry.
+ *
+ * @param {NewEntry} entry  from a caller
  * @returns {{ name: string, root: Uint8Array }} the name is not checked
  */
 export function parseEntry (entry) {
@@ -124,7 +126,7 @@ export function parseEntry (entry) {
 
 /**
  * @param {number} len  bytes of the sequence
- * @returns {number} how many members a collection has
+ * @returns {number} how many entries the collection has
  * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID
  */
 export function memberCount (len) {

@@ -15,7 +15,7 @@ import { MetaParser } from './meta.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
-/** Bytes of both blobs of a collection in memory, unless the caller allows more: about two million entries. */
+/** Bytes of both blobs of a collection in memory, at most, by default: about two million entries. */
 const MAX_LEN = 1 << 27
 
 /**
@@ -23,11 +23,11 @@ const MAX_LEN = 1 << 27
  *
  * @param {Store} store
  * @param {BlobName} cid
- * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that its two blobs may have.
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes of its two blobs, at most.
  *   Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than
- *   `maxBytes`; and what `store.bytes` may throw
+ *   `maxBytes`; and the errors of `store.bytes`
  */
 export async function getCollection (store, cid, options = {}) {
   const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxBytes: options.maxBytes ?? MAX_LEN })
@@ -36,11 +36,11 @@ export async function getCollection (store, cid, options = {}) {
   return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
 }
 
-/** @param {CID} cid @param {number} maxBytes  bytes @param {number} len  of what must be read @returns {BaoError} */
+/** @param {CID} cid @param {number} maxBytes @param {number} len  bytes that would be read @returns {BaoError} */
 export const tooLong = (cid, maxBytes, len) =>
   new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxBytes} bytes`, { cid, len })
 
-/** Reads the blobs of a collection or manifest into memory, up to as many bytes as the caller allows. */
+/** Reads the blobs of a collection or manifest into memory, together at most as many bytes as the caller allows. */
 export class BoundedReader {
   #store
   #cid
@@ -80,8 +80,8 @@ export class BoundedReader {
  * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {AsyncGenerator<CollectionEntry>} in their order. An error may come after entries that were right
- * @throws {BaoError} COLLECTION_INVALID { start }; and what `store.get` may throw
+ * @returns {AsyncGenerator<CollectionEntry>} in their order. It may fail after right entries
+ * @throws {BaoError} COLLECTION_INVALID { start }; and the errors of `store.get`
  */
 export function collectionEntries (store, cid, options = {}) {
   assertStore(store)
@@ -131,7 +131,7 @@ async function wholeLen (store, root) {
   return size
 }
 
-/** Any blob of 32 bytes, or of 64, might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
+/** Any blob of whole hashes might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
 function noNames (root, metaRoot) {
   const cid = toCid(metaRoot)
   return new BaoError('STORE_NOT_FOUND', `${toCid(root)} is no collection, or its names are not in the store: ${cid}`, {

@@ -1,5 +1,5 @@
-// The meta blob of a collection: its names, as iroh writes them. `CollectionV0.`, the number of names, and for each
-// name its length in bytes and its UTF-8. Numbers are LEB128 varints.
+// Reads and writes the meta blob of a collection, which has its names: `CollectionV0.`, the number of names, and for
+// each name its length in bytes and its UTF-8. Numbers are LEB128 varints.
 // Sources: iroh-blobs, src/format/collection.rs; the wire format of postcard.
 
 import { varint } from 'multiformats'
@@ -16,22 +16,22 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const HEADER = encoder.encode('CollectionV0.')
 
-/** @param {string} what  is wrong @param {number} [start]  byte of the meta blob @returns {BaoError} */
-export function invalid (what, start) {
+/** @param {string} fault @param {number} [start]  byte of the meta blob @returns {BaoError} */
+export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start} of its meta blob`
-  return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${what}`, { start })
+  return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${fault}`, { start })
 }
 
-/** The bytes of a meta blob in front of the names. @param {number} count  of names */
+/** The bytes of a meta blob before the names. @param {number} count  of names */
 export const metaHead = count => concat([HEADER, encodeVarint(count)])
 
-/** Bytes that the length of a name takes, at most. */
+/** Bytes of the encoded length of a name, at most. */
 const MAX_PREFIX_LEN = varint.encodingLength(MAX_NAME_LEN)
-/** Where names are encoded. `encodeInto` takes a quarter of the time of `encode`. */
+/** The memory for encoded names. `encodeInto` takes a quarter of the time of `encode`. */
 const scratch = new Uint8Array(MAX_PREFIX_LEN + MAX_NAME_LEN)
 
 /**
- * A name as it stands in the meta blob.
+ * Encodes a name for the meta blob.
  *
  * @param {unknown} name
  * @returns {Uint8Array} borrowed until the next call
@@ -50,12 +50,12 @@ export function encodeName (name) {
 /** @param {number} value */
 const encodeVarint = value => varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 
-/** Reads the names from a meta blob that comes in pieces. It accepts what iroh writes, and no other form of it. */
+/** Reads the names from a meta blob that comes in pieces. Accepts only the form that iroh writes. */
 export class MetaParser {
   #count
   /** Names that are still to come; undefined until the head has been read. */
   #left = /** @type {number | undefined} */ (undefined)
-  /** Bytes that have come and are not read, at most one name. */
+  /** Received bytes that are not read yet: at most one name. */
   #rest = new Uint8Array(0)
   /** The offset of `#rest` in the meta blob, in bytes. */
   #start = 0
@@ -67,7 +67,7 @@ export class MetaParser {
 
   /**
    * @param {Uint8Array} piece  the next bytes; borrowed
-   * @returns {Generator<string[]>} the names that are whole by now, in batches of 1 to 1024. To be read to the end
+   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. Must be read to the end
    * @throws {BaoError} COLLECTION_INVALID { start }
    */
   * push (piece) {
@@ -91,12 +91,12 @@ export class MetaParser {
     if (names.length > 0) yield names
   }
 
-  /** To be called when all bytes have come. @throws {BaoError} COLLECTION_INVALID { start } */
+  /** To be called after the last piece. @throws {BaoError} COLLECTION_INVALID { start } */
   end () {
     if (this.#left !== 0) throw invalid('it ends too early', this.#start + this.#rest.length)
   }
 
-  /** @param {Uint8Array} bytes @returns {number} bytes that were read: none when the head is not whole */
+  /** @param {Uint8Array} bytes @returns {number} bytes that were read: 0 if the head is not whole yet */
   #readHead (bytes) {
     const known = Math.min(bytes.length, HEADER.length)
     if (!areEqual(bytes, 0, HEADER.subarray(0, known))) throw invalid("it does not begin with 'CollectionV0.'", 0)
@@ -111,17 +111,17 @@ export class MetaParser {
 }
 
 /**
- * @param {Uint8Array} bytes @param {number} at @param {number} max  what the number may be
+ * @param {Uint8Array} bytes @param {number} at @param {number} max  the largest valid number
  * @param {number} start  byte of the meta blob
- * @returns {{ value: number, end: number } | undefined} undefined when the bytes end before the number does
- * @throws {BaoError} COLLECTION_INVALID { start } also for a number that is written in more bytes than it needs
+ * @returns {{ value: number, end: number } | undefined} undefined if the bytes end in the number
+ * @throws {BaoError} COLLECTION_INVALID { start } also for a number that is not in its shortest form
  */
 function readVarint (bytes, at, max, start) {
   for (let i = at, value = 0, scale = 1; i < bytes.length; i++, scale *= 128) {
     value += (bytes[i] & 127) * scale
     if (scale > max || value > max) throw invalid(`a number above ${max}`, start)
     if (bytes[i] > 127) continue
-    if (bytes[i] === 0 && i > at) throw invalid('a number that is longer than it need be', start)
+    if (bytes[i] === 0 && i > at) throw invalid('a number that is not in its shortest form', start)
     return { value, end: i + 1 }
   }
   return undefined

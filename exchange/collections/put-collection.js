@@ -1,7 +1,7 @@
 // Keeps a collection in a store: its meta blob and its sequence. Memory stays bounded however many entries there are.
 //
-// The meta blob begins with the number of names, and the sequence with the hash of the meta blob. Neither is known
-// before the last entry has come, so names and hashes wait in spools until then.
+// The meta blob begins with the number of names, and the sequence with the hash of the meta blob. Both are known only
+// after the last entry, so names and hashes wait in spools until then.
 
 import { HASHSEQ, fromCid, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -25,14 +25,14 @@ import { Spool } from './spool.js'
  * @typedef {object} PutCollectionResult
  * @property {CID} cid  of the collection, with the codec of hash sequences
  * @property {number} length  how many entries
- * @property {boolean} isNew  did the store lack one of its two blobs before?
+ * @property {boolean} isNew  true if the store lacked one of its two blobs before
  */
 
-/** Their names. */
+/** The names of these options. */
 export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal']
 
 /**
- * Keeps a collection. The members are not looked at: the store need not have them.
+ * Keeps a collection. Does not check the members: the store need not have them.
  *
  * @param {Store} store
  * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  also a `Collection`

@@ -1,9 +1,9 @@
-// Decides whether the names of a collection can be paths below one folder, on any system, by the names alone. Anybody
-// can make a collection, and a name in it must not lead out of the folder, nor to the file of another name.
+// Decides by the names of a collection whether they can be paths below one folder, on any system. Anybody can make a
+// collection, and a name in it must not lead out of the folder, or to the file of another name.
 
 import { BaoError } from '../../lib/core/errors.js'
 
-/** Names of devices in Windows, in every folder, also with an extension or a stream behind them. */
+/** Names of devices in Windows, in every folder, also with an extension or the name of a stream after them. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
 /** Characters that Windows does not allow in a file's name. */
 // eslint-disable-next-line no-control-regex
@@ -11,17 +11,17 @@ const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
 /**
- * What a person does not see: characters of no width at the beginning of a part; these, and spaces of any kind, at its
- * end. Letters and emoji may end in joiners and selectors of variants, but those of ASCII do not.
+ * Characters that a person does not see: those without width at the beginning of a part; and at its end these, and
+ * spaces of any kind. Joiners and variation selectors may follow letters and emoji at the end, but not ASCII.
  */
 const UNSEEN = new RegExp([
   /^[\u00ad\u180e\u200b\u2060-\u2064\ufeff\p{Join_Control}\p{Variation_Selector}]/u,
   /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
   /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
 ].map(({ source }) => source).join('|'), 'u')
-/** Characters that turn the text after them around, so that a person reads another name. */
+/** Characters that change the direction of the text after them, so that a person reads another name. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/
-/** What Windows leaves out at the end of a part, also where a program has put simpler characters in their places. */
+/** Characters that Windows drops at the end of a part, and those that a program may replace by them. */
 const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
 /** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
 const MAX_PART_LEN = 255
@@ -32,21 +32,21 @@ const MAX_FOLDERS = 1 << 22
 const SHOWN_LEN = 200
 
 /**
- * Gathers names, and refuses each that is unsafe by itself or beside the ones before it. Each call takes time and
+ * Gathers names, and refuses each that is unsafe by itself or together with an earlier one. Each call takes time and
  * memory in the length of the name.
  */
 export class SafeNames {
   #isForWindows
   /** The files by their keys: see `keyOf`. */
   #files = /** @type {Set<string>} */ (new Set())
-  /** The numbers of folders by their keys. The number of the folder that all names are below is 0. */
+  /** The numbers of folders by their keys. 0 is the folder above all names. */
   #folders = /** @type {Map<string, number>} */ (new Map())
   /** How the last part of each folder's path is spelt, by its number. */
   #spelt = ['']
-  /** The first part of each name: what is to be made in the folder itself. @type {Set<string>} */
+  /** The first part of each name: the files and folders to make in the target itself. @type {Set<string>} */
   tops = new Set()
 
-  /** @param {{ isForWindows: boolean }} options  `isForWindows`: also refuse what only Windows cannot have */
+  /** @param {{ isForWindows: boolean }} options  `isForWindows`: also refuse names that are wrong in Windows only */
   constructor ({ isForWindows }) {
     this.#isForWindows = isForWindows
   }
@@ -84,7 +84,7 @@ export class SafeNames {
   }
 }
 
-/** @param {number} folder  its number @param {string} part  of the path of something in it */
+/** @param {number} folder  its number @param {string} part  the name of a file or folder in it */
 const keyOf = (folder, part) => `${folder}/${fold(part)}`
 
 /**
@@ -109,7 +109,7 @@ export function faultIn (name, { isForWindows }) {
  * @returns {string | undefined}
  */
 function faultOf (part, isForWindows) {
-  // The forms in which a file system may see the part: it may ignore characters, or replace them by simpler ones.
+  // Two forms that a file system may use: without ignored characters, and with simpler ones in their places.
   const seen = part.replace(IGNORED, '')
   const simple = seen.normalize('NFKC')
   if (seen === '') return 'a part of it is empty'
@@ -119,7 +119,7 @@ function faultOf (part, isForWindows) {
   if (part.includes('\0')) return 'it has a zero byte'
   if (/^[a-z]:/i.test(seen)) return 'it begins with a drive letter'
   if (LEFT_OUT.test(seen)) return 'Windows leaves out the dot or space at the end of a part'
-  if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'nobody sees a character at the beginning or end of a part'
+  if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'a part of it begins or ends with an invisible character'
   if (TURNING.test(part)) return 'it has a character that turns the text after it around'
   if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
   if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
@@ -127,9 +127,9 @@ function faultOf (part, isForWindows) {
 }
 
 /**
- * The form in which two parts are equal when some file system takes them for the same, by case, normal form or ignored
- * characters, or a person does, because they have other spaces. Small letters come first, because a capital sharp s has
- * a small one, and only that has two capital letters.
+ * A form that is equal for two parts if some file system takes them for the same, by case, normal form or ignored
+ * characters, or if a person does, because only their spaces differ. It changes to small letters first, because a
+ * capital sharp s becomes a small one, and only the small one becomes two capital letters.
  *
  * @param {string} part
  */
@@ -142,7 +142,7 @@ const IS_ASCII = /^[\x20-\x7e]*$/
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_PATH_LEN)
 
-/** Has a text more bytes in UTF-8? @param {string} text @param {number} max  bytes */
+/** True if a text has more than `max` bytes in UTF-8. @param {string} text @param {number} max  bytes */
 const isLonger = (text, max) => text.length * 3 > max &&
   (text.length > max || encoder.encodeInto(text, scratch.subarray(0, max)).read < text.length)
 
@@ -150,7 +150,7 @@ const isLonger = (text, max) => text.length * 3 > max &&
 export const unsafe = (name, why) =>
   new BaoError('PATH_UNSAFE', `the name '${shown(name)}' cannot be a path: ${why}`, { entry: name })
 
-/** A name in a message, without what would write to a terminal. @param {string} name */
+/** A name for a message, without control characters, which a terminal would obey. @param {string} name */
 const shown = name => JSON.stringify(name.slice(0, SHOWN_LEN)).slice(1, -1)
 
 /**
@@ -168,5 +168,5 @@ export function compareNames (a, b) {
   return a.length - b.length
 }
 
-/** Surrogates stand for code points above all others. @param {number} unit  of UTF-16 */
+/** Puts surrogates above all other units, as code points would be. @param {number} unit  of UTF-16 */
 const rank = unit => unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -1,5 +1,5 @@
-// Keeps bytes until all of them have come: the last ones in memory, the others in the store, as blobs that are deleted
-// afterwards.
+// Keeps bytes until all of them are known: the last ones in memory, the others in the store, as blobs that are deleted
+// after that.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
@@ -18,20 +18,20 @@ export class Spool {
   #last = new ByteQueue()
   #blobs = /** @type {{ cid: CID, isNew: boolean }[]} */ ([])
 
-  /** @param {Store} store @param {TempTag} hold  protects what is in the store @param {AbortSignal} [signal] */
+  /** @param {Store} store @param {TempTag} hold  protects the blobs in the store @param {AbortSignal} [signal] */
   constructor (store, hold, signal) {
     this.#store = store
     this.#hold = hold
     this.#signal = signal
   }
 
-  /** Is there space in memory? @param {Uint8Array} bytes */
+  /** True if there is space in memory. @param {Uint8Array} bytes */
   fits (bytes) { return this.#last.len + bytes.length <= SPOOL_LEN }
 
   /** @param {Uint8Array} bytes  that fit; copied */
   add (bytes) { this.#last.push(bytes, SPOOL_LEN) }
 
-  /** Moves what is in memory to the store. */
+  /** Moves the bytes in memory to the store. */
   async spill () {
     this.#blobs.push(await this.#store.put(this.#last.bytes, { tag: this.#hold, signal: this.#signal }))
     this.#last.clear()
@@ -43,7 +43,7 @@ export class Spool {
     yield this.#last.bytes
   }
 
-  /** Deletes what is in the store, unless somebody else has put the same. To be called when `hold` is released. */
+  /** Deletes the blobs that were new to the store. To be called after `hold` was released. */
   async remove () {
     for (const { cid, isNew } of this.#blobs.splice(0)) {
       if (isNew) await this.#store.delete(cid).catch(leftToGc)
@@ -52,8 +52,8 @@ export class Spool {
 }
 
 /**
- * Ignores errors of the store: a blob with a tag belongs to another caller, and `gc` deletes what a closed store still
- * has.
+ * Ignores errors of the store: another caller may have tagged the blob, or the store is closed and `gc` deletes the
+ * blob later.
  */
 function leftToGc (/** @type {unknown} */ error) {
   if (!(error instanceof BaoError)) throw error

@@ -1,5 +1,5 @@
-// Downloads a blob straight to a file. Until it is whole it is kept in a store of its own beside the file, so it is
-// verified, survives crashes and can be resumed as any download.
+// Downloads a blob to a file. Until the blob is whole, a store beside the file keeps it. So the download is verified,
+// survives crashes and can be resumed, like any other.
 
 import { PartFolder } from '#part-folder'
 import { BaoError } from '../../lib/core/errors.js'
@@ -14,15 +14,15 @@ import { BLOB_OPTIONS, download } from './download.js'
 /** @import { DownloadResult, FileDownloadOptions } from './download.js' */
 
 /**
- * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified it is kept in the
- * folder `path.part`. After an interruption the next call goes on from there. At the end the blob replaces the file.
+ * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified, the folder
+ * `path.part` keeps it. After an interruption the next call goes on from there. At the end the blob replaces the file.
  *
  * @param {BlobName} cid
  * @param {string | URL} path
  * @param {FileDownloadOptions} options
  * @returns {Promise<DownloadResult>}
- * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded; PATH_EXISTS { location } when
- *   `path.part` is a folder that no download has made: it stays as it is
+ * @throws {BaoError} as `download`; STORE_LOCKED while another call downloads to the same file; PATH_EXISTS
+ *   { location } when `path.part` is a folder that no download has made: it stays as it is
  */
 export async function downloadFile (cid, path, options) {
   assertOptions('options', options, '{ from, ... }')
@@ -34,7 +34,7 @@ export async function downloadFile (cid, path, options) {
   const store = await BlobStore.open(part.path)
   let isOver = false
   try {
-    await part.removeLeftovers().catch(() => {}) // they do no harm
+    await part.removeLeftovers().catch(() => {}) // leftovers do no harm
     let result = await download(store, root, options)
     // The bytes of an earlier run may have been damaged since.
     const isOld = result.received < result.size
@@ -42,7 +42,7 @@ export async function downloadFile (cid, path, options) {
       await placeFile(store, root, part.target, { verify: isOld || result.size <= FILE_FROM, signal })
     } catch (error) {
       if (!isOld || !isDamage(error)) throw error
-      await store.fsck({ repair: true, cids: [root], signal }) // what is damaged is missing then
+      await store.fsck({ repair: true, cids: [root], signal }) // damaged groups are missing after that
       result = await download(store, root, options)
       await placeFile(store, root, part.target, { verify: result.size <= FILE_FROM, signal })
     }
@@ -58,8 +58,8 @@ export async function downloadFile (cid, path, options) {
 }
 
 /**
- * Links the file in which the store keeps the blob to the target, which takes no time and no space; or copies the blob,
- * where it has no file of its own or the system has no links.
+ * Links the target to the blob file of the store, which takes no time and no space. Copies the blob where it has no
+ * file of its own, or where the system has no links.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {string} target
  * @param {{ verify: boolean, signal?: AbortSignal }} options

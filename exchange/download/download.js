@@ -1,5 +1,5 @@
-// Downloads a blob, parts of it, or a sequence of hashes and its members into a store: the options of the call, and
-// what protects the blobs until it ends.
+// Downloads a blob, parts of it, or a sequence of hashes and its members into a store. Checks the options, and protects
+// the blobs until the download ends.
 
 import { MirrorBook } from '../../verifier/mirrors/mirror-book.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
@@ -31,52 +31,52 @@ import { protectByTag } from './part-tag.js'
  * @typedef {object} DownloadOptions
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from  mirrors, as `mirrorOf` takes them. An async
  *   iterable may give more of them while the download runs
- * @property {RangesLike} [ranges]  what is wanted of the blob, in whole chunk groups; default: everything
- * @property {boolean} [recursive]  is the blob a sequence of hashes (also a collection) whose members are wanted, too?
- *   Mirrors must be able to give any blob then: URLs need `{cid}` or `{hex}` in them. Default: false
- * @property {string} [tag]  the name of a tag that the blob gets when what is wanted has come, with `recursive` for the
- *   members, too. Until then a tag called `NAME.part` has `gc` keep what has come, also after a crash. Where that name
- *   is taken, by a caller or a download of another blob, it is called `NAME.part2` and so on
- * @property {number} [maxMembers]  how many of them there may be; default: 4 194 304 (2^22)
- * @property {number} [parallel]  how many mirrors are asked at once; default: 4
+ * @property {RangesLike} [ranges]  the wanted ranges of the blob, in whole chunk groups; default: everything
+ * @property {boolean} [recursive]  true if the blob is a sequence of hashes (also a collection) whose members are
+ *   wanted, too. Then mirrors must be able to give any blob: URLs need `{cid}` or `{hex}` in them. Default: false
+ * @property {string} [tag]  the name of a tag that the blob gets when the download succeeds, with `recursive` for the
+ *   members, too. Until then a tag called `NAME.part` protects the received data from `gc`, also after a crash. If that
+ *   name is taken, by a caller or a download of another blob, it is called `NAME.part2` and so on
+ * @property {number} [maxMembers]  how many members there may be; default: 4 194 304 (2^22)
+ * @property {number} [parallel]  how many mirrors are asked at the same time; default: 4
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds in which a mirror must bring 16 KiB; default: 15 000
+ * @property {number} [stall]  milliseconds in which a mirror must send 16 KiB; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
- *   (RFC 6249). With `recursive` none are added, because such a URL has one blob. Default: 4, 0 for none
- * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, where servers
- *   have nothing that proves a part of the blob, and everything is wanted. Default: 1 GiB. Members are never written
- *   unverified: members of up to 16 MiB are verified in memory
+ *   (RFC 6249). With `recursive` none are added, because these URLs have one blob each. Default: 4, 0 for none
+ * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, if the whole
+ *   blob is wanted and no server can prove parts of it. Default: 1 GiB. Members are never written unverified: members
+ *   of up to 16 MiB are verified in memory
  * @property {AbortSignal} [signal]
  * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
  * @property {(member: WholeMember) => void} [onMember]  gets each member once, in no certain order, when it is whole;
- *   also those that were there
+ *   also members that the store had before
  */
 /**
  * @typedef {object} DownloadResult
  * @property {CID} cid
  * @property {number} size  bytes of the blob, proven
  * @property {number} received  bytes that were missing before, also those of members
- * @property {boolean} complete  has the store the whole blob now, and all members if they were wanted?
+ * @property {boolean} complete  true if the store has the whole blob now, and all members if they were wanted
  * @property {number} [members]  how many there are, if they were wanted
- * @property {MirrorReport[]} mirrors  what each has brought, and the last error of each
+ * @property {MirrorReport[]} mirrors  the bytes and the last error of each
  */
 
 /** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'tag' | 'maxMembers' | 'onMember'>} FileDownloadOptions */
 
-/** Of one whole blob. */
+/** The options for downloading one whole blob. */
 export const BLOB_OPTIONS = [
   'from', 'parallel', 'retries', 'stall', 'maxDuplicates', 'maxUnverified', 'signal', 'onProgress'
 ]
 const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'tag', 'maxMembers', 'onMember']
 const DEFAULT_PARALLEL = 4
 const DEFAULT_MAX_MEMBERS = 2 ** 22
-/** As much as an upload to a handler may have: what a liar can have written to the disk, and then deleted. */
+/** As long as an upload to a handler may be. A liar can make the store write so much, which is then deleted. */
 const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 
 /**
- * Downloads a blob, or parts of it, from many mirrors at once. Fast mirrors fetch more, and mirrors race for the last
- * parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and what it has brought is kept.
- * A download that was interrupted goes on when it is called again.
+ * Downloads a blob, or parts of it, from many mirrors at the same time. Fast mirrors fetch more, and mirrors race for
+ * the last parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and the verified part
+ * of its answer is kept. The next call goes on where an interrupted download ended.
  *
  * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
  * order, many at a time, each from any mirror that has it. Until the end they are protected as by a tag.
@@ -86,9 +86,9 @@ const DEFAULT_MAX_UNVERIFIED = 2 ** 30
  * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
  * @returns {Promise<DownloadResult>}
  * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as `put`;
- *   with `recursive` FETCH_MEMBERS_MISSING { cid, members } when all other members have come,
+ *   with `recursive` FETCH_MEMBERS_MISSING { cid, members } when the store has all other members,
  *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } before anything is fetched of a sequence with more
- *   than `maxMembers`. What has come is kept
+ *   than `maxMembers`. Received data is kept
  */
 export async function download (store, cid, options) {
   assertOptions('options', options, '{ from, ... }')
@@ -121,7 +121,7 @@ export async function downloadBy (clock, store, cid, options) {
   }
   const progress = new DownloadProgress({ clock, onProgress })
   const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
-  if (recursive) book.maxDuplicates = 0 // A URL that a server names has one blob.
+  if (recursive) book.maxDuplicates = 0 // The URLs that servers name have one blob each.
   assertWritable(store)
   signal?.throwIfAborted()
   const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
@@ -165,7 +165,7 @@ async function downloadBlob (downloader, session, options) {
 }
 
 /**
- * The sequence comes first, whole, and then its members.
+ * Downloads the whole sequence first, and then its members.
  *
  * @param {Downloader} downloader @param {Session} session @param {Uint8Array} root
  * @param {{ maxMembers: number, maxUnverified: number, onMember?: (member: WholeMember) => void }} options

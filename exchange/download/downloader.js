@@ -1,6 +1,6 @@
-// Gives the tasks of a download to its mirrors. The downloader knows which of them are idle, and the book which may be
-// asked. The work decides what the tasks are: there is the work of one blob (blob/blob-download.js), and that of the
-// members of a sequence (members/member-downloads.js).
+// Gives the tasks of a download to its mirrors. The downloader knows which mirrors are idle, and the book knows which
+// may be asked. The work decides what the tasks are. There are two kinds: the work of one blob (blob/blob-download.js),
+// and that of the members of a sequence (members/member-downloads.js).
 
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
@@ -19,7 +19,7 @@ const MAX_REQUESTS = 6
  * @typedef {object} DownloaderOptions
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from
  * @property {boolean} [anyBlob]  true if mirrors must be able to give any blob. Default: false
- * @property {number} parallel  how many mirrors are asked at once
+ * @property {number} parallel  how many mirrors are asked at the same time
  * @property {AbortSignal} signal
  */
 
@@ -28,20 +28,20 @@ const MAX_REQUESTS = 6
  * @property {Store} store
  * @property {MirrorBook} book
  * @property {DownloadProgress} progress
- * @property {AbortSignal} signal  aborts when the download ends, however that is
+ * @property {AbortSignal} signal  aborts when the download ends, in success or failure
  */
 
 /**
  * @typedef {object} Task  one request to a mirror
- * @property {() => Promise<void>} run  fails with what ends the download
+ * @property {() => Promise<void>} run  fails only with errors that end the download
  * @property {boolean} isSmall  true if it is for at most 1 MiB
  */
 
 /**
  * @typedef {object} Asked  what a mirror is asked for
  * @property {number} now
- * @property {number} mirrorCount  how many mirrors may be asked at once
- * @property {boolean} isIdle  true if the mirror does nothing now
+ * @property {number} mirrorCount  how many mirrors may be asked at the same time
+ * @property {boolean} isIdle  true if the mirror has no task
  * @property {boolean} smallOnly  true if the task must be small
  */
 
@@ -49,11 +49,11 @@ const MAX_REQUESTS = 6
  * @typedef {object} Work
  * @property {() => Promise<void>} refill  prepares tasks. Called before tasks are taken
  * @property {boolean} isDone
- * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when the mirror can do nothing
- *   now
- * @property {(isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, or fetches it as a whole file,
- *   unless more mirrors may come (`isOpen`). Returns true if the work changed. Throws when the work has failed
- * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if nothing ends before
+ * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when there is no task for the
+ *   mirror now
+ * @property {(isOpen: boolean) => boolean} giveUp  gives up parts that no mirror can give, or fetches them in a whole
+ *   file, unless more mirrors may come (`isOpen`). Returns true if the work changed. Throws when the work has failed
+ * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before
  */
 
 export class Downloader {
@@ -64,10 +64,10 @@ export class Downloader {
   /** The tasks of each mirror that is busy. @type {Map<MirrorRecord, Set<Task>>} */
   #busy = new Map()
   #running = /** @type {Set<Promise<void>>} */ (new Set())
-  /** What has ended the download, if it has failed. @type {{ error: unknown } | undefined} */
+  /** The error that ended the download. @type {{ error: unknown } | undefined} */
   #failure
   #wake = () => {}
-  /** True when something has happened since tasks were looked for last. */
+  /** True if a task has ended, or a mirror was added, since tasks were last given. */
   #isAwake = false
   /** True while `from` may give more mirrors. */
   #isOpen = true
@@ -76,7 +76,7 @@ export class Downloader {
   constructor (book, options) {
     this.#book = book
     this.#options = options
-    /** Aborts when the download ends, however that is. */
+    /** Aborts when the download ends, in success or failure. */
     this.signal = AbortSignal.any([options.signal, this.#ended.signal])
     book.onDuplicate = () => this.#wake()
     this.#adding = this.#addMirrors()
@@ -102,7 +102,7 @@ export class Downloader {
     }
   }
 
-  /** Ends what is under way, and waits for that. */
+  /** Aborts the tasks under way, and waits until they have ended. */
   async end () {
     this.#ended.abort(new DOMException('the download has ended', 'AbortError'))
     await Promise.allSettled(this.#running)
@@ -114,7 +114,7 @@ export class Downloader {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  /** Adds mirrors as they come. */
+  /** Adds the mirrors of `from` as they come. */
   async #addMirrors () {
     const { from, anyBlob } = this.#options
     try {
@@ -172,13 +172,13 @@ export class Downloader {
   }
 
   /**
-   * Waits until a mirror has ended a task, may be asked again, or is added, and for the work until `wakeAt` at most.
+   * Waits until a mirror has ended a task, may be asked again, or is added, but not longer than until `wakeAt`.
    *
    * @param {Promise<unknown>} woken @param {number} now @param {number} [wakeAt]
-   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of that can happen
+   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of these can happen
    */
   async #wait (woken, now, wakeAt = Infinity) {
-    if (this.#isAwake) return // A task has ended while the work was refilled, which has not seen that yet.
+    if (this.#isAwake) return // A task has ended during `refill`, which may not have seen it.
     const { clock, usable, errors } = this.#book
     const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {

@@ -19,14 +19,14 @@ import { parseRoot } from '../../lib/hash/cid.js'
 const MAX_LEN = 1 << 26
 
 /**
- * Makes the `supply` of a store from mirrors. Each is asked once, one after the other, first the one that has helped
- * last. What they send is verified in memory before the store gets it.
+ * Makes the `supply` of a store from mirrors. Each is asked once, one after the other, beginning with the one that has
+ * helped last. Slices are verified in memory before the store gets them.
  *
  *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/blobs/{cid}']) })
  *
  * @param {Iterable<MirrorLike>} mirrors  as `mirrorOf` takes them. URLs need `{cid}` or `{hex}` in them, unless the
  *   store has only one blob
- * @param {{ stall?: number }} [options]  `stall`: milliseconds in which a mirror must bring 16 KiB; default: 15 000
+ * @param {{ stall?: number }} [options]  `stall`: milliseconds in which a mirror must send 16 KiB; default: 15 000
  * @returns {(cid: CID, ranges: ChunkRanges, options?: { size?: number, signal?: AbortSignal }) => Promise<Uint8Array>}
  *   gives a slice, or throws FETCH_EXHAUSTED; RangeError for more than 64 MiB
  */
@@ -62,7 +62,7 @@ export function fromMirrors (mirrors, options = {}) {
 
 /**
  * @param {MirrorRequest} request @param {{ root: Uint8Array, ranges: ChunkRanges, size?: number }} wanted
- * @returns {Promise<Uint8Array>} the slice with the size in front, when all of it has been verified
+ * @returns {Promise<Uint8Array>} the slice with its header, when all of it has been verified
  */
 async function verifiedSlice (request, { root, ranges, size }) {
   const verifier = new SliceVerifier({ cid: root, ranges, onLeaf: () => {} })

@@ -1,6 +1,6 @@
-// The folder beside a file in which a download keeps the file until it is whole. The folder is there with its mark from
-// its first moment on, or not at all, and it goes in one step. So what no download has made is told from it and left
-// alone, however a process ends.
+// The folder beside a file in which a download keeps the file until it is whole. One rename makes it appear with its
+// mark, and another makes it disappear. So whenever a process is killed, a folder without the mark is not one of a
+// download, and is left alone.
 
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -19,9 +19,9 @@ const ADVICE = 'move it away, or delete it'
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
 
 export class PartFolder {
-  /** Of the file. */
+  /** The path of the file. */
   target
-  /** Of the folder. */
+  /** The path of the folder. */
   path
 
   /** @param {string | URL} file */
@@ -31,7 +31,7 @@ export class PartFolder {
   }
 
   /**
-   * Looks whether the file can be made, and makes the folder, unless an earlier download has left it.
+   * Checks that the file can be made, and makes the folder, unless an earlier download has left it.
    *
    * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
    */
@@ -59,8 +59,8 @@ export class PartFolder {
   }
 
   /**
-   * Removes what downloads to the same file have left that were killed while they made or removed the folder. The
-   * caller has the store in the folder open, so no other download is about to make the folder.
+   * Removes folders that killed downloads to the same file have left while they made or removed the folder. The caller
+   * has the store in the folder open, so no other download is about to make the folder.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)
@@ -68,16 +68,16 @@ export class PartFolder {
     for (const name of left) await removeFolder(join(parent, name))
   }
 
-  /** A path beside the folder, which nobody has and by which later downloads to the same file know whose it is. */
+  /** A new path beside the folder. By its beginning, later downloads to the same file find it. */
   spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
 
-  /** The name of the file itself may be too long to be a part of another name. */
+  /** Contains a hash of the file's name, because the name may be too long to be part of another. */
   get #sparePrefix () {
     const id = hash(new TextEncoder().encode(basename(this.target))).subarray(0, 8)
     return `.baobox-${base16.baseEncode(id)}-`
   }
 
-  /** Makes the folder, and those above it. Leaves a folder that somebody else makes at the same time. */
+  /** Makes the folder, and those above it. Accepts a folder that another process makes at the same time. */
   async #make () {
     const draft = this.spareName()
     try {

@@ -1,4 +1,4 @@
-// Takes the place of part-folder.node.js in browsers, which have no files.
+// Replaces part-folder.node.js in browsers, which have no files.
 
 export class PartFolder {
   target = ''

@@ -1,5 +1,5 @@
-// Protects what a download has brought until all of it is there, by a tag called `NAME.part`. The next download of the
-// same blob to the tag `NAME` takes it over, also after a crash.
+// Protects the received data of a download until the download succeeds, by a tag called `NAME.part`. The next download
+// of the same blob to the tag `NAME` takes this tag over, also after a crash.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { Locks } from '../../lib/async/locks.js'
@@ -12,14 +12,14 @@ import { HASHSEQ, RAW, toCid } from '../../lib/hash/cid.js'
 
 /** The metadata of these tags. No other tag is taken over or deleted. */
 const MARK = { 'baobox:download': 'unfinished' }
-/** Of the CIDs that tags give, by format. */
+/** The codecs of the CIDs that tags give, by format. */
 const CODECS = { raw: RAW, hashseq: HASHSEQ }
 
 /** The tags of the downloads into one store. */
 class PartTags {
   #store
   #locks = new Locks()
-  /** How many downloads that are under way share a tag, by its name. */
+  /** How many downloads under way share a tag, by its name. */
   #counts = /** @type {Map<string, number>} */ (new Map())
 
   /** @param {Store} store */
@@ -47,7 +47,7 @@ class PartTags {
   }
 
   /**
-   * Gives up the tag of an unfinished download, and deletes it when no other download uses it.
+   * Ends the use of a tag by a download. Deletes it if no other download uses it and the data needs it no longer.
    *
    * @param {DownloadTag} tag @param {string} name
    * @param {boolean} isOver  true when there is nothing left to protect
@@ -69,7 +69,7 @@ class PartTags {
         if (isOf(tag, there) && /^\d*$/.test(there.name.slice(prefix.length))) return there.name
       }
     } catch (error) {
-      // Thrown after all readable tags were given. What a damaged one was for is not known, so its name is taken.
+      // `list` throws this after all readable tags. Nobody knows what a damaged tag was for, so its name is taken.
       if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT')) throw error
     }
   }
@@ -78,8 +78,8 @@ class PartTags {
 const tagsOf = /** @type {WeakMap<Store, PartTags>} */ (new WeakMap())
 
 /**
- * Does the work of a download. When it has succeeded, the tag names the blob. Until then a tag of that name goes on
- * naming what it did. When nothing has come, no tag is left.
+ * Does the work of a download. When it succeeds, the tag names the blob. Until then an older tag of that name stays as
+ * it is. If the store got nothing of the blob, no tag is left.
  *
  * @template T
  * @param {Store} store @param {DownloadTag} tag @param {() => Promise<T>} work

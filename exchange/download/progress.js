@@ -1,4 +1,4 @@
-// Tells the caller of a download how far it is, how fast, and what each mirror has brought.
+// Tells the caller of a download how far it is, how fast, and how much each mirror has sent.
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../verifier/mirrors/patience.js' */
@@ -6,13 +6,13 @@
 
 /**
  * @typedef {object} DownloadState
- * @property {number} done  bytes of the wanted ranges that are present, or have come and are being verified. It falls
- *   when a mirror has lied
- * @property {number} [total]  bytes of the wanted ranges, when the size is proven; of a sequence and its members, never
+ * @property {number} done  bytes of the wanted ranges that are present, or received and being verified. It falls when a
+ *   mirror has lied
+ * @property {number} [total]  bytes of the wanted ranges, when the size is proven. Never given with `recursive`
  * @property {number} rate  bytes each second, over the last seconds
  * @property {number} [timeLeft]  milliseconds, at that rate
  * @property {MirrorReport[]} mirrors
- * @property {MembersState} [members]  of a sequence, once it has come
+ * @property {MembersState} [members]  of a sequence, once the store has it
  */
 /**
  * @typedef {object} MembersState
@@ -30,14 +30,14 @@
 /** @typedef {{ type: 'baobox:download', detail: DownloadState & { unit: 'bytes' } }} DownloadEvent */
 /** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
 
-/** Milliseconds between two events, at least, and of the time in which the rate is taken. */
+/** Milliseconds: between two events, at least, and of the time over which the rate is taken. */
 const EVENT_MS = 200
 const RATE_MS = 5000
 
 export class DownloadProgress {
   #onProgress
   #clock
-  /** What was done at some times of the last seconds. */
+  /** The bytes that were done at some times of the last seconds. */
   #samples = /** @type {{ time: number, done: number }[]} */ ([])
 
   /** @param {{ onProgress?: (event: DownloadEvent) => void, clock: Clock }} options */

@@ -9,12 +9,12 @@
 
 /** The bytes of a blob without anything around them. */
 export const PLAIN = 'application/octet-stream'
-/** Ranges that are read. No client sends more, and thousands would cost ten times as much as the rest of a request. */
+/** Ranges that are read, at most. Reading thousands would cost ten times as much as the rest of a request. */
 const MAX_RANGES = 64
 
 /**
  * @param {string | null} header
- * @returns {MediaRange[]} those that are wanted most first
+ * @returns {MediaRange[]} the most wanted ones first
  */
 export function acceptedBy (header) {
   const ranges = header?.toLowerCase().split(',', MAX_RANGES).map(mediaRange) ?? []
@@ -44,7 +44,7 @@ export function preferred (accepted, type) {
 }
 
 /**
- * How much a client wants a type: the closest range decides. No header means that all is welcome.
+ * How much a client wants a type, 0 to 1: the most specific range decides. Without a header, all types have 1.
  *
  * @param {MediaRange[]} accepted @param {string} type
  */

@@ -1,5 +1,5 @@
-// From a request to its answer: its path gives a route, the name in the route a blob, and its query and headers the
-// form in which the client wants the blob.
+// Finds the answer to a request: the path gives a route, the name in the route a blob, and the query and the headers
+// the form in which the client wants the blob.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { answerBlob } from './blob.js'
@@ -20,14 +20,14 @@ import { findBlob } from './stored-blob.js'
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
-/** Characters of a header that is read here. */
+/** Characters of a header that is read here, at most. */
 const MAX_HEADER_LEN = 8192
 const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
 
 /**
  * @param {ServedRequest} served
  * @returns {Promise<Response>}
- * @throws {HttpError | import('../../lib/core/errors.js').BaoError} what the client is told instead
+ * @throws {HttpError | import('../../lib/core/errors.js').BaoError} which the client is told instead
  */
 export async function answerTo (served) {
   const { request: { method }, url: { pathname, search }, options: { basePath, site, list, put } } = served
@@ -50,7 +50,7 @@ export async function answerTo (served) {
 
 /** @param {Request} request @throws {HttpError} 400, 414, 431 */
 function assertBounded ({ method, url, headers }) {
-  // Nobody reads such a body, so a client could send it for ever.
+  // Nobody reads the body, so a client could send it for ever.
   if (['GET', 'HEAD', 'OPTIONS'].includes(method) && hasBody(headers)) {
     throw new HttpError(400, 'HTTP_BAD_REQUEST', `requests with ${method} have no body here`, { connection: 'close' })
   }
@@ -71,7 +71,7 @@ const mayPut = route =>
   route.kind === 'blob' && route.groupLog === undefined && ['blobs', 'plain'].includes(route.family)
 
 /**
- * Answers with a blob, or with something that is made of it.
+ * Answers with a blob, or with something that is made from it.
  *
  * @param {ServedRequest} served @param {BlobRoute} route
  */

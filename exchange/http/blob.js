@@ -41,8 +41,8 @@ export function answerBlobAs (served, blob, headers) {
 }
 
 /**
- * Reads a blob piece by piece. One read of everything would read ahead. A store protects a blob while it is read, so
- * one read stays open between the others.
+ * Reads a blob piece by piece, because one read of everything would read ahead. The store protects a blob while it is
+ * read, so one read stays open until the last piece.
  *
  * @param {Store} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Piece>}
@@ -83,7 +83,7 @@ function headersOf ({ request, url, options }, { root, cid }, { family, top }) {
 }
 
 /**
- * True if a client of IPFS wants the block as it is.
+ * True if an IPFS client asks for the raw block.
  *
  * @param {string | null} format @param {Headers} headers
  */

@@ -1,6 +1,6 @@
-// Sends pieces of known length as the body of an answer. Before the status is sent, a short body is read as a whole,
-// and of a long one the first piece. So damage there gives an error status and not a broken body. The other pieces are
-// read when the client takes them.
+// Sends pieces of known total length as the body of an answer. Before the status is sent, it reads a short body as a
+// whole, and the first piece of a long one, so that damage there gives an error status and not a broken body. It reads
+// the other pieces when the client takes them.
 
 import { concat } from '../../lib/core/bytes.js'
 import { stalled } from './errors.js'
@@ -13,9 +13,9 @@ import { headersWith, respond } from './respond.js'
 /**
  * @typedef {object} Answer
  * @property {number} status
- * @property {Record<string, string>} headers  but for the length
+ * @property {Record<string, string>} headers  without the length
  * @property {number} len  bytes of all pieces
- * @property {AsyncGenerator<Piece>} pieces  none of them empty. It is not begun before it is needed
+ * @property {AsyncGenerator<Piece>} pieces  none of them empty. Not begun before they are needed
  */
 
 /** Bytes of a piece, and of a short body, at most. A client that reads nothing costs this much memory. */
@@ -48,8 +48,8 @@ async function read (pieces, len) {
 }
 
 /**
- * What a stream is made of. It reads one piece whenever one is asked for, so a client that reads nothing holds one. An
- * error breaks the stream: servers then break the connection, and no client takes it for the end.
+ * The source of a body's stream. It reads one piece whenever one is asked for, so a client that reads nothing holds one
+ * piece in memory. An error breaks the stream. Servers then break the connection, so no client takes it for the end.
  *
  * @implements {UnderlyingDefaultSource<Piece>}
  */
@@ -62,7 +62,7 @@ class Body {
   #first
   #sent = 0
   #isEnded = false
-  /** Ends the wait for the client. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Breaks off the stream when the client is idle. @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   /** @type {ReadableStreamDefaultController<Piece> | undefined} */
   #controller
@@ -129,7 +129,7 @@ class Body {
     this.#isEnded = true
     clearTimeout(this.#timer)
     this.#served.signal.removeEventListener('abort', this.#onAbort)
-    this.#pieces.return(undefined).catch(() => {}) // its further pieces and errors are not needed
+    this.#pieces.return(undefined).catch(() => {}) // an error no longer matters
     this.#served.end(outcome, this.#status, this.#sent, error)
   }
 }

@@ -1,4 +1,4 @@
-// Answers with some bytes, with the one range of them that a client wants, or with nothing when it has them already.
+// Answers with bytes made from a blob: with all of them, with one range, or with 304 when the client has them.
 
 import { isKnown, noSuchRange, rangeOf } from './conditions.js'
 import { sendPieces } from './body.js'
@@ -12,12 +12,12 @@ import { requirePresent } from './stored-blob.js'
 /** @import { StoredBlob } from './stored-blob.js' */
 
 /**
- * @typedef {object} Content  bytes that follow from a blob
- * @property {Record<string, string> & { etag: string }} headers  of every answer with them
- * @property {number} size  of all of them
+ * @typedef {object} Content  bytes that are made from a blob
+ * @property {Record<string, string> & { etag: string }} headers  of every answer with these bytes
+ * @property {number} size  how many bytes there are
  * @property {boolean} [isClaim]  true if their size is not proven. Default: false
- * @property {(span: Span) => ChunkRanges} chunksOf  chunks of the blob that the bytes in a span follow from
- * @property {(span: Span, signal?: AbortSignal) => AsyncGenerator<Piece>} read  none of the pieces is empty
+ * @property {(span: Span) => ChunkRanges} chunksOf  gives the chunks of the blob from which a span is made
+ * @property {(span: Span, signal?: AbortSignal) => AsyncGenerator<Piece>} read  gives a span. No piece is empty
  */
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {Content} content */
@@ -25,7 +25,7 @@ export async function answerBytes (served, blob, { headers, size, isClaim, chunk
   const { request, isHead } = served
   if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
   const range = isHead ? 'whole' : rangeOf(request.headers, headers.etag, size)
-  // The last bytes prove that there are no bytes after them.
+  // A range after the end needs the last bytes, because they prove the size.
   const span = range === 'whole' ? { start: 0, end: size } : range === 'none' ? { start: size, end: size } : range
   await requirePresent(served, blob, chunksOf(span))
   if (range === 'none') throw noSuchRange(size)

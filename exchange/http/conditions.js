@@ -6,7 +6,7 @@ import { HttpError } from './errors.js'
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 /**
- * True if the client has this already.
+ * True if the client has the content with this ETag already.
  *
  * @param {Headers} headers  of the request
  * @param {string} etag
@@ -22,19 +22,19 @@ export function isKnown (headers, etag) {
 }
 
 /**
- * The one range that a client wants. Several ranges, other units and what makes no sense mean the whole: RFC 9110,
- * 14.2, allows that for any `Range`.
+ * The one range that a client wants. Several ranges, other units and invalid headers mean the whole: RFC 9110, 14.2,
+ * allows that for any `Range`.
  *
  * @param {Headers} headers  of the request
  * @param {string} etag
  * @param {number} size  bytes
- * @returns {Span | 'whole' | 'none'} `none`: there are no such bytes
+ * @returns {Span | 'whole' | 'none'} `none`: the range has no bytes
  */
 export function rangeOf (headers, etag, size) {
   const header = headers.get('range')
   const condition = headers.get('if-range')
   if (header === null || (condition !== null && condition !== etag)) return 'whole'
-  // Two runs of spaces side by side would take quadratic time.
+  // Two runs of spaces next to each other would take quadratic time.
   const [all, first = '', last = ''] = /^bytes= *(?:(\d+) *)?- *(?:(\d+) *)?$/i.exec(header) ?? []
   if (all === undefined || (first === '' && last === '')) return 'whole'
   if (first === '') {

@@ -1,4 +1,4 @@
-// The errors of a request, and the status with which the client is told of each.
+// The errors of requests, and the status that the client gets for each.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -33,11 +33,11 @@ export const stalled = ms => new HttpError(408, 'HTTP_STALLED', `the client took
 
 export const closing = () => new HttpError(503, 'HTTP_CLOSING', 'the server is closing', { 'retry-after': '1' })
 
-/** The client may have left before this answer, but logs show it. @param {unknown} reason  of the abort */
+/** For logs: the client may have disconnected before this answer. @param {unknown} reason  of the abort */
 export const asAborted = reason =>
   reason instanceof HttpError ? reason : new HttpError(499, 'HTTP_ABORTED', 'the client has gone')
 
-/** Errors of the store and of uploads; all others are 500. */
+/** The status for each code of the store and of uploads; all others get 500. */
 const STATUSES = /** @type {Record<string, number>} */ ({
   STORE_READ_ONLY: 403,
   STORE_NOT_FOUND: 404,
@@ -60,8 +60,8 @@ const STATUSES = /** @type {Record<string, number>} */ ({
 const MOST_RANGES = 1000
 
 /**
- * What a client is told of an error. Messages of the server's own faults, and those about a place, may name its files,
- * so they are kept back.
+ * What a client is told of an error. Messages of errors with a status from 500 on, or with a location, may name files
+ * of the server, so they are left out.
  *
  * @param {unknown} error
  * @returns {{ status: number, headers?: Record<string, string>, details: { code: string, message?: string,

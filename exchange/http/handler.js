@@ -1,5 +1,5 @@
 // Serves a store over HTTP: a function from Request to Response, for every server that uses the types of the Fetch
-// standard. Here requests begin and end; answer.js answers them. docs/guide.md, "Serve", lists the routes.
+// standard. Requests begin and end here; answer.js answers them. docs/guide.md, "Serve", lists the routes.
 
 import { assertStore } from '../../store/interface.js'
 import { graceOf, within } from '../time-limits.js'
@@ -17,7 +17,7 @@ import { Sites } from './sites/sites.js'
 
 /**
  * @typedef {object} HandlerStats
- * @property {number} active  requests that are answered now
+ * @property {number} active  requests that are being answered
  * @property {number} requests  that have ended
  * @property {number} sent  bytes of bodies
  * @property {number} received  bytes of uploads
@@ -29,14 +29,14 @@ import { Sites } from './sites/sites.js'
  * @typedef {((request: Request) => Promise<Response>) & HandlerControls} Handler
  * @typedef {object} HandlerControls
  * @property {(options?: { grace?: number }) => Promise<void>} close  answers new requests with 503, and waits up to
- *   `grace` milliseconds (default: 10000) for those that are answered; then their bodies break. The store stays open
+ *   `grace` milliseconds (default: 10000) for those under way; then it breaks off their bodies. The store stays open
  * @property {() => HandlerStats} stats
  */
 
 /**
- * @typedef {object} ServerHooks  what a server gives to the handler that runs in it
- * @property {ResponseClass} [Response]  for bodies in one piece, where it costs a fifth of the runtime's. Default: the
- *   runtime's
+ * @typedef {object} ServerHooks  from a server to the handler that runs in it
+ * @property {ResponseClass} [Response]  for bodies in one piece, where it takes a fifth of the time of the runtime's
+ *   class. Default: the runtime's
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is
  *   complete when the server has it, since a handler cannot know more
  */
@@ -48,25 +48,25 @@ import { Sites } from './sites/sites.js'
  * @property {Store} store
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
- * @property {Sites} sites  under their hashes
- * @property {Sites} top  the site at the top, which requests for others neither hold up nor push out
+ * @property {Sites} sites  asked for by hash, tag or alias
+ * @property {Sites} top  the site at the top, apart from others, so that requests for those neither delay nor evict it
  */
 
 /**
- * A function that answers requests for blobs of a store. Mount it in any server that takes `Request` and gives
+ * Makes a function that answers requests for blobs of a store. Mount it in any server that takes `Request` and gives
  * `Response`, or in a service worker. Bytes, slices and outboards are verified before they leave.
  *
  *     const handler = createHandler(store)
  *     Deno.serve(handler)
  *
- * @param {Store} store  stays the caller's: close the handler first, then the store
+ * @param {Store} store  the caller closes it, after the handler
  * @param {HandlerOptions} [options]
  * @returns {Handler}
  */
 export const createHandler = (store, options = {}) => handlerOf(store, options)
 
 /**
- * Like `createHandler`, for a server that gives more than requests: see `ServerHooks`.
+ * Like `createHandler`, for a server that has hooks: see `ServerHooks`.
  *
  * @param {Store} store @param {HandlerOptions} options @param {ServerHooks} [hooks]
  * @returns {Handler}
@@ -86,7 +86,7 @@ class Requests {
   #service
   #active = /** @type {Set<ServedRequest>} */ (new Set())
   #isClosing = false
-  /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
+  /** Resolve the calls of `close` that wait. @type {((value?: unknown) => void)[]} */
   #whenIdle = []
   #counts = {
     requests: 0,
@@ -146,6 +146,6 @@ class Requests {
     if (this.#active.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
     try {
       this.#service.options.onRequest?.(event)
-    } catch {} // a fault of a log must not break answers
+    } catch {} // an error of the caller's log must not break answers
   }
 }

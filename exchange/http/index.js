@@ -1,4 +1,4 @@
-// The entry point `baobox/http`: a store behind HTTP, as one function from Request to Response.
+// The entry point `baobox/http`: serves a store over HTTP, by one function from Request to Response.
 
 export { createHandler } from './handler.js'
 

@@ -21,7 +21,7 @@ import { slicePieces } from './slice.js'
 /** @typedef {{ root: Uint8Array, size: number }} Member */
 /**
  * @typedef {object} MembersQuery
- * @property {[start: number, end: number][]} spans  of members: increasing, half-open and apart
+ * @property {[start: number, end: number][]} spans  of members: increasing, half-open, not touching
  * @property {string} label  names them in an ETag
  */
 
@@ -29,7 +29,7 @@ const MEMBERS_TYPE = 'application/vnd.bao-members'
 const FORMAT = 'bao-members'
 /** Members that one answer has, at most. */
 const MAX_MEMBERS = 1024
-/** Parameters of slices. */
+/** Parameters of slices, which exclude "members". */
 const OTHERS = ['start', 'end', 'chunks']
 
 /**
@@ -58,7 +58,7 @@ export function membersQueryOf (query) {
 }
 
 /**
- * The answer ends before the first member that the store does not have whole.
+ * Answers with the members up to the first that the store does not have whole.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob  the sequence @param {MembersQuery} query
  */
@@ -74,7 +74,7 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
   const len = members.reduce((sum, member) => sum + lenOf(member), 0)
   return sendPieces(served, {
     status: 200,
-    // An answer that ends too early will be longer when the store has more members.
+    // An answer that ends early will be longer when the store has more members.
     headers: members.length === roots.length ? lasting : { ...common, 'cache-control': 'no-store' },
     len,
     pieces: piecesOf(store, root, members, served.signalFor({ complete: true }, len))
@@ -85,7 +85,7 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
 const lenOf = ({ size }) => sliceLen({ size, groupLog: DEFAULT_GROUP_LOG }, ChunkRanges.all)
 
 /**
- * The hashes of the members that are asked for.
+ * The hashes of the members that a client asks for.
  *
  * @param {Store} store @param {Member} sequence @param {MembersQuery['spans']} spans
  */
@@ -117,8 +117,8 @@ async function presentOf (store, roots) {
 }
 
 /**
- * The slices of members, which are protected until the end. Small ones are looked up together, as many as fit into a
- * piece.
+ * Gives the slices of members. A tag protects the members until the end. Small ones are looked up together, as many as
+ * fit into a piece.
  *
  * @param {Store} store @param {Uint8Array} root  of the sequence @param {Member[]} members
  * @param {AbortSignal} [signal]
@@ -139,7 +139,7 @@ async function * piecesOf (store, root, members, signal) {
 }
 
 /**
- * The next members that are one group each.
+ * The next members of at most one group each, as many as fit into a piece.
  *
  * @param {Member[]} members @param {number} start  the first of them
  */
@@ -154,7 +154,7 @@ function smallOnes (members, start) {
 }
 
 /**
- * A slice of one group is its bytes.
+ * The slices of small members, in one piece. A slice of one group has no pairs: it is the size and the bytes.
  *
  * @param {Store} store @param {Member[]} members @param {AbortSignal} [signal]
  */

@@ -20,13 +20,13 @@ import { HttpError } from './errors.js'
  * @typedef {object} Target
  * @property {Uint8Array} root
  * @property {number} code  multicodec of the content
- * @property {'name' | 'alias' | 'tag'} by  kind of its name. Only this store says what an alias or a tag means
+ * @property {'name' | 'alias' | 'tag'} by  kind of the name. Aliases and tags have a meaning in this store only
  */
 
 /** The first bytes of an S5 BlobId: the type, and the multicodec of BLAKE3. The hash and the size follow. */
 const BLOB_ID = [0x5b, 0x82, 0x1e]
 const MAX_SIZE_LEN = 8
-/** No name is longer; longer text would cost time to decode. */
+/** Characters of a name, at most: decoding longer text would cost time. */
 const MAX_NAME_LEN = 353
 
 /** Multicodecs of the hash functions in OCI digests. */
@@ -45,7 +45,7 @@ export async function resolveName ({ store, options }, name) {
     if (multihash.code === blake3.code && multihash.digest.length === HASH_LEN) {
       return { root: new Uint8Array(multihash.digest), code, by: 'name' }
     }
-    // The content is in the name. The store has it only if it was put there.
+    // The name contains the content, but the store has it only if it was put there.
     if (multihash.code === identity.code) return { root: hash(multihash.digest), code: RAW, by: 'alias' }
     const known = multihash.code === blake3.code ? undefined : await store.resolve(named)
     if (known !== undefined) return { root: new Uint8Array(known.multihash.digest), code: RAW, by: 'alias' }
@@ -54,8 +54,8 @@ export async function resolveName ({ store, options }, name) {
     const tag = await store.tags.get(name)
     if (tag !== undefined) return { root: new Uint8Array(tag.cid.multihash.digest), code: tag.cid.code, by: 'tag' }
   }
-  const what = named === undefined ? 'the path ends with no name of a blob' : 'no blob of this store has this name'
-  throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', what)
+  const message = named === undefined ? 'the path ends with no name of a blob' : 'no blob of this store has this name'
+  throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', message)
 }
 
 /** True if a text is a hash, a CID or a digest. @param {string} text */
@@ -75,7 +75,7 @@ export async function rootOfSite ({ store }, site) {
 }
 
 /**
- * The one way in which the routes of a family write a name.
+ * The canonical form of a name in the routes of a family.
  *
  * @param {Family} family @param {Target} target
  */
@@ -92,7 +92,7 @@ function parseName (name) {
     if (/^[a-z2-7]{52}$/i.test(name)) return base32.baseDecode(name.toLowerCase())
     const [, algorithm, digits] = /^(blake3|sha256|sha512):([0-9a-f]+)$/.exec(name) ?? []
     if (algorithm !== undefined) return cidOf(DIGEST_CODES[algorithm], base16.baseDecode(digits))
-    // Base32 in capitals is for QR codes and DNS names.
+    // QR codes and DNS names have base32 in capitals.
     return hashInBlobId(name) ?? parseCid(name.startsWith('B') ? name.toLowerCase() : name)
   } catch {
     return undefined

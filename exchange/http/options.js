@@ -1,4 +1,4 @@
-// The options of a handler, and what they may be.
+// The options of a handler, and their checks.
 
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -19,21 +19,21 @@ import { MAX_BYTES } from './put.js'
 
 /**
  * @typedef {object} HandlerOptions
- * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
- *   Default: none
+ * @property {string} [basePath]  a path before all routes, like `/files`, for routers that do not take it off. Default:
+ *   none
  * @property {boolean} [allowTags]  true allows tags as names. Default: false
- * @property {boolean} [list]  true has `GET /blobs` answered with a list of all blobs. Default: false
+ * @property {boolean} [list]  true answers `GET /blobs` with a list of all blobs. Default: false
  * @property {PutRules | false} [put]  with rules, clients may upload. Default: false
- * @property {SiteRules | boolean} [collections]  false serves no files of collections and manifests by their paths.
- *   Default: true, which is the default rules
+ * @property {SiteRules | boolean} [collections]  rules for serving the files of collections and manifests by path; true
+ *   for the default rules, false to serve none. Default: true
  * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
- *   their paths at the top. All paths for blobs stay as they are. `collections` has the rules, if it has any
- * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
- *   those whose content is trusted may have one. Default: `application/octet-stream`, and browsers save it
- * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added: told to clients as `Link`
- * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, of 256 KiB mostly. Default:
+ *   their paths at the top. All paths for blobs work as without it. Rules in `collections` apply
+ * @property {(cid: string) => string | undefined} [contentType]  gives the media type of a blob. Browsers show a blob
+ *   that has one, so give one to trusted content only. Default: `application/octet-stream`, and browsers save the blob
+ * @property {string[]} [mirrors]  URLs of other servers, to which the hash is added. `Link` headers name them
+ * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, mostly of 256 KiB. Default:
  *   60000
- * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. What it throws is ignored
+ * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. Its errors are ignored
  */
 
 /** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */

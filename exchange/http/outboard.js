@@ -1,4 +1,4 @@
-// Answers with the outboard of a whole blob: pairs in pre-order, without the size in front, at any group log.
+// Answers with the outboard of a whole blob: pairs in pre-order, without a header, at any group log.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { outboardLen } from '../../lib/tree/geometry.js'

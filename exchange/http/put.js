@@ -1,4 +1,4 @@
-// Keeps what a client uploads, if it is the blob that the path names.
+// Keeps an upload, if it is the blob that the path names.
 
 import { areEqual } from '../../lib/core/bytes.js'
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
@@ -39,7 +39,7 @@ export async function answerPut (served, root, { token, maxBytes }) {
 const SLICE_LOG = `group-log=${DEFAULT_GROUP_LOG}`
 
 /**
- * Compares hashes, so that the time says nothing about the token.
+ * Compares hashes, so that the time does not tell anything about the token.
  *
  * @param {string | null} header @param {string} token
  */
@@ -56,7 +56,7 @@ const tooLarge = maxBytes => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have 
 const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing for ${ms} ms`)
 
 /**
- * The bytes of an upload. A client that sends nothing for a while, or too much, ends it.
+ * Gives the bytes of an upload. Throws when the client sends nothing for `idleTimeout`, or more than `maxBytes`.
  *
  * @param {ServedRequest} served @param {number} maxBytes
  * @returns {AsyncGenerator<Uint8Array>}

@@ -1,4 +1,4 @@
-// Reads the parameters of a query, each in the one shortest way of writing it: other spellings would fill caches.
+// Reads the parameters of a query. Accepts each in its shortest spelling only, because others would fill caches.
 
 import { badRequest } from './errors.js'
 
@@ -19,12 +19,12 @@ export function integer (name, text) {
 }
 
 /**
- * The boundaries of ranges like `0-64,100-110`: half-open, increasing and apart.
+ * The boundaries of ranges like `0-64,100-110`: half-open, increasing, not touching.
  *
  * @param {string} name @param {string} text
  * @param {object} [options]
  * @param {boolean} [options.mayBeOpen]  true if the last one may be open, like `100-`. Default: false
- * @param {number} [options.most]  ranges
+ * @param {number} [options.most]  how many ranges there may be
  */
 export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES } = {}) {
   const parts = text.split(',', most + 1)
@@ -41,5 +41,5 @@ export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES
   return boundaries
 }
 
-/** How ranges are named in an ETag. @param {string} text */
+/** The form of ranges in an ETag. @param {string} text */
 export const labelOf = text => text.replaceAll(',', '_')

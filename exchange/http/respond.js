@@ -6,10 +6,10 @@ import { errorAnswer } from './errors.js'
 
 /** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
 
-/** Bytes under a name never change: 48 weeks, as IPFS gateways say. */
+/** For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. */
 export const FOREVER = 'public, max-age=29030400, immutable'
 
-/** Pages of any origin may read what is served here. Sources: Fetch standard, "CORS protocol"; RFC 9110. */
+/** Lets pages of any origin read the answers. Sources: Fetch standard, "CORS protocol"; RFC 9110. */
 const CROSS_ORIGIN = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Link',
@@ -43,7 +43,7 @@ export const respond = (body, status, headers, Answer = Response) =>
   new Answer(body, { status, headers: headersWith(headers) })
 
 /**
- * @param {string} location  relative, so that a router may take a prefix off
+ * @param {string} location  relative, because a router may have taken a prefix off
  * @param {boolean} isFinal  true if it never changes
  */
 export const redirectTo = (location, isFinal) => isFinal
@@ -51,7 +51,7 @@ export const redirectTo = (location, isFinal) => isFinal
   : respondEmpty(307, { location, 'cache-control': 'no-cache' })
 
 /**
- * An answer with a body of no bytes. Node.js sends one of unknown length unless it is told.
+ * An answer with an empty body. Without the length, Node.js would send a body of unknown length.
  *
  * @param {number} status @param {Record<string, string>} [headers]
  */
@@ -73,7 +73,7 @@ export function respondJson ({ isHead }, status, value, headers) {
 export function respondError (served, error) {
   const { status, headers, details } = errorAnswer(error)
   served.refusal = { code: details.code, error }
-  // The rest of the upload is not read, so the connection cannot be used again.
+  // The rest of an upload is not read, so the connection cannot be used again.
   const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(served.request.method)
   return respondJson(served, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
 }

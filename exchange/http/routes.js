@@ -1,4 +1,4 @@
-// Finds the route that a path means. Nothing here knows the store.
+// Finds the route that a path means, without the store.
 
 import { badRequest, noRoute } from './errors.js'
 import { isName } from './names.js'
@@ -9,24 +9,24 @@ import { isName } from './names.js'
  * @property {'blob'} kind
  * @property {Family} family
  * @property {string} name  of the blob, decoded
- * @property {string} written  the same as it stands in the path
- * @property {number} [groupLog]  of its outboard, which is wanted and not the blob
+ * @property {string} written  the name as the path has it
+ * @property {number} [groupLog]  of the outboard, if it is wanted instead of the blob
  * @property {string} top  the relative URL of the top: `../` as often as needed
  */
 /**
  * @typedef {object} SiteRoute  a file of a collection or manifest
  * @property {'site'} kind
  * @property {string} name  of the collection, decoded
- * @property {string} written  the same as it stands in the path
- * @property {string} path  of the file, decoded, without a slash in front; with one at the end it is a folder
- * @property {string | undefined} rest  the same as it stands in the path; undefined when not even a slash does
+ * @property {string} written  the name as the path has it
+ * @property {string} path  of the file, decoded, without a leading slash; with a trailing one it is a folder
+ * @property {string | undefined} rest  the path of the file, not decoded; undefined without a slash after the name
  */
 /** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
 /** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
 
 /** Characters of a URL, at most. */
 export const MAX_URL_LEN = 4096
-/** First segments that are never those of a site at the top. */
+/** First segments that never lead to the site at the top. */
 const RESERVED = ['blobs', 'collections', 'ipfs', 'v2']
 const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
 
@@ -73,8 +73,8 @@ function siteRoute ([, written, ...rest]) {
 }
 
 /**
- * Decodes the parts of a path once. Only the slashes of the path itself lead from folder to folder. So a part that
- * means another folder in a file system, such as `..`, is no route.
+ * Decodes the parts of a path once. Only the slashes of the path itself separate folders. So a part that has a decoded
+ * slash, or means another folder in a file system, such as `..`, is no route.
  *
  * @param {string[]} segments
  */

@@ -1,4 +1,4 @@
-// One request while it is answered. It knows when the client goes, and tells the outcome at the end.
+// One request while it is answered. Aborts the answer when the client disconnects, and reports the outcome at the end.
 
 import { PIECE_LEN } from './body.js'
 import { stalled } from './errors.js'
@@ -6,7 +6,7 @@ import { stalled } from './errors.js'
 /** @import { Service } from './handler.js' */
 
 /** @typedef {'complete' | 'aborted' | 'stalled' | 'failed'} Outcome  how an answer ended */
-/** @typedef {Exclude<Outcome, 'failed'>} Delivery  what has become of an answer that was given to the server */
+/** @typedef {Exclude<Outcome, 'failed'>} Delivery  how an answer ended after the server had it */
 
 /**
  * @typedef {object} RequestEvent  one request that has ended
@@ -14,12 +14,12 @@ import { stalled } from './errors.js'
  * @property {string} path
  * @property {number} status
  * @property {Outcome} outcome  `complete` when the server had everything, or with `serve` the operating system;
- *   `aborted` when the client went or the handler was closed; `stalled` when the client took nothing for too long;
- *   `failed` when the store could not give the rest
+ *   `aborted` when the client disconnected or the handler was closed; `stalled` when the client took nothing for too
+ *   long; `failed` when the store could not read the rest
  * @property {string} [cid]  of the blob
  * @property {string} [code]  of the error
  * @property {unknown} [error]  for logs: its message is not for clients
- * @property {number} sent  bytes of the body that were given to the server, whether or not the client took them
+ * @property {number} sent  bytes of the body that the server got, whether or not the client took them
  * @property {number} received  bytes of an upload
  * @property {number} ms
  */
@@ -36,7 +36,7 @@ export class ServedRequest {
   isStreaming = false
   /** The CID of the blob, once its name is resolved. @type {string | undefined} */
   cid
-  /** The error that the client is told of, and its code. @type {{ code: string, error: unknown } | undefined} */
+  /** The error that the client was told of, and its code. @type {{ code: string, error: unknown } | undefined} */
   refusal
   /** Bytes of a body that was sent as a whole. */
   sent = 0
@@ -62,8 +62,8 @@ export class ServedRequest {
   }
 
   /**
-   * Aborts when the client goes, and when the handler closes. It is made when it is first needed: short answers do not
-   * need it, and it would take a tenth of their time.
+   * Aborts when the client disconnects, and when the handler closes. It is made when it is first needed: short answers
+   * do not need it, and it would take a tenth of their time.
    */
   get signal () {
     if (this.#controller === undefined) {
@@ -77,8 +77,8 @@ export class ServedRequest {
   }
 
   /**
-   * What ends the reading of an answer. A short one of a complete blob needs nothing to end it; anything else may wait
-   * for the client, or for what is missing.
+   * The signal that ends the reading of an answer. A short answer from a complete blob needs none; any other may wait
+   * for the client, or for missing chunks.
    *
    * @param {{ complete: boolean }} blob @param {number} len  bytes
    */
@@ -92,14 +92,14 @@ export class ServedRequest {
     this.#controller?.abort(reason)
   }
 
-  /** The answer is ready. Unless its body is a stream, that is the end. @param {number} status */
+  /** Ends the request when its answer is ready. A body that is a stream calls `end` itself. @param {number} status */
   answered (status) {
     if (!this.isStreaming) this.end(this.#controller?.signal.aborted ? 'aborted' : 'complete', status, this.sent)
   }
 
   /**
    * @param {Outcome} outcome @param {number} status @param {number} sent  bytes
-   * @param {unknown} [broken]  what broke the body
+   * @param {unknown} [broken]  the error that broke the body
    */
   async end (outcome, status, sent, broken) {
     if (outcome === 'complete' && this.#delivery !== undefined) {

@@ -1,5 +1,5 @@
-// Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes. iroh-blobs answers a Get with the same.
-// The query says which slice it is, or else the `Accept` header.
+// Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes, as iroh-blobs answers a Get. A client
+// asks for one by the query or the `Accept` header.
 
 import { base16 } from 'multiformats/bases/base16'
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
@@ -35,7 +35,7 @@ const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 const MAX_SLICE_GROUP_LOG = 10
 /**
  * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
- * each step halves the ranges, so that a request costs 32 MiB beyond what it gets, at most.
+ * each step halves the number of ranges, so that a request costs at most 32 MiB beyond its answer.
  */
 const MAX_LOG_OF_MANY = 6
 
@@ -61,7 +61,8 @@ export async function answerSlice (served, blob, { top }, { ranges, groupLog, la
 }
 
 /**
- * A slice whose first piece has the size in front. A piece that comes is verified, while a size alone would not be.
+ * Gives a slice. The first piece begins with the size, because a piece of its own would be sent before the size is
+ * verified.
  *
  * @param {Store} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
  * @param {{ groupLog?: number, signal?: AbortSignal }} options
@@ -73,7 +74,7 @@ export async function * slicePieces (store, { root, size }, ranges, options) {
     yield header === undefined ? piece : concat([header, piece])
     header = undefined
   }
-  if (header !== undefined) yield header // of the empty blob there is nothing else
+  if (header !== undefined) yield header // the empty blob has no other piece
 }
 
 /**
@@ -99,7 +100,7 @@ export function sliceQueryOf (query, headers) {
 }
 
 /**
- * The group log of the slices that a client would rather have than plain bytes.
+ * The group log in an `Accept` header that prefers slices to plain bytes.
  *
  * @param {string | null} accept
  * @returns {string | undefined} undefined when it does not name slices, or wants plain bytes more
@@ -120,8 +121,8 @@ function groupLogOf (text) {
 }
 
 /**
- * Bytes from `start` to `end`. Without both, the last chunk, which proves the size: a client that knows only a name
- * begins with it.
+ * Bytes from `start` to `end`, or all by default. An empty range means the last chunk, which proves the size: a client
+ * that knows only a name begins with it.
  *
  * @param {string | undefined} first @param {string | undefined} last
  */
@@ -134,7 +135,7 @@ function byteRange (first = '0', last = '') {
 }
 
 /**
- * Ranges of chunks: `0-64,100-110`, half-open, increasing and apart; the last one may be open: `100-`.
+ * Ranges of chunks: `0-64,100-110`, half-open, increasing, not touching; the last one may be open: `100-`.
  *
  * @param {string} text @param {number} groupLog
  */

@@ -11,7 +11,7 @@ import { changed, missing } from '../../store/interface.js'
 /**
  * @typedef {object} StoredBlob
  * @property {Uint8Array} root
- * @property {string} cid  of plain bytes with this hash
+ * @property {string} cid  the root as a CID of plain bytes
  * @property {number} size  bytes
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if the store has every byte
@@ -27,13 +27,13 @@ const FIRST_CHUNKS = 256
  */
 export async function findBlob (store, root, cid = `${toCid(root)}`) {
   const [found] = await store.statMany([root])
-  const { size, sizeProven, complete } = found ?? await store.stat(root) // which says why there is none
+  const { size, sizeProven, complete } = found ?? await store.stat(root) // throws the error that says why
   return { root, cid, size, sizeProven, complete }
 }
 
 /**
- * Makes sure that the store has the chunks of an answer. A store with `supply` may fetch missing ones; the first of
- * them must come now.
+ * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
+ * of the missing ones now.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
  * @throws {BaoError} STORE_MISSING { ranges }

@@ -14,15 +14,15 @@ const BATCH = 256
 const EMPTY_ROOT = hash(new Uint8Array(0))
 
 /**
- * The answer to a request, verified. It ends where the sequence of hashes ends.
+ * Gives the answer to a request, verified. Members beyond the end of the sequence are left out.
  *
  * @param {Store} store @param {GetRequest} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, STORE_MISSING in front of the first blob of
- *   which the store lacks something; REQUEST_INVALID when there are no members; and what `store.slice` may throw
+ * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, STORE_MISSING before the first blob of which
+ *   the store lacks a wanted part; REQUEST_INVALID when the blob has no members; and the errors of `store.slice`
  */
 export async function * answerPieces (store, { root, wanted }, signal) {
-  /** How many members there are. @type {number | undefined} */
+  /** Members of the sequence. @type {number | undefined} */
   let count
   for (const [i, [index, ranges]] of wanted.entries()) {
     if (ranges.isEmpty) continue
@@ -46,13 +46,13 @@ async function * slicePieces (store, root, ranges, signal) {
 }
 
 /**
- * How many hashes are in a blob that is a sequence of them.
+ * The number of hashes in a sequence.
  *
  * @param {Store} store @param {Uint8Array} root
  */
 async function memberCount (store, root) {
   const [found] = await store.statMany([root])
-  const { size } = found ?? await store.stat(root) // which says why there is none
+  const { size } = found ?? await store.stat(root) // throws the error that says why
   if (size % HASH_LEN === 0) return size / HASH_LEN
   throw invalid('it asks for members of a blob that is no sequence of hashes')
 }

@@ -1,7 +1,8 @@
-// A connection to a peer, for many requests at a time. It is opened at the first request, and again after it broke.
+// A connection to a peer, shared by many requests. The first request opens it, and the first after a failure opens
+// another.
 //
-// A stream on which a read waits cannot be stopped. So an abort during a read retires the whole connection: its other
-// requests go on, and the connection is closed when the last of them has ended. The next request opens a new one.
+// The package cannot stop a stream while a read waits on it. So an abort during a read retires the whole connection:
+// its other requests go on, and it is closed when the last of them has ended. The next request opens a new connection.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { ALPN_BYTES, toIrohAddress } from './endpoint.js'
@@ -28,7 +29,7 @@ class OpenConnection {
     this.#closeWhenUnused()
   }
 
-  /** From now on, no new request may use it. */
+  /** Keeps new requests from using it, and closes it when the last request ends. */
   retire () {
     this.#isRetired = true
     this.#closeWhenUnused()
@@ -72,7 +73,7 @@ export class PeerConnection {
     return this.enter(signal)
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection without waiting for its requests. */
   close () {
     this.#isClosed = true
     this.#opening?.then(({ connection }) => connection.close(0n, []), () => {})

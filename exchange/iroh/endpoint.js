@@ -9,9 +9,9 @@ import { checkedAddress, parseTicket } from './wire/ticket.js'
 /** @import { PeerAddress } from './wire/ticket.js' */
 /** @import { Iroh, IrohAddress, IrohEndpoint } from './types.js' */
 
-/** The protocol of iroh-blobs: what endpoints that serve blobs must accept. */
+/** The name of iroh-blobs' protocol. Endpoints that serve blobs must accept it. */
 export const IROH_ALPN = '/iroh-bytes/4'
-/** The name of the protocol in the form that the package takes. */
+/** The same as the package takes it. */
 export const ALPN_BYTES = [...new TextEncoder().encode(IROH_ALPN)]
 
 const SECRET_KEY_LEN = 32
@@ -22,8 +22,9 @@ const PACKAGE = '@number0/iroh'
  * @typedef {object} EndpointOptions
  * @property {boolean} [relays]  true uses the relays and the address lookup that n0 runs. Without them, peers are
  *   reached by the addresses in their tickets alone, and nothing is sent to anybody else. Default: true
- * @property {string} [bindAddress]  where it listens, such as `0.0.0.0:4433`. Default: all addresses, any free port
- * @property {Uint8Array} [secretKey]  32 bytes, which the id follows from. Default: random
+ * @property {string} [bindAddress]  the address to listen at, such as `0.0.0.0:4433`. Default: all addresses, and any
+ *   free port
+ * @property {Uint8Array} [secretKey]  32 bytes, which determine the id. Default: random
  */
 
 /**
@@ -59,7 +60,7 @@ export async function openIrohEndpoint (options = {}) {
 }
 
 /**
- * @param {(name: string) => Promise<any>} [load]  tests have another
+ * @param {(name: string) => Promise<any>} [load]  replaced in tests
  * @returns {Promise<Iroh>}
  * @throws {BaoError} IROH_ABSENT
  */
@@ -68,7 +69,7 @@ export async function loadIroh (load = name => import(name)) {
     const module = await load(PACKAGE)
     return module.default ?? module
   } catch (cause) {
-    const message = `peers of iroh need a package that is not here: npm install ${PACKAGE}`
+    const message = `peers of iroh need a package that is not installed: npm install ${PACKAGE}`
     throw new BaoError('IROH_ABSENT', message, { cause })
   }
 }
@@ -84,21 +85,21 @@ export function addressOf (peer) {
   return checkedAddress(/** @type {PeerAddress} */ (peer))
 }
 
-/** @param {IrohAddress} address  of the package */
+/** @param {IrohAddress} address  an address of the package */
 export function plainAddress (address) {
   const relayUrl = address.relayUrl() ?? undefined
   const id = base16.baseEncode(Uint8Array.from(address.id().toBytes()))
   return checkedAddress({ id, relayUrl, addresses: address.directAddresses() })
 }
 
-/** @param {PeerAddress} address @returns {Promise<IrohAddress>} of the package */
+/** @param {PeerAddress} address @returns {Promise<IrohAddress>} an address of the package */
 export async function toIrohAddress ({ id, relayUrl, addresses }) {
   const { EndpointAddr, EndpointId } = await loadIroh()
   return new EndpointAddr(EndpointId.fromBytes([...base16.baseDecode(id)]), relayUrl, addresses)
 }
 
 /**
- * An error of the package without the stack of its native code, which it puts into messages.
+ * An error of the package without the native stack trace in its message.
  *
  * @param {unknown} error
  */

@@ -1,5 +1,5 @@
-// The entry point `baobox/iroh`: a store among peers of iroh-blobs. Nothing of @number0/iroh is loaded before a peer is
-// asked or an endpoint opened.
+// The entry point `baobox/iroh`: a store among peers of iroh-blobs. The package @number0/iroh is loaded only when a
+// mirror asks its peer, or when an endpoint is opened.
 
 export { IROH_ALPN, openIrohEndpoint } from './endpoint.js'
 export { irohMirror } from './mirror.js'

@@ -15,7 +15,7 @@ import { encodeGet, encodeRequest } from './wire/request.js'
 /** @import { IrohAddress, IrohEndpoint, IrohStream } from './types.js' */
 /** @import { PeerAddress } from './wire/ticket.js' */
 
-/** Bytes that a read gives at most, and that wait here for a slow caller. QUIC holds the peer back then. */
+/** Bytes of one read, at most. No more wait here for a slow caller, because QUIC then holds the peer back. */
 const READ_LEN = 1 << 16
 /** Digits of a peer's id in errors. */
 const SHORT_ID_LEN = 10
@@ -31,8 +31,8 @@ const [NO_PERMISSION, RATE_LIMIT] = [1, 2]
  *     await mirror.close()
  *
  * @param {string | PeerAddress | IrohAddress} peer  a ticket, or an address: the mirror gives any blob of the peer
- * @param {{ endpoint?: IrohEndpoint }} [options]  `endpoint`: of @number0/iroh, and stays the caller's. Default: one of
- *   the mirror's own, as `openIrohEndpoint` makes it
+ * @param {{ endpoint?: IrohEndpoint }} [options]  `endpoint`: of @number0/iroh; the caller closes it. Default: the
+ *   mirror opens one as `openIrohEndpoint` does, and closes it
  * @returns {IrohMirror}
  * @throws {BaoError} TICKET_INVALID
  */
@@ -57,11 +57,11 @@ class IrohMirror {
   }
 
   /**
-   * A slice as it comes, with the size in front, unverified.
+   * Gives a slice as the peer sends it: with its header, unverified.
    *
    * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<Uint8Array>}
-   * @throws {BaoError} STORE_NOT_FOUND { cid } when the peer does not have the blob, or the ranges; FETCH_FAILED;
+   * @throws {BaoError} STORE_NOT_FOUND { cid } when the peer lacks the blob, or the ranges; FETCH_FAILED;
    *   FETCH_REFUSED; IROH_ABSENT
    */
   slice (cid, ranges, { signal } = {}) {
@@ -70,12 +70,12 @@ class IrohMirror {
   }
 
   /**
-   * Whole members of a sequence of hashes, as slices one after the other: the answer to one request.
+   * Gives whole members of a sequence of hashes, as slices one after the other: the answer to one request.
    *
    * @param {BlobName} cid  of the sequence @param {number[]} indices  rising, from 0
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<Uint8Array>} ends, or fails with STORE_NOT_FOUND, where the peer lacks a blob
-   * @throws {BaoError} as `slice`
+   * @returns {AsyncGenerator<Uint8Array>} may end early, at a member that the peer lacks
+   * @throws {BaoError} as `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of the members
    */
   members (cid, indices, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
@@ -83,7 +83,7 @@ class IrohMirror {
   }
 
   /**
-   * The answer to a request. Its errors say what they mean for the blob.
+   * Sends a request and gives the answer. Turns errors of the package into those that `slice` lists.
    *
    * @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
@@ -104,7 +104,7 @@ class IrohMirror {
     if (len === 0) throw this.#notFound(root)
   }
 
-  /** Closes the connection, and its own endpoint. What is under way fails. */
+  /** Closes the connection, and the endpoint if the mirror opened it. Requests under way fail. */
   async close () {
     this.#connection.close()
     await (await this.#own?.catch(() => undefined))?.close()
@@ -117,7 +117,11 @@ class IrohMirror {
     return this.#own
   }
 
-  /** The bytes of an answer as they come. @param {number[]} request @param {AbortSignal} [signal] */
+  /**
+   * Sends a request, and gives the bytes of the answer as they arrive.
+   *
+   * @param {number[]} request @param {AbortSignal} [signal]
+   */
   async * #answer (request, signal) {
     const opened = await this.#connection.enter(signal)
     let isWaiting = false
@@ -153,9 +157,9 @@ class IrohMirror {
   }
 
   /**
-   * The error of a request that has failed.
+   * The error to throw for a request that has failed.
    *
-   * @param {Uint8Array} root @param {number} len  bytes that have come @param {unknown} error
+   * @param {Uint8Array} root @param {number} len  bytes received @param {unknown} error
    */
   #explain (root, len, error) {
     if (!(error instanceof ResetError)) return fetchFailed(this.location, shortened(error))
@@ -168,7 +172,7 @@ class IrohMirror {
   #notFound (root) {
     const { location } = this
     const cid = toCid(root)
-    return new BaoError('STORE_NOT_FOUND', `${location} has not ${cid}, or not what was asked of it`, { cid, location })
+    return new BaoError('STORE_NOT_FOUND', `${location} lacks ${cid}, or the parts asked for`, { cid, location })
   }
 }
 

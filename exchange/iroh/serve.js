@@ -1,4 +1,4 @@
-// Serves a store to peers of iroh: every program that speaks the protocol of iroh-blobs can get its blobs.
+// Serves a store to peers of iroh: any program that speaks the protocol of iroh-blobs can get its blobs.
 
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -18,23 +18,24 @@ import { formatTicket } from './wire/ticket.js'
 
 /**
  * @typedef {object} IrohServeOptions
- * @property {number} [maxConnections]  at a time; more are refused. As many handshakes may be under way. Default: 64
+ * @property {number} [maxConnections]  connections at a time; more are refused. It also limits the handshakes under
+ *   way. Default: 64
  * @property {number} [maxPerPeer]  connections of one peer at a time; more are closed. Default: an eighth of
  *   `maxConnections`, at least one
- * @property {number} [handshakeTimeout]  milliseconds in which a connection must be made. Default: 10000
+ * @property {number} [handshakeTimeout]  milliseconds that a handshake may take. Default: 10000
  * @property {number} [maxStreams]  requests of one connection that are answered at a time; more wait. Default: 16
  * @property {number} [maxRequestBytes]  bytes of a request, up to 1 MiB. Default: 64 KiB
- * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or ask for something.
- *   Then its connection is closed. Default: 60000
- * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. What it throws is ignored
+ * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or send a request.
+ *   Otherwise its connection is closed. Default: 60000
+ * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. Its errors are ignored
  */
 /**
  * @typedef {object} IrohServer
- * @property {Ticket['address']} address  of the endpoint, as it is now
- * @property {(cid: BlobName) => string} ticket  makes a ticket with which others can get a blob; with the codec 0x80,
- *   it is for the members of the sequence, too
+ * @property {Ticket['address']} address  the present address of the endpoint
+ * @property {(cid: BlobName) => string} ticket  makes a ticket for a blob; if the CID has the codec 0x80, it is for the
+ *   members of the sequence, too
  * @property {(options?: { grace?: number }) => Promise<void>} close  begins no new answers, and waits up to `grace`
- *   milliseconds (default: 10000) until those under way have been received; then it closes all connections. The
+ *   milliseconds (default: 10000) until peers have received those under way; then it closes all connections. The
  *   endpoint and the store stay open
  */
 
@@ -49,9 +50,9 @@ const OPTIONS = [
  *     const server = serveIroh(store, await openIrohEndpoint())
  *     console.log(server.ticket(cid))
  *
- * @param {Store} store  stays the caller's: close the server first, then endpoint and store
- * @param {IrohEndpoint} endpoint  as `openIrohEndpoint` makes it: it must accept IROH_ALPN. The server takes all
- *   connections that come in, and after its end refuses them
+ * @param {Store} store  the caller closes it, after the server and the endpoint
+ * @param {IrohEndpoint} endpoint  must accept IROH_ALPN, as one of `openIrohEndpoint` does. The server takes all of its
+ *   incoming connections, and refuses them after `close`
  * @param {IrohServeOptions} [options]
  * @returns {IrohServer}
  */
@@ -72,13 +73,13 @@ class Server {
   #endpoint
   #limits
   #terms
-  /** Connections whose peers are not known yet. They are counted apart, so that they take no place of a known peer. */
+  /** Connections whose peers are not known yet. They are counted apart, so they take no places from known peers. */
   #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
   #connections = /** @type {Set<ServedConnection>} */ (new Set())
   #isClosing = false
-  /** Aborts when no handshake is waited for any more. */
+  /** Aborts the handshakes under way. */
   #ended = new AbortController()
-  /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
+  /** Resolve the calls of `close` that wait. @type {((value?: unknown) => void)[]} */
   #whenIdle = []
 
   /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
@@ -88,7 +89,7 @@ class Server {
     const tell = (/** @type {PeerRequest} */ event) => {
       try {
         onRequest?.(event)
-      } catch {} // a fault of a log must not break answers
+      } catch {} // an error of the caller's log must not break answers
     }
     this.#terms = { ...terms, store, onRequest: tell }
   }
@@ -112,25 +113,25 @@ class Server {
     try {
       if (connection !== undefined) await this.#answer(connection)
     } catch {
-      // The peer has gone.
+      // The peer has disconnected.
     } finally {
       if (this.#isIdle) for (const tell of this.#whenIdle.splice(0)) tell()
     }
   }
 
-  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined when there will be none */
+  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined if it failed */
   async #handshake (incoming) {
     const connecting = incoming.accept().then(accepting => accepting.connect())
     const soon = AbortSignal.any([AbortSignal.timeout(this.#limits.handshakeTimeout), this.#ended.signal])
     try {
       return await untilAborted(connecting, soon)
     } catch {
-      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // it may still come
+      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // it may still be made
       return undefined
     }
   }
 
-  /** Answers a peer, if it may have one connection more. @param {IrohConnection} connection */
+  /** Answers the requests of a connection, unless there are too many connections. @param {IrohConnection} connection */
   async #answer (connection) {
     const served = new ServedConnection(connection, this.#terms)
     const { maxConnections, maxPerPeer } = this.#limits

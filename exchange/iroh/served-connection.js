@@ -1,6 +1,6 @@
 // Answers the requests of one connection of a peer.
 //
-// A stream on which a call waits cannot be reset. So a peer that takes too long loses its connection.
+// The package cannot reset a stream while a call waits on it. So a peer that takes too long loses its connection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -17,11 +17,11 @@ import { shortened } from './endpoint.js'
  * @property {string} peer  the id of the peer, in 64 hexadecimal digits
  * @property {string} [cid]  of the blob that was asked for
  * @property {'complete' | 'missing' | 'refused' | 'failed' | 'aborted'} outcome  `missing`: the store lacks a blob, or
- *   a part of it; `refused`: it was no request, or none that is answered; `failed`: the store could not give the rest;
- *   `aborted`: the peer has gone, took too long, or wanted no more
+ *   a part of it; `refused`: the peer sent no request, or one that is not answered; `failed`: the store could not read
+ *   the rest; `aborted`: the peer disconnected, took too long, or wanted no more
  * @property {string} [code]  of the error
  * @property {unknown} [error]
- * @property {number} sent  bytes that were given to the connection
+ * @property {number} sent  bytes handed to the connection
  * @property {number} ms
  */
 
@@ -32,17 +32,17 @@ import { shortened } from './endpoint.js'
  * @property {(event: PeerRequest) => void} onRequest
  */
 
-/** Bytes that are given to a stream at a time. */
+/** Bytes of one write to a stream, at most. */
 const WRITE_LEN = 1 << 16
-/** Codes of iroh-blobs, for streams that are reset. */
+/** The codes with which iroh-blobs resets streams. */
 const [NO_PERMISSION, INTERNAL] = [1n, 3n]
-/** In the message of the error of a request that is too long, because the package gives no code. */
+/** Found in the package's error for a request that is too long. The error has no code. */
 const TOO_LONG = /TooLong/
 
 export class ServedConnection {
   #connection
   #terms
-  /** The answers that are under way, and what ends each: one signal for all would have too many listeners. */
+  /** The answers under way, each with its own controller: one signal for all would have too many listeners. */
   #active = /** @type {Map<Promise<void>, AbortController>} */ (new Map())
   #isClosing = false
   #isEnded = false
@@ -71,20 +71,20 @@ export class ServedConnection {
         else this.#take(stream)
       }
     } catch {
-      // The peer has closed it, or has gone.
+      // The connection has ended.
     } finally {
       this.abort()
       await Promise.all(this.#active.keys())
     }
   }
 
-  /** Begins no new answer, and closes the connection when the answers that are under way have been sent. */
+  /** Begins no new answer, and closes the connection when the answers under way have been sent. */
   close () {
     this.#isClosing = true
     if (this.#active.size === 0) this.abort()
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection, and ends the answers under way. */
   abort () {
     this.#isEnded = true
     clearTimeout(this.#idleTimer)
@@ -92,7 +92,7 @@ export class ServedConnection {
     this.#connection.close(0n, [])
   }
 
-  /** Closes the connection after `idleTimeout` unless the peer asks for something. */
+  /** Closes the connection after `idleTimeout`, unless the peer sends a request before. */
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
     if (this.#active.size > 0 || this.#isEnded) return
@@ -136,12 +136,12 @@ export class ServedConnection {
       const told = outcome === 'missing'
         ? this.#finish(send)
         : send.reset(outcome === 'refused' ? NO_PERMISSION : INTERNAL)
-      await told.catch(() => {}) // the peer may have gone
+      await told.catch(() => {}) // the peer may have disconnected
       end(outcome, error)
     }
   }
 
-  /** A request, up to the end of the stream. @param {IrohStream['recv']} recv */
+  /** Reads a request, which ends with the stream. @param {IrohStream['recv']} recv */
   async #read (recv) {
     const { maxRequestBytes } = this.#terms
     try {
@@ -163,7 +163,7 @@ export class ServedConnection {
   }
 
   /**
-   * Waits for the peer, and closes the connection when it takes too long.
+   * Waits for a call of a stream, and closes the connection when the call takes longer than `idleTimeout`.
    *
    * @template T @param {Promise<T>} call @returns {Promise<T>}
    */
@@ -179,10 +179,10 @@ export class ServedConnection {
   }
 }
 
-/** A call of a stream has failed: the peer has gone, or wants no more. */
+/** A call of a stream has failed: the peer has disconnected, or wants no more. */
 class PeerError extends Error {}
 
-/** @param {unknown} error  that has ended an answer @returns {PeerRequest['outcome']} */
+/** @param {unknown} error  the error that ended an answer @returns {PeerRequest['outcome']} */
 function outcomeOf (error) {
   if (error instanceof PeerError) return 'aborted'
   const { code = '' } = error instanceof BaoError ? error : {}

@@ -1,5 +1,5 @@
-// The parts of @number0/iroh that are used here. They stand here because the package is optional: the types of baobox
-// must not need it. Bytes are arrays of numbers, and streams are used by one call at a time.
+// Types of the parts of @number0/iroh that are used here. The package is optional, so the types of baobox must not
+// import it. It takes and gives bytes as arrays of numbers.
 
 export interface IrohEndpoint {
   id (): IrohId
@@ -33,13 +33,13 @@ export interface IrohConnection {
   remoteId (): IrohId
   openBi (): Promise<IrohStream>
   acceptBi (): Promise<IrohStream>
-  /** null as long as it is open. */
+  /** null while it is open. */
   closeReason (): string | null
   close (code: bigint, reason: number[]): void
   setMaxConcurrentBiStreams (count: bigint): void
 }
 
-/** A call waits for the one before it on the same half, also `stop` for `read`. */
+/** Calls on the same half run one after the other: `stop` waits for a `read` under way. */
 export interface IrohStream {
   readonly send: {
     writeAll (bytes: number[]): Promise<void>
@@ -49,7 +49,7 @@ export interface IrohStream {
     stopped (): Promise<number | null>
   }
   readonly recv: {
-    /** No bytes at the end. */
+    /** Gives an empty array at the end. */
     read (maxLen: number): Promise<number[]>
     readToEnd (maxLen: number): Promise<number[]>
     stop (code: bigint): Promise<void>

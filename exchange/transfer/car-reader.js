@@ -1,7 +1,7 @@
 // Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
 //
-// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which gives it no more bytes than these may
-// have. Its own readers of sections are not used: they gather each block in memory, however long it claims to be.
+// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which limits their length. Its own readers
+// of sections are not used: they gather each block in memory, however long it claims to be.
 // Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
 
 import { readBlockHead, readHeader } from '@ipld/car/decoder'
@@ -10,19 +10,19 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
-/** Most bytes of a header or of a CID. A header of this length has 200 000 roots. */
+/** Bytes of a header or of a CID, at most. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
 const NOTHING = new Uint8Array(0)
 
-/** @param {string} what  is wrong @param {number} start  byte of the archive @param {unknown} [cause] */
-export const carInvalid = (what, start, cause) =>
-  new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${what}`, { start, cause })
+/** @param {string} fault @param {number} start  byte of the archive @param {unknown} [cause] */
+export const carInvalid = (fault, start, cause) =>
+  new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${fault}`, { start, cause })
 
 /** @param {number} start  byte of the archive @param {number} wanted  bytes @param {number} got  bytes */
 const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
   `the CAR ended at byte ${start + got}: ${got} of ${wanted} bytes`, { start, wanted, got })
 
-/** The bytes of an archive, with the methods that `@ipld/car` calls. */
+/** The bytes of an archive, read by the methods that `@ipld/car` calls. */
 class CarBytes {
   #pieces
   /** Bytes that were gathered, followed by the rest of the last piece, which is borrowed. */
@@ -59,7 +59,7 @@ class CarBytes {
   }
 
   /**
-   * @param {number} len @param {boolean} [seek]  go on after these bytes? Default: false
+   * @param {number} len @param {boolean} [seek]  true to go on after these bytes. Default: false
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {
@@ -83,7 +83,7 @@ class CarBytes {
   }
 
   /**
-   * Gives the next bytes as they come.
+   * Gives the next bytes in the pieces of the source.
    *
    * @param {number} len
    * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
@@ -103,7 +103,7 @@ class CarBytes {
     }
   }
 
-  /** Reads bytes without giving them. Throws when the archive ends before. @param {number} len */
+  /** Reads bytes and drops them. Throws when the archive ends before. @param {number} len */
   async pass (len) {
     const pieces = this.take(len)
     while (!(await pieces.next()).done) continue
@@ -167,7 +167,7 @@ export class CarReader {
   }
 
   /**
-   * Gives the sections after the header. It does not read what a version 2 has after its data.
+   * Gives the sections after the header. Does not read the index after the data of a version 2.
    *
    * @returns {AsyncGenerator<Section>}
    * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
@@ -178,7 +178,7 @@ export class CarReader {
       const start = bytes.pos
       const { cid, blockLength: len } = await this.#decoded(() => readBlockHead(bytes))
       if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('a section that ends in its CID', start)
-      if (len > bytes.end - bytes.pos) throw carInvalid('a section that ends behind the data', start)
+      if (len > bytes.end - bytes.pos) throw carInvalid('a section that ends after the data', start)
       const end = bytes.pos + len
       yield { cid, len, pieces: bytes.take(len) }
       await bytes.pass(end - bytes.pos)

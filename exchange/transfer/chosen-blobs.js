@@ -1,4 +1,4 @@
-// Chooses the blobs of a store that are transferred: all of them, or those that names and tags lead to.
+// Chooses the blobs of a store to transfer: all of them, or those that names and tags lead to.
 
 import { compare } from 'uint8arrays/compare'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -19,12 +19,12 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
  * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
  * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name; if a blob is a
  *   sequence of hashes, its members, too
- * @property {boolean} [recursive]  are `cids` sequences of hashes (or collections), whose members are also transferred?
- *   Default: false
+ * @property {boolean} [recursive]  true if `cids` are sequences of hashes (or collections) whose members are to be
+ *   transferred, too. Default: false
  * @property {AbortSignal} [signal]
  */
 
-/** @typedef {{ cid: CID, isSequence: boolean }} ChosenName  `isSequence`: are its members chosen, too? */
+/** @typedef {{ cid: CID, isSequence: boolean }} ChosenName  `isSequence`: true if its members are chosen, too */
 /**
  * @typedef {ChosenName & { stat?: BlobStat, aliases: CID[] }} Chosen  `stat`: undefined when the store does not have
  *   the blob
@@ -32,10 +32,10 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /**
  * @typedef {object} Choosing
  * @property {TagInfo[]} tags  the result of `chosenTags`
- * @property {boolean} [deleted]  also tell aliases that were deleted while a tag named them? Default: false
+ * @property {boolean} [deleted]  true to give forgotten aliases, too. Default: false
  * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are given
  * @property {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes;
- *   and for a damaged record, after all others were given. May throw the error
+ *   and for a damaged record, after all other blobs were given. May throw the error
  */
 
 /** @param {SelectionOptions} options @throws {TypeError} */
@@ -74,15 +74,15 @@ export async function chosenTags (store, { cids, tags }) {
  * The blob that a tag leads to.
  *
  * @param {Store} store @param {TagInfo} tag
- * @returns {Promise<CID | undefined>} undefined for an alias that leads nowhere
+ * @returns {Promise<CID | undefined>} undefined for an alias without a blob
  */
 export const blobOf = async (store, { cid }) => multihashOf(cid) === undefined ? cid : store.resolve(cid)
 
-/** Is a blob kept under its own CID, too? @param {Chosen} blob */
+/** True if a blob is kept under its own CID, too. @param {Chosen} blob */
 export const hasOwnName = ({ stat, aliases }) => !stat?.isAliasOnly || aliases.length === 0
 
 /**
- * Gives the blobs to transfer, in batches. A blob comes more than once when several tags or names lead to it.
+ * Gives the blobs to transfer, in batches. Gives a blob more than once if several tags or names lead to it.
  *
  * @param {Store} store @param {SelectionOptions} options @param {Choosing} choosing
  * @returns {AsyncGenerator<Chosen[]>}
@@ -114,7 +114,7 @@ export async function * chosenBlobs (store, options, { tags, deleted = false, on
   }
 }
 
-/** Tells the aliases of blobs without a lookup for each: callers ask for all blobs, in the order of their hashes. */
+/** Gives the aliases of blobs without a lookup for each: callers ask for all blobs, in the order of their hashes. */
 class AliasesInOrder {
   #store
   #deleted
@@ -129,7 +129,7 @@ class AliasesInOrder {
     this.#all = store.aliases.list({ deleted })
   }
 
-  /** @param {BlobStat} blob @returns {CID[] | Promise<CID[]>} at once where that is known: few blobs have aliases */
+  /** @param {BlobStat} blob @returns {CID[] | Promise<CID[]>} no promise for most blobs, which have no aliases */
   of (blob) {
     const isKnown = this.#hasEnded || (this.#next !== undefined && orderOf(this.#next, blob) > 0)
     return isKnown && !blob.isAliasOnly ? [] : this.#find(blob)
@@ -145,12 +145,12 @@ class AliasesInOrder {
       if (order === 0) found.push(/** @type {{ alias: CID }} */ (this.#next).alias)
       if (order <= 0) this.#next = undefined
     }
-    // It was put after this list was begun, or damage has hidden its aliases from the list.
+    // The blob was put after the list of aliases was begun, or damage has hidden its aliases from the list.
     return found.length === 0 && isAliasOnly ? this.#store.aliases.of(cid, { deleted: this.#deleted }) : found
   }
 
   async #read () {
-    // What damage has hidden is known at the end of the list.
+    // The list reports damage at its end.
     const next = this.#hasEnded ? undefined : (await this.#all.next().catch(unlessLoss))?.value
     this.#hasEnded = next === undefined
     return next
@@ -159,11 +159,11 @@ class AliasesInOrder {
   async close () { await this.#all.return(undefined) }
 }
 
-/** @param {{ cid: CID }} a @param {{ cid: CID }} b @returns {number} below 0 when the hash of the first sorts first */
+/** @param {{ cid: CID }} a @param {{ cid: CID }} b @returns {number} below 0 if the hash of `a` sorts first */
 const orderOf = (a, b) => compare(a.cid.multihash.digest, b.cid.multihash.digest)
 
 /**
- * Gathers items in batches. After a failure it first gives those before.
+ * Gathers items in batches. When the items fail, gives those before the failure first.
  *
  * @template T
  * @param {AsyncIterable<T>} items
@@ -205,7 +205,7 @@ async function * untilUnreadable (items, onUnreadable, signal) {
 const LOSSES = ['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND']
 
 /**
- * Does an error say that one blob cannot be read as it is, and nothing about other blobs?
+ * True if an error says that one blob cannot be read as it is, and nothing about other blobs.
  *
  * @param {unknown} error @returns {error is BaoError}
  */
@@ -238,7 +238,7 @@ async function * chosenNames (store, { cids = [], recursive = false, signal }, t
 }
 
 /**
- * Gives the members of a sequence that is present, whole or in part. Bytes after the last whole hash name nothing.
+ * Gives the members of a sequence that is present, whole or in part. Leaves out bytes after the last whole hash.
  *
  * @param {Store} store @param {CID} cid @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<ChosenName>}

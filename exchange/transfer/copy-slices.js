@@ -1,4 +1,4 @@
-// Copies what another store lacks of one blob, as slices. Bytes that are damaged in the source are left out.
+// Copies the chunks of one blob that another store lacks, as slices. Leaves out those that are damaged in the source.
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
@@ -13,11 +13,11 @@ const MAX_CHANGES = 3
 
 /**
  * @param {Store} from @param {Store} to @param {CID} cid
- * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets the bytes of each slice
- *   that the other store lacked
- * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: why a
- *   read of the source failed last, or null
- * @throws whatever does not mean that bytes of this blob are lost
+ * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets how many bytes of a slice
+ *   the other store lacked
+ * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: of the
+ *   last read of the source that failed, or null
+ * @throws any error that does not mean that bytes of this blob are lost
  */
 export async function copySlices (from, to, cid, { signal, onCopied }) {
   let failure = /** @type {unknown} */ (null)
@@ -44,8 +44,8 @@ export async function copySlices (from, to, cid, { signal, onCopied }) {
 /**
  * @param {Store} from @param {Store} to @param {CID} cid @param {ChunkRanges} ranges
  * @param {AbortSignal} [signal]
- * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`: why
- *   reading the source has failed, or null
+ * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`: of
+ *   reading the source, or null
  */
 async function copySlice (from, to, cid, ranges, signal) {
   let error = /** @type {unknown} */ (null)
@@ -80,7 +80,7 @@ async function presentLen (store, cid) {
 /** Finds nothing when there is no blob, or its record is damaged. @param {Store} store @param {CID} cid */
 const statOf = (store, cid) => store.stat(cid).catch(unlessLoss)
 
-/** Does an error say that bytes are not those of the blob? @param {unknown} error @returns {error is BaoError} */
+/** True if an error says that bytes are not those of the blob. @param {unknown} error @returns {error is BaoError} */
 export const isUnproven = error => error instanceof BaoError && error.code.startsWith('BAO_')
 
 /** @param {unknown} error */

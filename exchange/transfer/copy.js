@@ -1,6 +1,5 @@
-// Copies blobs and tags to another open store, but only what that store lacks. So the first run makes a backup, and
-// every later one brings it up to date, even while the source is being written to. An interrupted run is repeated: what
-// has arrived is not sent again.
+// Copies the blobs and tags that another open store lacks. So the first run makes a backup, and every later one brings
+// it up to date, even while the source is being written to. After an interruption, the next run goes on.
 
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
@@ -23,20 +22,20 @@ import { copySlices, isUnproven } from './copy-slices.js'
  *   missing
  * @property {number} tags  how many tags were set in the other store
  * @property {{ cid?: CID, error: BaoError }[]} failed  blobs that cannot be read here and are not whole in the other
- *   store: `error` is what `get` would throw. Without `cid` for a damaged record or sequence of hashes that hides which
- *   blobs there were
+ *   store. `error` is the one that `get` would throw. `cid` is missing if a damaged record or sequence of hashes hides
+ *   which blobs there were
  */
 
 /**
- * Copies blobs, whole or in part, with their aliases, and tags to another open store: only what that store lacks. Both
- * stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. The copy
- * deletes nothing from the other store. It replaces a tag there by the one of the same name.
+ * Copies the blobs, whole or in part, their aliases, and the tags that another open store lacks. Both stores may be
+ * used during the copy. After an interruption, copied data stays; run the copy again. A copy deletes nothing from the
+ * other store, but replaces a tag there by the one of the same name.
  *
- * Damage does not stop the copy. Everything else arrives, even the undamaged parts of a damaged blob.
+ * Damage does not stop the copy: everything else is copied, even the undamaged parts of a damaged blob.
  *
  * @param {Store} from @param {Store} to  an open store, which is written to
  * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;
- *   `tags`: only what these tags protect, and these tags
+ *   `tags`: only these tags, and the blobs that they protect
  * @returns {Promise<CopyResult>}
  * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and the errors of writing to the other store
  */
@@ -64,7 +63,7 @@ class Copy {
   }
 
   async run () {
-    // Read tags before blobs. So the blob of a tag is copied, too, if the store had it when the tag was read.
+    // Read tags before blobs, so that the blob of a tag is copied, too, if the store had it when the tag was read.
     const tags = await chosenTags(this.#from, this.#options)
     const hold = this.#to.tempTag()
     try {
@@ -85,7 +84,7 @@ class Copy {
   }
 
   /**
-   * Gives small blobs, each once for each of its names. In between it copies long ones, and those that are present in
+   * Gives small blobs, each once for each of its names. Between them it copies long ones, and those that are present in
    * part.
    *
    * @param {TagInfo[]} tags @param {TempTag} hold
@@ -109,7 +108,7 @@ class Copy {
         const there = found[i]
         if (stat === undefined) this.#failed(cid, notFound(cid.multihash.digest))
         else if (there?.complete) await this.#addNames(blob, there)
-        // Write a sequence at once and not in a batch, because it protects the members after it.
+        // Write a sequence now and not in a batch, because it protects the members after it.
         else if (stat.complete && stat.size <= FILE_FROM && !isSequence) small.push(blob)
         else await this.#copyLong(blob)
       }
@@ -128,7 +127,7 @@ class Copy {
   }
 
   /**
-   * Copies what the other store lacks of a long or partial blob, and then its names.
+   * Copies the chunks that the other store lacks of a long or partial blob, and then its names.
    *
    * @param {Chosen} blob
    * @param {unknown} [failure]  the error of an attempt to read the whole blob
@@ -153,7 +152,7 @@ class Copy {
   /**
    * Gives the other store the names that a blob has here. The other store has the blob already.
    *
-   * @param {Chosen} blob @param {BlobStat} there  what the other store knows of the blob
+   * @param {Chosen} blob @param {BlobStat} there  of the blob in the other store
    */
   async #addNames (blob, there) {
     const { cid, stat, aliases } = blob
@@ -162,7 +161,7 @@ class Copy {
     const lacking = aliases.filter((_, i) => !lead[i]?.equals(cid))
     if (there.isAliasOnly && hasOwnName(blob)) lacking.push(cid)
     for (const name of lacking) {
-      await this.#to.aliases.add(cid, name).catch(unlessLoss) // it may have been deleted there
+      await this.#to.aliases.add(cid, name).catch(unlessLoss) // the blob may have been deleted there
     }
   }
 
@@ -170,7 +169,7 @@ class Copy {
   async #copyTag (tag) {
     this.#options.signal?.throwIfAborted()
     const { name, cid, ...options } = tag
-    const there = await this.#to.tags.get(name).catch(unlessLoss) // it may be damaged there
+    const there = await this.#to.tags.get(name).catch(unlessLoss) // the tag may be damaged there
     if (areSameTags(tag, there)) return
     await this.#to.tags.set(name, cid, options)
     this.#result.tags++

@@ -32,9 +32,9 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
  *
  * @param {Store} store
  * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
- *   of these sequences; `tags`: only what these tags protect. Default: all whole blobs
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
- * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
+ *   of these sequences; `tags`: only blobs that these tags protect. Default: all whole blobs
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in fresh pieces
+ * @throws {BaoError} as `get`: then the archive is not complete; CID_UNSUPPORTED { cid } for an alias whose hash
  *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
  */
 export function exportCar (store, options = {}) {
@@ -88,7 +88,7 @@ async function gathered (cids, signal) {
 }
 
 /**
- * Returns the roots of the archive: the blobs that the caller asked for, and the blobs of the tags, if they are there.
+ * Returns the roots of the archive: the blobs in `cids`, and those of the tags, if the store has them.
  *
  * @param {Store} store @param {BlobName[]} cids @param {TagInfo[]} tags
  * @returns {Promise<CID[]>}
@@ -117,7 +117,7 @@ async function headerOf (roots) {
 }
 
 /**
- * Gives every name of every blob to export, with the length of the blob. Leaves out incomplete blobs, unless the caller
+ * Gives every name of every blob to export, with the size of the blob. Leaves out incomplete blobs, unless the caller
  * has asked for them.
  *
  * @param {Store} store @param {SelectionOptions} selection @param {TagInfo[]} tags

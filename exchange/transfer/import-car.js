@@ -1,4 +1,4 @@
-// Keeps the blocks of a CAR, version 1 or 2. It compares each block with its CID before it keeps it.
+// Keeps the blocks of a CAR, version 1 or 2, after comparing each with its CID.
 
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -39,16 +39,16 @@ import { CarReader } from './car-reader.js'
  * @typedef {object} ImportResult
  * @property {1 | 2} version  of the archive
  * @property {CID[]} roots  the roots that its header names
- * @property {number} blocks  how many blocks of it the store has now. A block that comes twice counts twice
+ * @property {number} blocks  how many of its blocks were kept. A block that occurs twice counts twice
  * @property {number} bytes  of these blocks
- * @property {number} skipped  how many blocks were left out, because their hash functions are not known
+ * @property {number} skipped  how many blocks were left out because their hash functions are not known
  */
 
 const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'onProgress']
 
 /**
- * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
- * hash than BLAKE3 is kept under that name, as by `asBlockstore`. After a failure, the blocks before it are kept.
+ * Keeps the blocks of a CAR, version 1 or 2, after comparing each with its CID. Keeps a block with another hash than
+ * BLAKE3 under that name, as `asBlockstore` does. After a failure, the blocks before it are kept.
  *
  * @param {Store} store
  * @param {Source} source
@@ -92,8 +92,8 @@ export async function importCar (store, source, options = {}) {
 }
 
 /**
- * Gives the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept while they come;
- * other blocks are gathered.
+ * Gives the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept piece by piece; other
+ * blocks are gathered in memory.
  *
  * @param {CarReader} car
  * @param {ImportResult} result
@@ -116,7 +116,7 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
   }
 }
 
-/** Gathers a block. Memory grows with the bytes that come, not with the claimed length. @param {Section} section */
+/** Gathers a block. Memory grows with the bytes that are read, not with the claimed length. @param {Section} section */
 async function gathered ({ len, pieces }) {
   const block = new ByteQueue()
   for await (const piece of pieces) block.push(piece, len)

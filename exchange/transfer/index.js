@@ -1,4 +1,4 @@
-// The entry point `baobox/transfer`: blobs move from one store to another, or through an archive.
+// The entry point `baobox/transfer`: copies blobs from one store to another, or through an archive.
 
 export { copy } from './copy.js'
 export { exportCar } from './export-car.js'

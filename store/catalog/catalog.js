@@ -1,6 +1,6 @@
-// Changes the index database: which blobs there are, and what is known of them. Records and tags are added, changed and
-// deleted only by `commit`; a blob that is present in part gets more chunk groups only by `commitGroups`. Both tell
-// their subscribers: presence, quota, observers and garbage collection.
+// Changes the index database: which blobs there are, and what is known of them. Only `commit` adds, changes and deletes
+// records and tags, and only `commitGroups` adds chunk groups to a blob that is present in part. Both tell the
+// subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -27,13 +27,12 @@ import { contentOf } from '../storage/content/content-of.js'
  *
  * @typedef {object} Change
  * @property {Uint8Array} root
- * @property {BlobRecord} [before]  the old record; undefined when there is none, or a damaged one. The data under its
- *   id is deleted if `after` has another id
- * @property {BlobRecord} [after]  the new record; undefined when the blob is forgotten, with all its names
+ * @property {BlobRecord} [before]  the old record; undefined when there is none, or it is damaged. If `after` has
+ *   another id, the data under the old id is deleted
+ * @property {BlobRecord} [after]  the new record; undefined to forget the blob and all its names
  * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes
- * @property {Reservation[]} [reservations]  quota reservations made for these bytes
- * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob after the change; when the blob is forgotten,
- *   the multihashes that led to it
+ * @property {Reservation[]} [reservations]  reservations of quota for these bytes
+ * @property {Uint8Array[]} [aliases]  multihashes to add as aliases; when the blob is forgotten, the aliases to delete
  * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` returned
  * @property {string} [path]  path of an imported file that the store does not own
  */
@@ -53,19 +52,19 @@ import { contentOf } from '../storage/content/content-of.js'
  *
  * @typedef {object} TagChange
  * @property {string} name
- * @property {Tag} [before]  the old tag; undefined when there was none, or a damaged one
+ * @property {Tag} [before]  the old tag; undefined when there was none, or it was damaged
  * @property {Tag} [after]  the new tag; undefined when the tag is deleted
  */
 
 /**
- * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of a
- * write that has failed, although it may have reached the disk.
+ * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of failed
+ * writes, although these may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
  * @property {(change: GroupsChange) => void} [groupsChanged]
  * @property {(change: TagChange) => void} [tagChanged]
- * @property {(root: Uint8Array) => void} [wasPutAgain]  a complete blob was put or received once more
+ * @property {(root: Uint8Array) => void} [wasPutAgain]  called when a complete blob was put or received again
  */
 
 export class Catalog extends Records {
@@ -76,7 +75,7 @@ export class Catalog extends Records {
   #log
   #onLeftovers
   #subscribers = /** @type {Subscriber[]} */ ([])
-  /** How many writes of the index were begun here. */
+  /** How many writes of the index the catalog has begun. */
   #writesBegun = 0
   bases
 
@@ -87,7 +86,7 @@ export class Catalog extends Records {
    * @param {AliasIndex} parts.aliases
    * @param {Uses} parts.uses
    * @param {EventLog} parts.log
-   * @param {() => void} parts.onLeftovers  called when data may be left that the next opening should delete
+   * @param {() => void} parts.onLeftovers  called when there may be data that the next opening should delete
    */
   constructor ({ databases, presence, aliases, uses, log, onLeftovers }) {
     super(databases)
@@ -100,30 +99,30 @@ export class Catalog extends Records {
     this.bases = new Bases(databases)
   }
 
-  /** @param {Subscriber[]} subscribers  told of every change, in this order */
+  /** Adds subscribers, which are told of every change in this order. @param {Subscriber[]} subscribers */
   subscribe (...subscribers) { this.#subscribers.push(...subscribers) }
 
   /**
-   * Writes changes of records in one batch, and tells the subscribers. The batch also has a note of the data that the
-   * changes give up. That data is deleted after the batch; after an interruption, the next opening deletes it.
+   * Writes changes of records in one batch, and tells the subscribers. The batch also notes which data the changes give
+   * up. `commit` deletes this data after the batch; after an interruption, the next opening deletes it.
    *
    * @param {Change[]} changes
    * @param {object} [options]
-   * @param {boolean} [options.sync]  sync to disk before resolving (if the store is durable)? Default: true
+   * @param {boolean} [options.sync]  true to wait until the batch is on the disk, if the store syncs. Default: true
    * @param {Operation[]} [options.also]  more operations for the same batch: those of the tags
    * @param {TagChange[]} [options.tags]  the changes of tags that `also` makes
-   * @param {boolean} [options.deletesData]  delete the data that the changes give up? If false, the caller calls
-   *   `deleteData`. Default: true
+   * @param {boolean} [options.deletesData]  true to delete the data that the changes give up. Otherwise the caller
+   *   calls `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
-    // If `removal` has made the changes, the bases are known and this awaits nothing.
+    // `removal` has loaded the bases of its changes, so that these await nothing here.
     const records = changes.flatMap(({ before, after }) => [before, after])
     while (!this.bases.knows(records)) await this.bases.load(records)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
+    // Forget unwritten uses of these blobs. Written later, they would be uses without blobs.
     for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
-    // Nothing may be awaited between making this entry and its batch: entries stand in the order of the batches.
+    // Await nothing between making this entry and its batch: the order of the entries must be that of the batches.
     const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
@@ -141,8 +140,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes the data that changes have given up. It does not throw: data that cannot be deleted keeps its note, and a
-   * file that cannot be cut off is cut off at the next opening.
+   * Deletes the data that changes have given up. It does not throw: if data cannot be deleted, its note stays, and if a
+   * file cannot be cut off, the next opening tries again.
    *
    * @param {Change[]} changes
    */
@@ -153,8 +152,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. Groups count as present at once, and are
-   * harmless without a record. So callers commit groups first and the record second.
+   * Writes chunk groups, together with the pages that mark them as present. From then on they count as present. They
+   * are harmless without a record, so callers commit groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
@@ -168,18 +167,18 @@ export class Catalog extends Records {
   /**
    * Tells the subscribers that the groups of a blob without a record are dropped.
    *
-   * @param {BlobRecord} record  that the blob was to have @param {number} len  bytes that were counted for the groups
+   * @param {BlobRecord} record  the record that the blob would have got @param {number} len  bytes of the groups
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
   /**
-   * Writes the entry of a sharer again that has lost it. The caller holds the blob's lock.
+   * Writes the lost entry of a sharer again. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    */
   async addSharer (root, record) {
     while (!this.bases.knows([record])) await this.bases.load([record])
-    // The base knows the sharer before the write, so that no deletion of the others takes its bytes meanwhile.
+    // Tell the base of the sharer before the write, so that no deletion of another sharer takes its bytes.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })
     await this.#batch(true, [operation])
@@ -198,8 +197,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes an entry that no store writes, unless a call replaces it by a right one meanwhile. Such an entry does not
-   * tell to which blob it belongs, so the caller cannot hold the blob's lock.
+   * Deletes an entry that no store writes, unless another call has just replaced it by a right one. The entry does not
+   * say to which blob it belongs, so the caller cannot hold the blob's lock.
    *
    * @param {Uint8Array} key
    */
@@ -207,7 +206,7 @@ export class Catalog extends Records {
     const { index } = this.#databases
     for (;;) {
       const begun = this.#writesBegun
-      await index.batch([]) // When this is done, the next line reads what all earlier calls have written.
+      await index.batch([]) // After this, all earlier writes can be read.
       const value = await orIfUnreadable(index.get(key, VIEWS))
       if (value === undefined || isWellFormed(key, value)) return
       if (begun === this.#writesBegun) return this.#batch(true, [{ type: 'del', key }])
@@ -221,7 +220,7 @@ export class Catalog extends Records {
   #tellGroups (groups) { for (const subscriber of this.#subscribers) subscriber.groupsChanged?.(groups) }
 
   /**
-   * Notes that a complete blob was put or received once more: under its own name, or under an alias.
+   * Notes that a complete blob was put or received again, under its own name or under an alias.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} [alias]
    */
@@ -239,8 +238,8 @@ export class Catalog extends Records {
   /**
    * Forgets the blob's own name, and the blob if it has no other name. The caller holds the blob's lock.
    *
-   * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps the blob in any case
-   * @returns {Promise<boolean>} did the blob have a name of its own?
+   * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: true if a tag keeps the blob
+   * @returns {Promise<boolean>} true if the blob had a name of its own
    */
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.find(root)
@@ -257,8 +256,8 @@ export class Catalog extends Records {
    * Forgets an alias, and the blob if that was its last name. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {Uint8Array} alias
-   * @param {{ isTagged: boolean, isTaggedItself: boolean }} options  `isTagged`: a tag keeps the blob in any case;
-   *   `isTaggedItself`: a tag names the alias, which must therefore go on leading to the blob
+   * @param {{ isTagged: boolean, isTaggedItself: boolean }} options  `isTagged`: true if a tag keeps the blob.
+   *   `isTaggedItself`: true if a tag names the alias, which must then still lead to the blob
    */
   async removeAlias (root, alias, { isTagged, isTaggedItself }) {
     const { record } = await this.find(root)
@@ -268,7 +267,7 @@ export class Catalog extends Records {
   }
 
   /**
-   * Notes whether the blob is nameless: whether it is kept for its aliases only, and not under its own hash.
+   * Notes whether the blob is nameless.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {{ isNameless: boolean }} name
    */
@@ -277,8 +276,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Does the blockstore have the blob under an alias, other than this one? Throws when an alias cannot be read:
-   * damage must not cost the blob.
+   * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be
+   * read, because damage must not cost the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
@@ -301,12 +300,12 @@ export class Catalog extends Records {
   }
 
   /**
-   * Makes the change that forgets a blob and all its names.
+   * Makes the change that forgets a blob and all its names, for `commit`.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  the record; undefined when it is damaged
-   * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  `hasAliases`: may the blob have aliases?
-   *   Default: true. `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
+   * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  `hasAliases`: false if the blob certainly has
+   *   no aliases. Default: true. `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
@@ -324,7 +323,7 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip the deletion when the index has no use of the blob for sure: no uses were flushed since that was read.
+        // Skip the deletion if the index certainly has no use of the blob: no uses were flushed since it was looked up.
         const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
         if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))
@@ -345,7 +344,7 @@ export class Catalog extends Records {
   }
 
   /**
-   * Returns the data that changes give up: no record names it any more.
+   * Returns the data that changes give up, because no record names it after them.
    *
    * @param {Change[]} changes @returns {DoomedData[]}
    */

@@ -1,4 +1,4 @@
-// Tells which chunks of a blob are present. A complete blob has all of them; for others the pages of the tree say it.
+// Tells which chunks of a blob are present. A complete blob has all of them; the pages of the tree tell it for others.
 
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -10,12 +10,12 @@ import { presentChunks } from '../storage/content/tree-pages.js'
 /** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 
-/** How many blobs are kept in memory with their presence: more than are received at a time. */
+/** The presence of so many blobs is kept in memory: more than are usually received at a time. */
 const KEPT_BLOBS = 256
 
 export class Presence {
   #databases
-  /** What the pages of blobs that are being received say, by the ids of the blobs. */
+  /** The present chunks of blobs that are being received, by the ids of the blobs. */
   #known = /** @type {LruCache<number, ChunkRanges>} */ (new LruCache(KEPT_BLOBS))
 
   /** @param {Databases} databases */
@@ -30,8 +30,8 @@ export class Presence {
   }
 
   /**
-   * Returns how many bytes of a blob the store itself keeps: none for a reference. Bytes that blobs share are counted
-   * for their base: see `Bases`.
+   * Returns how many bytes of a blob the store itself keeps: 0 for a reference, and for a sharer, whose bytes count for
+   * its base (see `Bases`).
    *
    * @param {BlobRecord} record
    */
@@ -41,7 +41,7 @@ export class Presence {
   }
 
   /**
-   * Finds the chunks that are wanted and missing, in whole groups: the store can prove no part of a group.
+   * Finds the wanted chunks that are missing, in whole groups, because the store cannot prove a part of a group.
    *
    * @param {BlobRecord} record @param {ChunkRanges} wanted
    */
@@ -65,9 +65,9 @@ export class Presence {
     this.#known.set(record.id, present)
   }
 
-  /** Keeps what was just written to the pages. @param {BlobRecord} record @param {ChunkRanges} present */
+  /** Keeps the presence that was just written to the pages. @param {BlobRecord} record @param {ChunkRanges} present */
   know ({ id }, present) { this.#known.set(id, present) }
 
-  /** Forgets what the pages said, because the caller is about to rewrite them. @param {BlobRecord} record */
+  /** Forgets the presence of a blob. Callers do this before they rewrite its pages. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }

@@ -1,5 +1,5 @@
-// Counts the bytes of blobs that a store keeps, and compares them with a limit. What the databases store in addition
-// does not count.
+// Counts the bytes of blobs that a store keeps, and compares them with a limit. Pairs, records and other entries of the
+// databases do not count.
 
 /** @import { Change } from './catalog.js' */
 
@@ -17,10 +17,10 @@ export class Quota {
 
   get isLimited () { return this.#limit !== Infinity }
 
-  /** Counts bytes that the store already has when it is opened. @param {number} len */
+  /** Counts bytes that the store has when it is opened. @param {number} len */
   count (len) { this.#used += len }
 
-  /** Returns how many bytes must be deleted before others can come. @param {number} len  of the others */
+  /** Returns how many bytes must be deleted before new ones fit. @param {number} len  bytes of the new ones */
   excess (len) { return Math.max(0, this.#used + this.#reserved + len - this.#limit) }
 
   /**
@@ -65,6 +65,6 @@ export class Quota {
 
 /**
  * @typedef {object} Reservation
- * @property {(most: number) => number} use  takes up to so many bytes out of the reservation; returns how many
- * @property {() => void} release  gives back the rest
+ * @property {(most: number) => number} use  takes at most so many bytes out of the reservation, and returns how many
+ * @property {() => void} release  ends the reservation of the remaining bytes
  */

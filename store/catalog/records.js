@@ -10,7 +10,7 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
-/** The record of the empty blob, which every store has and never writes. @type {BlobRecord} */
+/** The record of the empty blob, which every store has without writing it. @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 export class Records {
@@ -33,7 +33,7 @@ export class Records {
   }
 
   /**
-   * Finds a record, for callers that may replace a damaged one.
+   * Finds a record. Unlike `get` it does not throw for a damaged record.
    *
    * @param {Uint8Array} root
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} without `record` when it is damaged
@@ -57,7 +57,7 @@ export class Records {
   }
 
   /**
-   * Returns the roots that have a record, damaged or not; all of them when the index cannot be read.
+   * Returns those roots that have a record, damaged or not; all roots when the index cannot be read.
    *
    * @param {Uint8Array[]} roots
    */
@@ -67,18 +67,18 @@ export class Records {
   }
 
   /**
-   * Gives all records, in the order of their hashes.
+   * Yields all records, in the order of their hashes.
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, after all others were given;
-   *   with its `cid` if that is known
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged record, after all others; with
+   *   its `cid` if that is known
    */
   async * records () {
     for await (const batch of this.recordBatches()) yield * batch
   }
 
   /**
-   * Gives the records of a range in batches.
+   * Yields the records of a range in batches. It throws as `records` does.
    *
    * @param {HashRange} [range] @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
    */
@@ -99,7 +99,7 @@ export class Records {
   }
 
   /**
-   * Gives the entries of a range in batches: without `record` for a damaged record, without `root` for a damaged key.
+   * Yields the entries of a range in batches: without `record` for a damaged record, without `root` for a damaged key.
    *
    * @param {HashRange} [range]
    * @param {() => void} [onDamage]  called when some entries cannot be read

@@ -1,4 +1,4 @@
-// Remembers when blobs were last used: in memory first, then in the index, which gets many uses in one write.
+// Remembers when blobs were last used: first in memory, later in the index, which gets many uses in one write.
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
@@ -13,20 +13,20 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { Records } from './records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** How many blobs are used before the uses are written; and how many uses are kept while they cannot be written. */
+/** After uses of so many blobs, they are written. While they cannot be written, at most MAX_UNWRITTEN are kept. */
 const UNWRITTEN_USES = 1000
 const MAX_UNWRITTEN = 10_000
 
 export class Uses {
   #index
   #records
-  /** Uses that are not written yet: by name, in milliseconds since 1970. */
+  /** Uses that are not written yet, by the names of the blobs. `time`: milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
-  /** How many blobs were used since writing uses has begun last. */
+  /** How many blobs were used since the last flush has begun. */
   #added = 0
-  /** How many calls are writing uses. */
+  /** How many flushes are under way. */
   #flushing = 0
-  /** How many times writing uses has begun. */
+  /** How many flushes were begun. */
   flushCount = 0
 
   /** @param {SafeDatabase} index @param {Pick<Records, 'filterRecorded'>} records */
@@ -50,7 +50,8 @@ export class Uses {
   forget (root) { if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root)) }
 
   /**
-   * Returns when a blob was last used: never before it was created, since an earlier blob may have had the same root.
+   * Returns when a blob was last used. A stored use before its creation does not count: the blob was deleted since, and
+   * added again.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -76,19 +77,19 @@ export class Uses {
       // A call may have used a blob that was being deleted. So wait for all earlier writes, and look at the records.
       await this.#index.batch([])
       const recorded = new Set(await this.#records.filterRecorded(noted.map(({ root }) => root)))
-      this.#settle(noted.filter(({ root }) => !recorded.has(root)))
-      // Leave out blobs whose deletion has begun since: `forget` was called for them.
+      this.#drop(noted.filter(({ root }) => !recorded.has(root)))
+      // Leave out the blobs for which `forget` was called since, because their deletion has begun.
       const uses = noted.filter(use => this.#unwritten.get(nameOf(use.root)) === use)
       await this.#index.batch(uses.map(({ root, time }) => (
         { type: /** @type {const} */ ('put'), key: usedKey(root), value: encodeTime(time) })))
-      this.#settle(uses)
+      this.#drop(uses)
     } finally {
       this.#flushing--
     }
   }
 
-  /** Takes uses out of memory, except for those that came later. @param {{ root: Uint8Array, time: number }[]} uses */
-  #settle (uses) {
+  /** Takes uses out of memory, unless a blob was used again. @param {{ root: Uint8Array, time: number }[]} uses */
+  #drop (uses) {
     for (const use of uses) {
       const name = nameOf(use.root)
       if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)
@@ -96,9 +97,9 @@ export class Uses {
   }
 
   /**
-   * Tells the last uses of blobs, for callers that ask for blobs in the order of their hashes.
+   * Returns a reader of last uses for callers that ask for blobs in the order of their hashes.
    *
-   * @param {HashRange} [range]  of the hashes of these blobs
+   * @param {HashRange} [range]  of these blobs
    */
   inOrder (range = {}) {
     const before = new Map(this.#unwritten) // The cursor does not see uses that are written later.
@@ -110,7 +111,7 @@ export class Uses {
   }
 }
 
-/** Reads the times in step with a walk over all blobs, so that no blob needs a lookup. */
+/** Reads the last uses in step with a walk over all blobs, so that no blob needs a lookup. */
 class UsesInOrder {
   #cursor
   #uses
@@ -118,9 +119,9 @@ class UsesInOrder {
 
   /**
    * @param {SafeDatabase} index
-   * @param {HashRange} range  of the hashes of these blobs
+   * @param {HashRange} range  of the blobs
    * @param {object} uses
-   * @param {(root: Uint8Array) => number | undefined} uses.unwritten  finds a use that may not be in the index yet
+   * @param {(root: Uint8Array) => number | undefined} uses.unwritten  returns a use that may not be in the index yet
    * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
    * @param {number} [uses.flushCount]  the index has the uses up to this flush; undefined while some are being written
    */
@@ -130,7 +131,7 @@ class UsesInOrder {
   }
 
   /**
-   * Returns when a blob was last used: never before it was created. Callers ask for blobs in the order of their hashes.
+   * Does the same as `Uses.lastUse`. Callers ask for blobs in the order of their hashes.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -141,17 +142,18 @@ class UsesInOrder {
   }
 
   /**
-   * Finds out whether the index has no use of a blob, which saves a deletion. Callers ask for blobs in the order of
-   * their hashes.
+   * Finds out whether the index has no use of a blob, so that none needs to be deleted. Callers ask for blobs in the
+   * order of their hashes.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} while `Uses.flushCount` is this number, the index has no use of the blob
+   * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this number, the index has no use of the
+   *   blob; undefined when it may have one
    */
   async noUseAsOfFlush (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
 
   /**
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it must be looked up
+   * @returns {Promise<number | undefined>} 0 for a blob without a use; undefined when it must be looked up
    */
   async #stored (root) {
     if (!this.#isReadable) return undefined
@@ -160,7 +162,7 @@ class UsesInOrder {
       return entry === undefined ? 0 : decodeTime(entry[1])
     } catch (error) {
       if (!(error instanceof BaoError)) throw error
-      this.#isReadable = false // LevelDB cannot read some of the times; lookups can still find others.
+      this.#isReadable = false // LevelDB cannot read some of the uses. Lookups still find others.
       return undefined
     }
   }

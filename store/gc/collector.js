@@ -104,7 +104,7 @@ export class Collector {
     const { marks, end } = await this.mark(signal, async () => {
       // A damaged table may hide a tag.
       await this.#databases.assertTablesSound({ names: ['index'], signal })
-      if (!dryRun) await this.#tags.sweepExpired(signal)
+      if (!dryRun) await this.#tags.sweepEnded(signal)
     })
     const sweep = this.sweep(marks)
     const trial = this.#catalog.bases.trial()

@@ -8,6 +8,7 @@ import { contentOf } from '../storage/content/content-of.js'
 /** @import { Locks } from '../../lib/async/locks.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
+/** @import { TagIndex } from '../catalog/names/tag-index.js' */
 /** @import { Uses } from '../catalog/uses.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
@@ -30,6 +31,7 @@ export class Evictor {
   #locks
   #presence
   #quota
+  #tags
   #uses
   /** The least recently used blobs, in order. All other unprotected blobs were used later. */
   #candidates = /** @type {Candidate[]} */ ([])
@@ -45,15 +47,17 @@ export class Evictor {
    * @param {Locks} parts.locks
    * @param {Presence} parts.presence
    * @param {Quota} parts.quota
+   * @param {TagIndex} parts.tags
    * @param {Uses} parts.uses
    */
-  constructor ({ catalog, collector, databases, locks, presence, quota, uses }) {
+  constructor ({ catalog, collector, databases, locks, presence, quota, tags, uses }) {
     this.#catalog = catalog
     this.#collector = collector
     this.#databases = databases
     this.#locks = locks
     this.#presence = presence
     this.#quota = quota
+    this.#tags = tags
     this.#uses = uses
   }
 
@@ -151,6 +155,8 @@ export class Evictor {
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that all unprotected blobs could free */
   async #survey () {
     this.#end()
+    // Earlier evictions have left weak tags without a blob.
+    await this.#tags.sweepEnded()
     const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end

@@ -1,5 +1,5 @@
-// Holds the two databases of an open store, and its blob files. It also deletes the data of an id, because that may lie
-// in the data database or in a file.
+// Holds the two databases of an open store, and its blob files. It deletes the data of an id, which may be in the data
+// database or in a file.
 
 import { findFaultInUse, folderLen, sealStore } from '#disk'
 import { allOf } from '../../lib/source/async-util.js'
@@ -21,14 +21,14 @@ import { decodeDoomed, encodeDoomed } from './format/records.js'
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Leftovers } from './opening/recovery.js' */
 
-/** How many ids are deleted before their notes are removed. */
+/** When the data of this many ids is deleted, their notes are removed. */
 const NOTED_COUNT = 4096
 
 /**
  * @typedef {object} DoomedData  data that is to be deleted under an id
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
- * @property {boolean} [isOneGroup]  is it a whole blob of one chunk group, in extents? Default: false
+ * @property {boolean} [isOneGroup]  true for a whole blob of one chunk group, in extents. Default: false
  */
 
 export class Databases {
@@ -36,50 +36,50 @@ export class Databases {
   index
   /** @type {SafeDatabase} */
   data
-  /** The folder `blobs` with the large blobs; undefined where there are no files, or the caller gave two databases. */
+  /** The folder `blobs` with the large blobs; undefined in browsers, and when the caller gave two databases. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
   /** Where the store is, for messages: as the caller has named it. */
   location
-  /** The directory of the store, whatever the working directory of the process becomes. */
+  /** The real path of the store's directory, which stays right when the working directory of the process changes. */
   #path
-  /** Does a resolved write survive a power cut? */
+  /** True if a resolved write survives a power cut. */
   isSync
-  /** Was the store opened for reading only? */
+  /** True if the store was opened for reading only. */
   isReadOnly
-  /** May other processes have changed the store since it was opened? Set for a store that does not lock them out. */
+  /** Returns true if another process may have changed the store since it was opened. Replaced for a read-only store. */
   hasChanged = async () => false
-  /** What must be looked at when the store is opened. @type {Leftovers | undefined} */
+  /** The leftovers of an earlier process, found when the store was opened. @type {Leftovers | undefined} */
   leftovers
-  /** Bytes of LevelDB's files in which nothing could be read when this read-only copy was made of a damaged store. */
+  /** For a read-only copy of a damaged store: bytes of LevelDB's files in which nothing could be read. */
   lostBytes = 0
-  /** The tables of LevelDB that were found right before the databases were opened. @type {Checked | undefined} */
+  /** The tables of LevelDB that were right before the databases were opened. @type {Checked | undefined} */
   checked
   #kind
   #release
   #slabs = slabAllocator()
   /** @type {WeakRef<BatchMemory> | undefined} */
   #batchMemory
-  /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
+  /** Ids whose data is deleted, and whose notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
-  /** Ids whose data this process is deleting: for how many notes. */
+  /** Ids whose data this process is deleting, with the number of their notes. */
   #going = /** @type {Map<number, number>} */ (new Map())
   /** Ids whose data must be deleted later, by the first id of their note. */
   #postponed = /** @type {Map<number, Set<number>>} */ (new Map())
-  /** How many deletions were made, and how many of them have reached the disk. */
+  /** How many deletions were made, and how many of these are on the disk. */
   #deletions = 0
   #syncedDeletions = 0
 
   /**
-   * Takes two databases that are not open yet: `openHeld` opens them.
+   * Takes two databases that are not open yet. The caller opens them.
    *
    * @param {DatabasePair} pair
    * @param {object} about
    * @param {string} about.location  of the store, for messages
-   * @param {string} about.path  its directory, where it has one
+   * @param {string} about.path  the directory of the store, if it has one
    * @param {boolean} about.isSync @param {Kind} about.kind @param {boolean} [about.isReadOnly]
-   * @param {() => Promise<void>} about.release  called when they are closed
+   * @param {() => Promise<void>} about.release  called when the databases are closed
    */
   constructor ({ index, data }, { location, path, isSync, kind, isReadOnly = false, release }) {
     const isTransactional = kind === 'IndexedDB'
@@ -104,9 +104,9 @@ export class Databases {
   }
 
   /**
-   * Returns what a call of the store must wait for before it begins. See `SafeDatabase.whenReady`.
+   * Prepares a call of the store: see `SafeDatabase.whenReady`.
    *
-   * @returns {Promise<unknown> | undefined}
+   * @returns {Promise<unknown> | undefined} the promise that the call awaits before it begins
    */
   whenReady () {
     const [index, data] = [this.index.whenReady(), this.data.whenReady()]
@@ -114,14 +114,14 @@ export class Databases {
   }
 
   /**
-   * Allocates memory for keys and values that are passed to `batch` and `getMany`. LevelDB has copied them when these
-   * calls return. Other databases keep them, and IndexedDB stores the whole buffer when it is given a part of one.
+   * Allocates memory for keys and values that are passed to `batch` and `getMany`. LevelDB copies them before these
+   * calls return. Other databases keep them, and IndexedDB stores the whole buffer of a view.
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
   /**
-   * Gives memory to batches. Calls that follow one another soon share it, so that many calls with few blobs each do not
-   * make new memory each.
+   * Returns memory for batches. Calls that follow one another soon share it, so that many calls with few blobs do not
+   * each allocate new memory.
    *
    * @returns {Pick<BatchMemory, 'take'>}
    */
@@ -133,17 +133,17 @@ export class Databases {
   }
 
   /**
-   * Longest extent in bytes: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for
-   * 64 KiB as for 256.
+   * The most bytes of an extent; divides a cell. LevelDB takes longer for a longer value. IndexedDB takes the same time
+   * for 64 KiB as for 256 KiB.
    */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
-  /** Options that make a batch reach the disk before it counts as done, if the store is so durable. */
+  /** Options for a batch that must reach the disk before it counts as done, if the store syncs. */
   get syncBatch () { return { sync: this.isSync } }
 
   /**
-   * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
-   * databases may not, or may give a part of a larger buffer.
+   * Returns bytes in memory of their own, for the caller to keep. It copies them, unless LevelDB or IndexedDB has made
+   * the copy already.
    *
    * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
@@ -175,21 +175,21 @@ export class Databases {
   }
 
   /**
-   * Returns the note that data will be deleted. Callers write it together with the change that gives the data up, and
-   * then pass the same list to `deleteDoomed`.
+   * Returns the note that data will be deleted. Callers write it in one batch with the change that gives the data up,
+   * and then pass the same list to `deleteDoomed`.
    *
    * @param {DoomedData[]} doomed  at least one
    * @returns {Operation} for the index
    */
   doom (doomed) {
     const ids = doomed.map(({ id }) => id)
-    this.#begin(ids)
+    this.#beginDeleting(ids)
     return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
   }
 
   /**
-   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`. When it fails, the
-   * note stays: see `deletePostponed`.
+   * Deletes the data of ids whose records are gone. `dropNotes` removes the note later. If the deletion fails, the note
+   * stays, and `deletePostponed` tries again.
    *
    * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
@@ -202,14 +202,14 @@ export class Databases {
     } finally {
       this.#deletions++
     }
-    this.#settle(doomed)
+    this.#endDeleting(doomed)
     this.#noted.push(doomed)
     this.#notedCount += doomed.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
   }
 
   /**
-   * Leaves data to `deletePostponed`, because it could not be deleted, or because the write of its note has failed.
+   * Leaves data to `deletePostponed`. Called when the data could not be deleted, or the write of its note has failed.
    *
    * @param {DoomedData[]} doomed  all ids of one note, or none
    */
@@ -218,32 +218,32 @@ export class Databases {
     const ids = this.#postponed.get(doomed[0].id) ?? /** @type {Set<number>} */ (new Set())
     this.#postponed.set(doomed[0].id, ids)
     for (const { id } of doomed) ids.add(id)
-    this.#settle(doomed)
+    this.#endDeleting(doomed)
   }
 
   /**
-   * Deletes the data that was postponed. Only a note that is in the index tells which records are gone: it may be
-   * missing, or be that of a later call.
+   * Deletes the postponed data, as far as the index has its notes. A note may be missing, because its write has failed;
+   * or a later call has written another one under the same key.
    */
   async deletePostponed () {
     if (this.#postponed.size === 0) return
-    await this.index.batch([]) // When this is done, the index has a note whose write has failed, or never has it.
+    await this.index.batch([]) // After this, a note whose write has failed is in the index now or never.
     for (const first of [...this.#postponed.keys()]) {
       const key = doomedKey(first)
       const note = await this.index.get(key, VIEWS)
       /** @type {number[]} */
       const ids = (note && decodeDoomed(key, note)) ?? []
-      this.#begin(ids)
+      this.#beginDeleting(ids)
       this.#postponed.delete(first)
       if (ids.length > 0) await orIfUnreadable(this.deleteDoomed(ids.map(id => ({ id }))))
     }
   }
 
   /** @param {number[]} ids  whose data is deleted from now on */
-  #begin (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
+  #beginDeleting (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
 
-  /** Ends what `#begin` has begun. @param {DoomedData[]} doomed */
-  #settle (doomed) {
+  /** Ends what `#beginDeleting` has begun. @param {DoomedData[]} doomed */
+  #endDeleting (doomed) {
     for (const { id } of doomed) {
       const left = (this.#going.get(id) ?? 0) - 1
       if (left > 0) this.#going.set(id, left)
@@ -255,7 +255,7 @@ export class Databases {
   async #deleteAll (doomed) {
     const groups = doomed.filter(({ isOneGroup }) => isOneGroup)
     const others = doomed.filter(({ isOneGroup }) => !isOneGroup)
-    // Deleting known keys takes a fiftieth of the time of looking through a range for them.
+    // Deleting known keys takes a fiftieth of the time of clearing a range.
     if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
@@ -264,8 +264,8 @@ export class Databases {
   }
 
   /**
-   * Removes the notes of ids whose data is deleted. The deletions must reach the disk first: otherwise a power cut
-   * could bring back data that neither a record nor a note names.
+   * Removes the notes of ids whose data is deleted. It syncs the deletions first: otherwise a power cut could bring
+   * back data that neither a record nor a note names.
    */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
@@ -281,7 +281,7 @@ export class Databases {
   async syncDeletions () {
     const upTo = this.#deletions
     if (!this.isSync || this.#syncedDeletions >= upTo) return
-    // A synced write also syncs all writes before it. This one deletes a key that does not exist.
+    // A synced write also syncs all earlier writes. This one deletes a key that does not exist.
     await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
     this.#syncedDeletions = Math.max(this.#syncedDeletions, upTo)
   }
@@ -289,16 +289,16 @@ export class Databases {
   /** @param {DoomedData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
-    // Few of these blobs have a page. Looking it up costs less than the tombstone that LevelDB keeps for a deletion.
+    // Few of these blobs have a page. A lookup costs less than the tombstone that LevelDB would keep for a deletion.
     const pages = await orIfUnreadable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
     const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
   /**
-   * Is data without a record being deleted, postponed or deleted already?
+   * Returns true if the data of an id without a record is being deleted, is postponed, or is deleted already.
    *
-   * @param {number} id  of the data
+   * @param {number} id
    */
   async isGoing (id) {
     if (this.#going.has(id) || [...this.#postponed.values()].some(ids => ids.has(id))) return true
@@ -306,7 +306,7 @@ export class Databases {
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 
-  /** Bytes that the store takes on the disk; undefined when the store is not in a directory. */
+  /** Returns how many bytes the store takes on the disk; undefined when the store is not in a directory. */
   async lenOnDisk () {
     if (this.#kind !== 'LevelDB') return undefined
     const lens = await Promise.all(['index', 'data', 'blobs'].map(name => folderLen(`${this.#path}/${name}`)))
@@ -332,20 +332,20 @@ export class Databases {
     for (const database of [this.index, this.data]) await database.compact()
   }
 
-  /** @param {boolean} isClean  is no call under way that would leave data behind? */
+  /** @param {boolean} isClean  true if no data without a record may be left */
   async close (isClean) {
     let isWhole = false
     try {
       if (isClean && !this.isReadOnly) {
         await this.dropNotes()
-        await this.syncDeletions() // The next opening does not look at ids below the next id again.
+        await this.syncDeletions() // The next opening does not look at these ids again.
         await this.ids.end()
         isWhole = await this.index.isWhole() && await this.data.isWhole()
       }
     } finally {
       try {
         await Promise.all([this.index.close(), this.data.close(), this.files?.close()])
-        // Without syncs, a power cut after the close may still take what was written.
+        // Without syncs, a power cut after the close may still lose writes.
         if (isWhole && this.isSync) await this.#seal()
       } finally {
         await this.#release()
@@ -353,7 +353,7 @@ export class Databases {
     }
   }
 
-  /** Writes the seal. Without one, the next opening checks all tables, so it does no harm when that fails. */
+  /** Writes the seal. A failure does no harm: without a seal, the next opening checks all tables. */
   async #seal () {
     if (this.checked !== undefined) await sealStore(this.#path, this.checked).catch(() => {})
   }
@@ -362,7 +362,7 @@ export class Databases {
 /** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
 const deletion = key => ({ type: 'del', key })
 
-/** Finds runs of consecutive ids. @param {number[]} ids */
+/** Joins consecutive ids to runs. @param {number[]} ids */
 function runsOf (ids) {
   const runs = /** @type {{ first: number, last: number }[]} */ ([])
   for (const id of [...ids].sort((a, b) => a - b)) {

@@ -11,11 +11,11 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it open */
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has it open */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
-  const what = `${who} has the store at ${location} open, or is rescuing it`
-  return new BaoError('STORE_LOCKED', what, { location, pid, cause })
+  const text = `${who} has the store at ${location} open, or is rescuing it`
+  return new BaoError('STORE_LOCKED', text, { location, pid, cause })
 }
 
 /** @param {string} [location] */
@@ -25,7 +25,7 @@ export function readOnlyError (location) {
 }
 
 /**
- * For a read-only store: its copy of the databases is older than the blob files, which another process has changed.
+ * For a read-only store whose copy of the databases is older than the blob files, which another process has changed.
  *
  * @param {Uint8Array} root @param {unknown} cause
  */
@@ -45,7 +45,7 @@ export const notFound = root =>
   new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
 
 /**
- * For a name by another hash function than BLAKE3. Users of block stores check the `name` of this error.
+ * For a name by another hash function than BLAKE3. Users of blockstores check the `name` of this error.
  *
  * @param {CID} cid @param {unknown} [cause]
  */
@@ -54,7 +54,7 @@ export function blockNotFound (cid, cause) {
   return Object.assign(error, { name: 'NotFoundError' })
 }
 
-/** @param {CID} cid  the expected one @param {CID} [actual]  of the bytes that came, if it is known */
+/** @param {CID} cid  the expected one @param {CID} [actual]  of the received bytes, if it is known */
 export const mismatch = (cid, actual) => {
   const instead = actual === undefined ? '' : `: they are ${actual}`
   return new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}${instead}`, { cid, actual })
@@ -64,7 +64,7 @@ export const mismatch = (cid, actual) => {
 export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
   `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
-/** @param {CID} cid @param {number} len  bytes that the block may have */
+/** @param {CID} cid @param {number} len  the most bytes that the block may have */
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
@@ -72,11 +72,11 @@ export const blockTooLong = (cid, len) =>
 export const blobTooLong = (cid, len) =>
   new BaoError('BLOB_TOO_LONG', `${cid} has ${len} bytes, more than "maxBytes" allows`, { cid, len })
 
-/** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
+/** For a damaged entry of the index that says which blob an alias leads to. @param {CID} cid */
 export const damagedName = cid =>
-  new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
+  new BaoError('STORE_CORRUPT', `the entry of the alias ${cid} is damaged: put its block again`, { cid })
 
-/** For bytes that are kept under a name but have another hash. @param {CID} cid */
+/** For bytes that are kept under an alias but have another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })
 
 /**
@@ -105,7 +105,7 @@ function spansOf ({ boundaries }, size) {
   return spans.join(', ') + (boundaries.length > 2 * SHOWN_RANGES ? ', ...' : '')
 }
 
-/** @param {string} path  of a file of the store @param {unknown} cause  why the store cannot or may not write to it */
+/** @param {string} path  of a file of the store @param {unknown} cause  why the store cannot or must not write to it */
 export const obstructed = (path, cause) => new BaoError('STORE_CORRUPT',
   `the store cannot write to ${path}: ${/** @type {Error} */ (cause).message}`, { location: path, cause })
 
@@ -119,7 +119,7 @@ export const damagedRecord = root => root === undefined
   ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged: run fsck')
   : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged: run fsck`, { cid: toCid(root) })
 
-/** @param {string} location @param {string} fault  which file is damaged, and how */
+/** @param {string} location @param {string} fault  names the damaged file and the damage */
 export const damagedDatabase = (location, fault) => new BaoError('STORE_CORRUPT',
   `a database of the store at ${location} is damaged (${fault}): close the store, and call BlobStore.rescue`,
   { location })
@@ -127,16 +127,16 @@ export const damagedDatabase = (location, fault) => new BaoError('STORE_CORRUPT'
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged: run fsck`, { tag })
 
-/** For damaged tags: the store cannot tell what they protect, so it may not sweep anything. */
+/** For damaged tags: the store cannot know what they protect, so it must not sweep anything. */
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
-/** For an index that may have lost records: the store cannot tell which data has none, so it may not sweep anything. */
-export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: ' +
-  'it lacks its state, or there is data that it has never known. Run fsck with "repair", which finds blobs in the data')
+/** For an index that may have lost records: the store cannot know which data is orphaned, so it must not sweep. */
+export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: it ' +
+  'lacks its state, or there is data under ids that it has not given. Run fsck with "repair", which finds lost blobs')
 
 /**
- * For a sequence of hashes that has lost some of them to damage: the store cannot tell what it protects.
+ * For a hash sequence that has lost some hashes to damage: the store cannot know which members its tag protects.
  *
  * @param {Uint8Array} root
  */
@@ -156,7 +156,7 @@ export const hiddenSequence = root => new BaoError('STORE_CORRUPT',
 /** @param {string} tag */
 export const tagNotFound = tag => new BaoError('STORE_TAG_NOT_FOUND', `there is no tag '${tag}'`, { tag })
 
-/** @param {Uint8Array} root @param {string} [tag]  undefined for a temporary one */
+/** @param {Uint8Array} root @param {string} [tag]  undefined for a temporary tag */
 export function tagged (root, tag) {
   const keeper = tag === undefined ? 'a temporary tag' : `the tag '${tag}'`
   return new BaoError('STORE_TAGGED', `${toCid(root)} is kept by ${keeper}`, { cid: toCid(root), tag })
@@ -164,7 +164,7 @@ export function tagged (root, tag) {
 
 /** @param {unknown} [cause] */
 export const watchGap = cause => new BaoError('WATCH_GAP',
-  'changes between this point and the next that the store knows are not known: list the store, and watch from now',
+  'the log of changes has a gap after this point: list the store, and watch from now',
   { cause })
 
 /** @param {number} wanted  bytes @param {number} got  bytes */
@@ -173,11 +173,12 @@ export const fullError = (wanted, got) =>
 
 /** @param {unknown} cause */
 export const diskFull = cause =>
-  new BaoError('STORE_FULL', 'no space left on the disk, or in what the browser gives to this site', { cause })
+  new BaoError('STORE_FULL', 'no space left on the disk, or in the storage that the browser gives to this site',
+    { cause })
 
 /**
- * Did something fail because no space is left? A browser says it by the name of the error, the system by a code, and
- * LevelDB in words. When a database could not be opened, the reason is in the `cause` of the error.
+ * Returns true for an error that says that no space is left. A browser says so by the name of the error, the system by
+ * its code, and LevelDB by its message. When a database could not be opened, the reason is in the `cause` of the error.
  *
  * @param {unknown} error
  * @returns {boolean}
@@ -189,10 +190,10 @@ export function isDiskFull (error) {
   return isSaid || name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT' || errno === LINUX_EDQUOT
 }
 
-/** Node.js has no name for Linux's error for a user whose share of the disk is full. */
+/** Linux's error when a user's share of the disk is full. Node.js has no name for it. */
 const LINUX_EDQUOT = -122
 
-/** Returns STORE_FULL for an error that says that no space is left; others as they are. @param {unknown} error */
+/** Returns STORE_FULL for an error that says that no space is left; any other error itself. @param {unknown} error */
 export const asStoreFull = error => isDiskFull(error) ? diskFull(error) : error
 
 /**
@@ -205,37 +206,37 @@ export function asWriteFailed (error) {
   const { code, message } = /** @type {{ code?: unknown, message?: string }} */ (error ?? {})
   // The errors of browsers have numbers as their codes.
   if (typeof code !== 'string' || !code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
-  const what = `a database of the store could not be written: ${message}`
-  return new BaoError('STORE_WRITE_FAILED', what, { cause: error })
+  const text = `a database of the store could not be written: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', text, { cause: error })
 }
 
 /** @param {string} location @param {unknown} cause */
 export function notReopened (location, cause) {
   const { message } = /** @type {Error} */ (cause)
-  const what = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
-  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+  const text = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
 export function acknowledgedLost (location, cause) {
-  const what = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
+  const text = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
     'open it again and run fsck'
-  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+  return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
 
 /** @param {string} location */
 export function movedError (location) {
-  const what = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
-  return new BaoError('STORE_MOVED', what, { location })
+  const text = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
+  return new BaoError('STORE_MOVED', text, { location })
 }
 
 /** @param {unknown} cause */
 export function reopened (cause) {
-  const what = 'the read ended because the store opened a database again after a failed write: read again'
-  return new BaoError('STORE_REOPENED', what, { cause })
+  const text = 'the read ended because the store opened a database again after a failed write: read again'
+  return new BaoError('STORE_REOPENED', text, { cause })
 }
 
-/** Does an error say that a level, or an iterator or a snapshot of it, is closed? @param {unknown} error */
+/** Returns true for an error that says that a level, iterator or snapshot is closed. @param {unknown} error */
 export function isNotOpen (error) {
   const { code = '' } = /** @type {{ code?: string }} */ (error ?? {})
   return ['LEVEL_DATABASE_NOT_OPEN', 'LEVEL_ITERATOR_NOT_OPEN', 'LEVEL_SNAPSHOT_NOT_OPEN'].includes(code)
@@ -248,11 +249,11 @@ export function isNotOpen (error) {
  */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)
-  const what = `bytes ${start}-${start + len} of ${toCid(root)} are damaged`
-  return new BaoError('STORE_CORRUPT', what, { cid: toCid(root), start, len, cause })
+  const text = `bytes ${start}-${start + len} of ${toCid(root)} are damaged`
+  return new BaoError('STORE_CORRUPT', text, { cid: toCid(root), start, len, cause })
 }
 
-/** Returns the bytes of a leaf, or all bytes below a parent. @param {BaoError} fault @param {number} size */
+/** Returns the bytes of the failed leaf, or below the failed parent. @param {BaoError} fault @param {number} size */
 function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
   if (node === undefined) return { start, len: len ?? wanted }
   const side = 2 ** levelOf(node) * CHUNK_LEN
@@ -261,7 +262,8 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
 }
 
 /**
- * Does LevelDB say that its files are damaged? A damaged table may also send it to a position that no file has.
+ * Returns true for an error by which LevelDB says that its files are damaged. A damaged table may also make it read at
+ * an impossible position, which the system calls an invalid argument.
  *
  * @param {unknown} error
  */
@@ -270,24 +272,24 @@ export function isCorruption (error) {
   return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
 }
 
-/** Does this process lack the permission to open the file? @param {unknown} error */
+/** Returns true for an error that says that this process may not open a file. @param {unknown} error */
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /**
- * Has the system failed to open or read a file? Then the bytes of the file may be right. Codes of the system begin with
- * `E` and have no underscore; Node.js's own codes have one.
+ * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
+ * system begin with `E` and have no underscore; Node.js's own codes have one.
  *
  * @param {unknown} error
  */
 export const isOfSystem = error => /^E[A-Z0-9]+$/.test(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
-/** Stands for a value that cannot be read. No valid value is so short, so every decoder reports it as damaged. */
+/** Used in place of a value that cannot be read. Decoders report an empty value as damaged. */
 export const DAMAGED = new Uint8Array(0)
 
 /**
- * Treats what LevelDB cannot read as missing.
+ * Waits for a read, and treats an entry that LevelDB cannot read as missing.
  *
- * @template T @param {Promise<T>} reading @param {T} [otherwise]  stands for what cannot be read
+ * @template T @param {Promise<T>} reading @param {T} [otherwise]  returned for an unreadable entry
  */
 export const orIfUnreadable = (reading, otherwise) => reading.catch(error => {
   if (!isCorruption(error)) throw error
@@ -295,7 +297,7 @@ export const orIfUnreadable = (reading, otherwise) => reading.catch(error => {
 })
 
 /**
- * Gives the entries that LevelDB can read. LevelDB skips the others, and reports them only at the end.
+ * Yields the entries that LevelDB can read. LevelDB skips the others, and reports damage only at the end.
  *
  * @template T @param {AsyncIterable<T>} entries
  * @param {() => void} [onDamage]  called when LevelDB has skipped any

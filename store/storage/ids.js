@@ -1,5 +1,5 @@
 // Gives ids to blobs, and writes the state of the store, which tells the next opening which ids were given. No id is
-// given twice: otherwise data that a crash has left under an id would become part of another blob.
+// given twice: otherwise data that a crash has left under an id could become part of another blob.
 
 import { DAMAGED, damagedIndex, orIfUnreadable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
@@ -18,12 +18,12 @@ export class Ids {
   #swept = 0
   /** False when orphans could not be told from other data: the next opening tries to delete them again. */
   #isSwept = true
-  /** False while the index may have lost records. A state on the disk says that it has not, so none is written then. */
+  /** False while the index may have lost records. Then no state is written, because a state says that none are lost. */
   #isWhole = true
   #next = 0
-  /** Ids below this one are reserved: the state that says so is on the disk, or is being written. */
+  /** Ids below this one are reserved by a state that is on the disk, or is being written. */
   #reserved = 0
-  /** The state on the disk reserves the ids below this one, or more. */
+  /** Ids below this one, and maybe more, are reserved by the state on the disk. */
   #acknowledged = 0
   #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
@@ -51,10 +51,10 @@ export class Ids {
    * Sets which ids are free. Callers call this before they ask for an id.
    *
    * @param {object} from
-   * @param {number} from.next  the first id to be given
-   * @param {number} from.swept  every id below has a record or no data
-   * @param {boolean} from.isSwept  does every id below `next` have a record or no data?
-   * @param {boolean} from.isWhole  is it certain that the index has lost no record?
+   * @param {number} from.next  the first id to give
+   * @param {number} from.swept  every id below this one has a record or no data
+   * @param {boolean} from.isSwept  true if every id below `next` has a record or no data
+   * @param {boolean} from.isWhole  true if the index has certainly lost no record
    */
   async begin ({ next, swept, isSwept, isWhole }) {
     this.#next = this.#reserved = next
@@ -70,7 +70,7 @@ export class Ids {
     this.#isSwept = true
   }
 
-  /** Notes that the store is closed and clean. Callers call this when no call that could leave data is under way. */
+  /** Writes that the store was closed with nothing under way. */
   async end () {
     this.#reserved = this.#next
     if (this.#isSwept) this.#swept = this.#next
@@ -80,13 +80,13 @@ export class Ids {
   /** The next id. No blob has had this id or a higher one. */
   get next () { return this.#next }
 
-  /** Ids under which data may be written that has no record yet. @type {ReadonlySet<number>} */
+  /** Ids under which there may be data that has no record yet. @type {ReadonlySet<number>} */
   get underWay () { return this.#underWay }
 
-  /** Gives an id that no blob has or had. It is under way until it is settled. */
+  /** Gives an id that no blob has or had. It is under way until `settle` is called. */
   newId () { return this.newIds(1) }
 
-  /** Gives several consecutive ids. @param {number} count @returns {Promise<number>} the first */
+  /** Gives several consecutive ids. @param {number} count @returns {Promise<number>} the first of them */
   async newIds (count) {
     const id = this.#next
     this.#next += count
@@ -108,30 +108,30 @@ export class Ids {
   }
 
   /**
-   * Ends the time in which ids are under way: they have records now, or no data is written under them.
+   * Notes that ids are no longer under way: each has a record now, or no data.
    *
-   * @param {number} id
-   * @param {number} [count]  how many ids from this one on
+   * @param {number} id  the first of them
+   * @param {number} [count]
    */
   settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
   /** Makes an id count as under way until the store is closed. @param {number} id */
   hold (id) { this.#underWay.add(id) }
 
-  /** Is the stored state undamaged, and is it certain that the index has lost no record? */
+  /** Returns true if the stored state is undamaged, and the index has certainly lost no record. */
   async isStateSound () {
     if (!this.#isWhole) return false
-    const acknowledged = this.#acknowledged // Writes that are acknowledged later may reach the disk after the read.
+    const acknowledged = this.#acknowledged // The read below may miss writes that are acknowledged after this line.
     const { state } = await this.stored()
     return state !== undefined && state.nextId >= acknowledged
   }
 
-  /** @throws {BaoError} STORE_CORRUPT when records may be lost: then nothing may be deleted for want of a record */
+  /** @throws {BaoError} STORE_CORRUPT when records may be lost. Then data without a record must not be deleted */
   async assertStateSound () {
     if (!await this.isStateSound()) throw damagedIndex()
   }
 
-  /** Writes a state again after it was damaged, or when all data without a record was looked at. */
+  /** Writes a state again. Called when the state was damaged, or when a check has seen all data without a record. */
   async rewriteState () {
     this.#isWhole = true
     await this.#write(false)

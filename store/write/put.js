@@ -8,7 +8,7 @@ import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
+import { assertFormat, assertMayBeWeak, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
 import { rangesLen } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -38,6 +38,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  * @property {string | TempTag} [tag]  protects the blob from the moment that it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  the tag's format. Default: `raw`
+ * @property {boolean} [weak]  make a tag that does not protect the blob, as for `tags.set`. Default: false
  * @property {unknown} [meta]  the tag's `meta`, as for `tags.set`
  * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment that the blob becomes visible
  * @property {Date} [expires]  when the tag expires. Default: never
@@ -56,7 +57,8 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal', 'onProgress'
+  'tag', 'format', 'weak', 'meta', 'ttl', 'expires', 'expect', 'size', 'alwaysRead', 'alias', 'recheck', 'signal',
+  'onProgress'
 ]
 
 /**
@@ -97,7 +99,7 @@ export const PUT_OPTIONS = [
  * @typedef {object} How
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  returns the tag's other properties
+ * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
@@ -168,7 +170,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, known) {
-    const { signal, tag, format = 'raw', meta, ttl, expires, recheck = false, ...rest } = options
+    const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
     const { path, begin, closing, cancel } = known
     return this.#activity.run(async () => {
@@ -176,7 +178,8 @@ export class BlobWriter {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
-      const lasting = { meta, ttl, expires }
+      const lasting = { weak, meta, ttl, expires }
+      if (weak) assertMayBeWeak({ format })
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
       const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }

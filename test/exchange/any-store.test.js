@@ -1,4 +1,4 @@
-// Guests take any object with the calls of a store: here a plain one that passes them on.
+// Everything in `exchange` works with any object that has the calls of a store: here a plain one that passes them on.
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
@@ -68,11 +68,11 @@ describe('a store that is a plain object', () => {
     expect(await listed(blocks.getAll())).to.deep.equal([])
   })
 
-  it('has collections and manifests, also of more names than fit into memory that is kept', async () => {
+  it('has collections and manifests, also of more names than are kept in memory', async () => {
     const { plain, called } = await newPlain()
     const entries = Array.from({ length: 40_000 }, (_, i) => [`folder/file ${i}`, hash(SMALL[i % 4])])
     const { cid } = await putCollection(plain, entries, { tag: 'names' })
-    expect(called).to.include('delete') // of what has waited for the last name
+    expect(called).to.include('delete') // of the blobs in which names waited
     expect(`${cid}`).to.equal(`${Collection.from(entries).cid}`)
     expect((await getCollection(plain, cid)).get('folder/file 5').equals(own(SMALL[1]))).to.equal(true)
     expect(await listed(collectionEntries(plain, cid))).to.have.length(entries.length)
@@ -81,7 +81,7 @@ describe('a store that is a plain object', () => {
     expect((await getManifest(plain, put.cid)).get('/').src.equals(own(SMALL[1]))).to.equal(true)
   })
 
-  it('is copied from and to, whatever the other store is', async () => {
+  it('can be the source and the target of a copy, whatever the other store is', async () => {
     const { store: from, plain } = await newPlain()
     const [one, other] = [await newPlain(), await newPlain()]
     await fill(from)

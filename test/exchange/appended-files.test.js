@@ -1,4 +1,4 @@
-// Blobs that were appended to, and share a file, through each door of a store: what comes out is what went in.
+// Blobs that were appended to, and share a file, are moved in every way that a store has, and stay the same.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -20,7 +20,7 @@ import { skipAloud } from '../support/vectors.js'
 import { download, downloadFile } from '../../exchange/download/index.js'
 import { copy, exportCar, importCar } from '../../exchange/transfer/index.js'
 
-/** The first one is kept in extents, and so in no file. The tree of the fourth is perfect. */
+/** The first one is kept in extents, not in a file. The tree of the fourth is perfect. */
 const SIZES = [20_000, MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
 const LONGEST = SIZES.at(-1)
 const CIDS = SIZES.map(size => toCid(rootOf(size)))
@@ -119,7 +119,7 @@ describe('store: appended blobs', () => {
     }
   })
 
-  it('are copied to another store, where they grow on', async () => {
+  it('are copied to another store, where they are extended again', async () => {
     const other = await newStore()
     expect((await copy(store, other)).blobs).to.equal(SIZES.length)
     await expectReads(other, SIZES)
@@ -160,7 +160,7 @@ describe('store: appended blobs', () => {
     await expectSound(damaged)
   })
 
-  it('are received in part: the longest in slices, between those that are there', async () => {
+  it('are received in part: the longest in slices, while others are present', async () => {
     const other = await newStore()
     await grow(other, SIZES.slice(0, 3))
     const ranges = [{ start: 0, end: 3 * GROUP }, { start: 2 * MIB, end: LONGEST }, { start: 0, end: LONGEST }]

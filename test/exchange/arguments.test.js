@@ -1,4 +1,4 @@
-// Functions that move blobs refuse wrong arguments by a rejection, and never throw at the call.
+// Functions that move blobs refuse wrong arguments by a rejection, and never by throwing.
 import { expect } from 'chai'
 import { download, downloadFile } from '../../exchange/download/index.js'
 import { copy, importCar } from '../../exchange/transfer/index.js'
@@ -7,7 +7,7 @@ import { noise } from '../support/inputs.js'
 import { newStores } from '../support/store/stores.js'
 
 const BYTES = noise(100)
-/** Right arguments of each function: the options come last. */
+/** Valid arguments of each function. The options are the last one. */
 const CALLS = new Map([
   [download, ({ store, cid }) => [store, cid, { from: [] }]],
   [copy, ({ store, other }) => [store, other, {}]],

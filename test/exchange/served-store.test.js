@@ -1,4 +1,4 @@
-// Any object with the calls of a store can be served, over HTTP and to peers.
+// Any object with the calls of a store can be served, over HTTP and to peers of iroh.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { createOutboardSync } from '../../encoder/index.js'

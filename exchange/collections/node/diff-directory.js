@@ -29,7 +29,7 @@ import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 
 /**
  * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has
- *   it; `removed`: only the collection has it; `changed`: the file has other bytes
+ *   the name; `removed`: only the collection has it; `changed`: the file has other bytes
  */
 /** @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} DiffOptions  as for `importDirectory` */
 
@@ -37,15 +37,15 @@ import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 const HASHED_AHEAD = 8
 
 /**
- * Compares a collection or manifest with what `importDirectory` would make of a folder. All files that both have are
- * read. The store need not have the members.
+ * Compares a collection or manifest with the collection that `importDirectory` would make of a folder. Reads all files
+ * that both have. The store need not have the members.
  *
  * @param {Store} store
  * @param {BlobName} cid  of the collection or manifest, which is read into memory
  * @param {string | URL} path  of the folder
- * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, for its paths begin at the top
- * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none when both have the same files. Of a name
- *   that the collection has twice only the first entry counts
+ * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, because its paths begin at the top
+ * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none if both have the same files. If the
+ *   collection has a name twice, only the first entry counts
  * @throws {import('../../../lib/core/errors.js').BaoError} as `getCollection` and
  *   `getManifest`; PATH_UNSAFE as `importDirectory`
  */
@@ -83,7 +83,7 @@ async function * differences (store, cid, path, options) {
 }
 
 /**
- * The names of a collection that are compared, once each and in their order.
+ * The names of a collection that are compared, each once, sorted.
  *
  * @param {Iterable<CollectionEntry>} collection @param {string} path @param {DiffOptions} options
  * @returns {Promise<string[]>}

@@ -1,6 +1,6 @@
-// Writes the files that a collection or manifest names. It first checks all names and members. Then it writes the files
-// below a new folder of its own, and moves them to their places when all of them are complete. So it follows, replaces
-// and changes nothing in the target.
+// Writes the files that a collection or manifest names. First checks all names and members. Then writes the files below
+// a new folder, and moves them to their places when all of them are complete. So it replaces and changes nothing in the
+// target, and follows no links there.
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -26,8 +26,8 @@ import { Staging, pathExists } from './staging.js'
 /**
  * @typedef {object} ExportDirectoryOptions
  * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, where the store and the system can do it.
- *   `reflink`: they share the disk's blocks with the store until one is changed. `link`: they are the store's files
- *   under another name, so do not change them. Each is verified. Default: `copy`
+ *   `reflink`: they share the disk's blocks with the store until one of the two is changed. `link`: they are the
+ *   store's files under another name, so do not change them. Each file is verified. Default: `copy`
  * @property {AbortSignal} [signal]
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
  */
@@ -39,8 +39,8 @@ const WRITES_AHEAD = 8
 
 /**
  * Writes the files that a collection or manifest names, below a folder: `path/top/file`. Nothing in the folder may have
- * the first part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the
- * folder as it was.
+ * the first part of a name as its own name. If another process makes something of that name during the call, it is not
+ * replaced. A failure leaves the folder as it was.
  *
  * @param {FolderStore} store
  * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
@@ -48,8 +48,8 @@ const WRITES_AHEAD = 8
  * @param {ExportDirectoryOptions} [options]
  * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
  * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
- *   PATH_EXISTS { location }; PATH_MOVED { location } when somebody moves what is being written; COLLECTION_INVALID; as
- *   `getManifest` and `store.get`
+ *   PATH_EXISTS { location }; PATH_MOVED { location } when another process moves the files before they are complete;
+ *   COLLECTION_INVALID; as `getManifest` and `store.get`
  */
 export async function exportDirectory (store, cid, path, options = {}) {
   assertStore(store)
@@ -61,7 +61,7 @@ export async function exportDirectory (store, cid, path, options = {}) {
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
   const manifest = await findManifest(store, root, { signal })
-  // A tag protects the members of a sequence, and not those of a manifest that is named by its own CID.
+  // A tag can protect the members of a sequence, but not the blobs of a manifest that is named by its own CID.
   const isManifest = manifest !== undefined && areEqual(root, 0, fromCid(manifest.cid))
   const hold = store.tempTag(root, { format: isManifest ? 'raw' : 'hashseq' })
   try {
@@ -82,7 +82,7 @@ export async function exportDirectory (store, cid, path, options = {}) {
 }
 
 /**
- * Removes folders that were made, from the target up to the topmost, unless somebody has put something there.
+ * Removes the folders that were made, from the target up to the topmost, if they are empty.
  *
  * @param {string} target @param {string} topmost
  */
@@ -91,10 +91,10 @@ async function removeMade (target, topmost) {
 }
 
 /**
- * Looks at all names and members.
+ * Checks all names and members.
  *
  * @param {Store} store @param {ReadFiles} readFiles
- * @returns {Promise<string[]>} what is to be made in the target
+ * @returns {Promise<string[]>} the names of the files and folders to make in the target itself
  * @throws {BaoError} PATH_UNSAFE { entry }, STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT
  */
 async function checked (store, readFiles) {
@@ -109,7 +109,7 @@ async function checked (store, readFiles) {
 }
 
 /**
- * Checks the target before anything is written. Whatever appears there later is found when the files are placed.
+ * Checks the target before anything is written. Files that appear there later are found when files are placed.
  *
  * @param {string} target @param {string[]} tops
  * @throws {BaoError} PATH_EXISTS { location }
@@ -117,7 +117,7 @@ async function checked (store, readFiles) {
 async function assertAbsent (target, tops) {
   for (const top of tops) {
     const location = join(target, top)
-    // A link that leads nowhere also takes the name.
+    // A link without a target also takes the name.
     const isThere = await lstat(location).then(() => true, error => {
       if (error.code === 'ENOENT') return false
       throw error
@@ -129,7 +129,7 @@ async function assertAbsent (target, tops) {
 /**
  * @template T
  * @param {string} target @param {string[]} tops
- * @param {(folder: string) => Promise<T>} write  everything, to a folder that is empty
+ * @param {(folder: string) => Promise<T>} write  writes all files to an empty folder
  * @returns {Promise<T>}
  */
 async function exportTo (target, tops, write) {
@@ -172,7 +172,7 @@ async function membersOf (store, entries) {
   const stats = await store.statMany(entries.map(([, cid]) => cid))
   const members = []
   for (const [i, [name, cid]] of entries.entries()) {
-    const { size, complete } = stats[i] ?? await store.stat(cid) // which throws
+    const { size, complete } = stats[i] ?? await store.stat(cid) // throws the error that says why
     members.push({ name, cid, size, complete })
   }
   return members

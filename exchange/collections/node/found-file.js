@@ -1,5 +1,5 @@
-// Reads files that a walk has found, and no others: somebody may put a link in the place of a file, or of a folder
-// above it, after the walk has looked.
+// Reads files that a walk has found, and no others: another process may put a link in the place of a file, or of a
+// folder above it, after the walk.
 
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { openFile, readIntoSync } from '#files'
@@ -10,26 +10,26 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { Store } from '../../../store/interface.js' */
 /** @import { FoundFile } from './walk-folder.js' */
 
-/** Windows has none of the last three: see lib/source/paths.node.js. */
+/** Windows does not have the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
-/** A pace for files beside a store: synchronous only where the store's own reads may be. @param {Store} store */
+/** A pace for files beside a store: synchronous only if the store's own reads may be. @param {Store} store */
 export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads !== false })
 
 /**
  * @param {FoundFile} file @param {number} max  bytes
  * @param {Pace} pace
- * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has more than `max` bytes by now
+ * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined if the file now has more than `max` bytes
  * @throws {Error} of the system
- * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else has
- *   its place by now
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else is
+ *   in its place now
  */
 export async function readSmallFile (file, max, pace) {
   const size = Number(file.stat.size)
   try {
     const bytes = await pace.read(() => readNow(file, size + 1), () => readLater(file, size + 1))
     if (bytes.length <= size) return bytes
-    const more = await readLater(file, max + 1) // it has grown
+    const more = await readLater(file, max + 1) // the file has grown
     return more.length > max ? undefined : more.slice()
   } catch (error) {
     throw asChange(error, file)
@@ -37,7 +37,7 @@ export async function readSmallFile (file, max, pace) {
 }
 
 /**
- * Throws when an open file is not the one that was found, or was found behind a link.
+ * Throws when an open file is not the one that was found, or when a link led to it.
  *
  * @param {number} fd @param {FoundFile} file
  * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location }
@@ -48,15 +48,15 @@ export function assertFound (fd, { path, stat }) {
 }
 
 /**
- * Turns the error of an opening into BAO_SOURCE_CHANGED when something else than a file is in the place of the file.
- * When nothing is there, the error stays as it is.
+ * Turns the error of opening a file into BAO_SOURCE_CHANGED when something other than a file is in its place. When
+ * nothing is there, the error stays as it is.
  *
  * @param {unknown} error @param {FoundFile} file
  */
 export const asChange = (error, { path }) =>
   isNoFile(error) && /** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT' ? sourceChanged(path) : error
 
-/** Where an open file is. Linux knows it, whichever links led to it. @param {number} fd @param {string} path */
+/** The path of an open file. Linux knows it, whatever links led to the file. @param {number} fd @param {string} path */
 function placeOf (fd, path) {
   if (process.platform === 'linux') {
     try {

@@ -1,4 +1,4 @@
-// Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
+// Puts a folder into a store: its files, and a collection that names them. The names are as sendme gives them: relative
 // to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -25,18 +25,18 @@ import { assertTop, walkFolder } from './walk-folder.js'
 /** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
 /**
  * @typedef {object} ImportRules
- * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
- *   Default: `copy`
- * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
+ * @property {'copy' | 'reference'} [mode]  `reference`: keep only the trees of files above 16 KiB, as `importFile`
+ *   does. Default: `copy`
+ * @property {string} [top]  the first part of all names, instead of the folder's own name; empty for none
  * @property {string | URL} [known]  path of a regular file that remembers which files were imported; made when it is
- *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
- *   asks, are not read again. Default: all are read
+ *   missing. Files whose size, times and inode are the same as at the last import, and which the store has as `mode`
+ *   asks, are not read again. Default: all files are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
 /**
  * @typedef {{ type: string, detail: { done: number, unit: 'bytes', files: number, name: string } }} DirectoryEvent
- *   bytes and files so far, and the name of the last
+ *   bytes and files so far, and the name of the last file
  */
 /**
  * @typedef {object} ImportDirectoryResult
@@ -46,7 +46,7 @@ import { assertTop, walkFolder } from './walk-folder.js'
  * @property {number} unread  how many files had not changed, and were not read
  * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
  *   takes them for something else or for one another: how many, and the first ten
- * @property {boolean} isNew  did the store lack the collection before?
+ * @property {boolean} isNew  true if the store lacked the collection before
  */
 
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
@@ -56,16 +56,16 @@ const GROUP_COUNT = 16
 const LONG_AHEAD = 2
 
 /**
- * Keeps the files of a folder, and a collection that names them. The members are protected while it runs, and by `tag`
- * from then on. When it fails, files that were kept stay, unprotected.
+ * Keeps the files of a folder, and a collection that names them. The members are protected during the call, and by
+ * `tag` after it. After a failure, files that were kept stay, unprotected.
  *
  * @param {FolderStore} store  also one without `importFile`, which reads long files piece by piece
  * @param {string | URL} path  of a folder, or of one file
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
  * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
- *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, or a long one changes meanwhile, or
- *   a folder gives way to a link; as `store.put`
+ *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, when a long one changes while it is
+ *   read, or when a link replaces a folder; as `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
   assertStore(store)
@@ -86,7 +86,7 @@ export async function importDirectory (store, path, options = {}) {
   let known
   try {
     known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
-    // When the store or the file of known hashes lies in the folder, it is left out.
+    // If the store or the file of known hashes is in the folder, it is left out.
     const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
     const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
     const importing = new Importing({ store, hold, known, mode, pace, signal, onProgress })
@@ -103,7 +103,7 @@ export async function importDirectory (store, path, options = {}) {
 }
 
 /** @typedef {{ file: FoundFile, root: Uint8Array, size: number, isUnread: boolean, bytes?: undefined }} Stored */
-/** @typedef {Stored | { file: FoundFile, root?: undefined, bytes: Uint8Array }} Loaded  `bytes`: to be put */
+/** @typedef {Stored | { file: FoundFile, root?: undefined, bytes: Uint8Array }} Loaded  `bytes`: not put yet */
 
 /**
  * @typedef {object} ImportTerms
@@ -116,7 +116,7 @@ export async function importDirectory (store, path, options = {}) {
  * @property {(event: DirectoryEvent) => void} [onProgress]
  */
 
-/** One import: small files go through `putMany` in batches, longer ones are put by themselves. All come in order. */
+/** One import. It puts small files with `putMany` in batches, and longer ones one by one. The order stays. */
 class Importing {
   #terms
   #files = 0
@@ -168,7 +168,7 @@ class Importing {
   async #loadAll (group) {
     const { store, hold, known } = this.#terms
     const roots = await Promise.all(group.map(file => known?.find(file)))
-    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup: what was found must stay
+    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup, so that found blobs stay
     const stats = await store.statMany(roots.flatMap(root => root ?? []))
     const loading = group.map((file, i) => this.#load(file, roots[i] && stats.shift()))
     await Promise.allSettled(loading)
@@ -177,7 +177,7 @@ class Importing {
 
   /**
    * @param {FoundFile} file
-   * @param {BlobStat} [stat]  of the blob with the hash that the file had at the last import, if it has not changed
+   * @param {BlobStat} [stat]  of the blob that the file was at the last import, if the file has not changed
    * @returns {Promise<Loaded>}
    */
   async #load (file, stat) {
@@ -202,8 +202,8 @@ class Importing {
   }
 
   /**
-   * Does the store have a file as `mode` asks? A copy serves both modes. A reference serves only if it leads to the
-   * same path, because its file may have been moved.
+   * True if the store has a file as `mode` asks. A copy serves both modes. A reference serves only if it has the same
+   * path, because its file may have been moved.
    *
    * @param {BlobStat} stat @param {FoundFile} file
    */
@@ -218,7 +218,7 @@ class Importing {
 const isLong = ({ stat }) => Number(stat.size) > FILE_FROM
 
 /**
- * Gathers files that are looked up together. None waits for those after a long one.
+ * Gathers files that are looked up together. A group ends with a long file.
  *
  * @param {AsyncIterable<FoundFile>} files
  * @returns {AsyncGenerator<FoundFile[]>}
@@ -235,8 +235,8 @@ async function * groupsOf (files) {
 }
 
 /**
- * Gathers small files, which are put together. Other files wait only for small ones before them, and long ones for
- * none that come later.
+ * Gathers small files, which are put together. A batch with no small file, or with a long one, does not wait for later
+ * files.
  *
  * @param {AsyncIterable<Loaded[]>} groups
  * @returns {AsyncGenerator<Loaded[]>}

@@ -1,8 +1,8 @@
-// Remembers, in a file, which hash each file of a folder had at the last import, so that files which have not changed
-// need not be read again. Both the file and the folder are in the order of their names, so they are read side by side.
+// Remembers, in a file, the hash that each file of a folder had at the last import, so that unchanged files need not be
+// read again. Both the file and the folder are in the order of the names, so they are read in parallel.
 //
-// A line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are in
-// nanoseconds. What cannot be read counts as not there: then files are read again.
+// There is a line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are
+// in nanoseconds. An invalid line ends the list: the files after it are read again.
 
 import { basename, dirname, join } from 'node:path'
 import { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
@@ -17,13 +17,13 @@ import { compareNames } from '../safe-names.js'
 
 const HEAD = 'baobox known files 1'
 /**
- * Milliseconds. A file that was changed so shortly before the import may change again without getting another time, so
- * it is not remembered.
+ * Milliseconds. A file that was changed so shortly before the import may change again without a new time, so it is not
+ * remembered.
  */
 const UNSETTLED_MS = 2000
 /** Characters of lines that are written together, and bytes that are read together. */
 const BATCH_LEN = 1 << 16
-/** Characters of a line, at most: JSON may take six for a byte of a name, and numbers and a hash follow. */
+/** Characters of a line, at most: JSON may take six for a byte of a name; numbers and a hash follow. */
 const MAX_LINE_LEN = 6 * MAX_NAME_LEN + 256
 
 /** @typedef {{ name: string, key: string, hash: string }} KnownFile */
@@ -42,8 +42,8 @@ export class KnownFiles {
   #written = 0
 
   /**
-   * @param {string} path  real @param {FileHandle | undefined} file  undefined when nothing is there
-   * @param {WrittenFile} target  that is to replace it @param {AbortSignal} [signal]
+   * @param {string} path  real @param {FileHandle | undefined} file  undefined if there is none
+   * @param {WrittenFile} target  the file that will replace it @param {AbortSignal} [signal]
    */
   constructor (path, file, target, signal) {
     this.#path = path
@@ -53,7 +53,7 @@ export class KnownFiles {
   }
 
   /**
-   * @param {string | URL} path  of the file, which need not be there @param {AbortSignal} [signal]
+   * @param {string | URL} path  of the file, which need not exist @param {AbortSignal} [signal]
    * @throws {TypeError} when the path leads to something other than a regular file
    */
   static async open (path, signal) {
@@ -71,7 +71,7 @@ export class KnownFiles {
     }
   }
 
-  /** Is this the file itself, or the one that is to replace it? @param {string} path  real */
+  /** True for the file itself, and for one that will replace it. @param {string} path  real */
   isOwn (path) {
     const isUnfinished = path.startsWith(join(dirname(this.#path), `.${basename(this.#path).slice(0, 50)}.`))
     return path === this.#path || (isUnfinished && path.endsWith('.part'))
@@ -108,14 +108,14 @@ export class KnownFiles {
     if (this.#lines.length >= BATCH_LEN) await this.#write()
   }
 
-  /** Replaces what was remembered. */
+  /** Replaces the file. */
   async commit () {
     await this.#write()
     await this.#target.commit({ sync: false })
     await this.#file?.close()
   }
 
-  /** Leaves what was remembered as it was. */
+  /** Leaves the file as it was. */
   async discard () {
     await this.#target.discard()
     await this.#file?.close().catch(() => {})
@@ -134,7 +134,7 @@ const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs
 
 /**
  * @param {FileHandle | undefined} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<KnownFile>} those before the first line that makes no sense
+ * @returns {AsyncGenerator<KnownFile>} up to the first line that is invalid
  */
 async function * knownIn (file, signal) {
   if (file === undefined) return
@@ -149,7 +149,7 @@ async function * knownIn (file, signal) {
 
 /**
  * @param {FileHandle} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<string>} the lines that the file has by now, up to the first that is too long
+ * @returns {AsyncGenerator<string>} the lines that the file has now, up to the first that is too long
  */
 async function * linesOf (file, signal) {
   const { size } = await file.stat()

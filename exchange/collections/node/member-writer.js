@@ -1,4 +1,4 @@
-// Writes members of a collection to new files in a folder that nobody else uses. Every byte is verified.
+// Writes members of a collection to new files in a folder that nobody else uses. Verifies every byte.
 
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { paceBeside } from './found-file.js'
 /** @import { FolderStore } from './import-directory.js' */
 
 /** @typedef {'copy' | 'reflink' | 'link'} ExportMode */
-/** @typedef {{ name: string, cid: CID, size: number }} Member  `name`: safe, and no other member's */
+/** @typedef {{ name: string, cid: CID, size: number }} Member  `name`: safe, and unique */
 
 export class MemberWriter {
   #store
@@ -21,7 +21,7 @@ export class MemberWriter {
   #signal
   /** @type {Pace} */
   #pace
-  /** Folders of files that were made, or are being made, by their paths from the folder of the writer. */
+  /** Folders that were made, or are being made, by their paths from the folder of the writer. */
   #folders = /** @type {Map<string, Promise<unknown>>} */ (new Map([['.', Promise.resolve()]]))
 
   /**
@@ -36,7 +36,7 @@ export class MemberWriter {
     this.#pace = paceBeside(store)
   }
 
-  /** @param {Member} member @returns {Promise<Member>} the same, when its file is complete */
+  /** @param {Member} member @returns {Promise<Member>} the same member, when its file is complete */
   async write (member) {
     const { name, cid, size } = member
     const [store, signal] = [this.#store, this.#signal]

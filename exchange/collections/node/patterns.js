@@ -1,27 +1,24 @@
-// Chooses the files of a folder by patterns, as .gitignore has them.
+// Chooses the files of a folder by patterns like those in .gitignore.
 
 import ignore from 'ignore'
 import { describe } from '../../../lib/core/bytes.js'
 import { MAX_PATH_LEN } from '../safe-names.js'
 
-/**
- * Characters of paths and of the folders above them that a matcher has in memory, at most. It remembers each that it
- * was asked about.
- */
+/** Characters of paths, and of the folders above them, in the memory of a matcher, at most. It remembers all it saw. */
 const REMEMBERED_LEN = 1 << 25
 
 /**
  * @typedef {object} SelectionOptions  patterns as in .gitignore: `node_modules`, `*.log`, `/build`, `!keep.log`. They
- *   stand for paths below the folder
+ *   match paths below the folder
  * @property {string[]} [include]  only files that one of these matches. Default: all
  * @property {string[]} [ignore]  no files that one of these matches, and nothing in folders that one matches
  */
 
 /**
- * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches what is no path or has
- *   more than 4096 characters
- * @property {(path: string) => boolean} hasFile  is the file chosen?
- * @property {(path: string) => boolean} entersFolder  may files in the folder be chosen?
+ * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches an invalid path, or one
+ *   of more than 4096 characters
+ * @property {(path: string) => boolean} hasFile  true if the file is chosen
+ * @property {(path: string) => boolean} entersFolder  true if files in the folder may be chosen
  */
 
 /** @param {SelectionOptions} options @returns {Selection} @throws {TypeError} */

@@ -1,6 +1,6 @@
 // Makes files and folders appear in a target folder when all of them are complete. They are written to a new folder
-// inside the target, and then placed by calls that fail when something is there, so they replace nothing. When one of
-// them cannot be placed, those before it are taken back, unless somebody has changed them meanwhile.
+// inside the target, and then placed by calls that fail when something is there, so they replace nothing. If one of
+// them cannot be placed, those before it are taken back, unless another process has changed them since.
 
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
@@ -8,18 +8,18 @@ import { join } from 'node:path'
 import { BaoError } from '../../../lib/core/errors.js'
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: as it was placed */
+/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: at the time of placing */
 
 const PREFIX = '.baobox-export-'
 const NAME = /^\.baobox-export-[0-9A-Za-z]{6}$/
 const EXACT = /** @type {const} */ ({ bigint: true })
-/** Error codes of systems when a folder cannot be placed, because something else than an empty folder is there. */
+/** The error codes of systems when a folder cannot be placed, because something other than an empty folder is there. */
 const TAKEN = ['EEXIST', 'ENOTEMPTY', 'ENOTDIR']
 
-/** Is this the name of a folder that a killed export has left? @param {string} name */
+/** True for the name of a folder that a killed export may have left. @param {string} name */
 export const isStagingName = name => NAME.test(name)
 
-/** @param {string} location  of what is there @returns {BaoError} */
+/** @param {string} location  the path that is taken @returns {BaoError} */
 export const pathExists = location =>
   new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
 
@@ -36,18 +36,18 @@ export class Staging {
     this.path = path
   }
 
-  /** @param {string} target  path of the folder in which things are to appear */
+  /** @param {string} target  path of the folder in which the files will appear */
   static async make (target) {
     const path = await mkdtemp(join(target, PREFIX))
     return new Staging(target, path, await lstat(path, EXACT))
   }
 
   /**
-   * Moves what was written to its places. Nothing may be written from then on.
+   * Moves the written files and folders to their places. The caller must write nothing after this.
    *
-   * @param {Iterable<string>} names  of all that was written, without those inside of folders
-   * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when this is not the folder that was made. The
-   *   target is then as it was, but for what others have done
+   * @param {Iterable<string>} names  of the files and folders at the top of the new folder
+   * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when this is not the folder that was made.
+   *   Then the target is as it was, except for changes by others
    */
   async place (names) {
     if (!await this.#isThere()) {
@@ -65,12 +65,12 @@ export class Staging {
     }
   }
 
-  /** Deletes the folder and what is in it, unless another one has taken its place. */
+  /** Deletes the new folder and its content, unless another folder is in its place. */
   async remove () {
     if (await this.#isThere()) await rm(this.path, { recursive: true, force: true })
   }
 
-  /** Is it the folder that was made? */
+  /** True if the folder at the path is the one that was made. */
   async #isThere () {
     const stat = await lstat(this.path, EXACT).catch(() => undefined)
     return stat !== undefined && isSame(stat, this.#stat)
@@ -101,28 +101,28 @@ export class Staging {
 }
 
 /**
- * Moves a folder to where nothing is. A rename alone would replace files and empty folders.
+ * Moves a folder to a free path. A rename alone would replace files and empty folders.
  *
  * @param {string} from @param {string} to
  */
 async function placeFolder (from, to) {
   await mkdir(to)
-  // Windows renames to where nothing is, and fails otherwise. Other systems replace folders while they are empty.
+  // Windows renames to a free path, and fails otherwise. Other systems replace a folder while it is empty.
   if (process.platform === 'win32') {
     await rmdir(to)
     return rename(from, to)
   }
   await rename(from, to).catch(async error => {
-    await rmdir(to).catch(() => {}) // somebody may have put something there
+    await rmdir(to).catch(() => {}) // another process may have put something there
     throw error
   })
 }
 
 /**
- * Gives a file another name, which nothing has.
+ * Gives a file another name, which must be free.
  *
  * @param {string} from @param {string} to
- * @returns {Promise<boolean>} false where files cannot have two names
+ * @returns {Promise<boolean>} false if the file system has no links
  */
 async function linked (from, to) {
   try {
@@ -135,7 +135,7 @@ async function linked (from, to) {
 }
 
 /**
- * Takes back a file or folder that was placed, unless another one is there now or somebody has changed it.
+ * Takes back a placed file or folder, unless another one is there now or another process has changed it.
  *
  * @param {Placed} placed @param {bigint} began  when placing began, in nanoseconds
  */
@@ -146,7 +146,7 @@ async function takeBack ({ from, to, stat }, began) {
   else if (!await hasChangedSince(to, began)) await rename(to, from)
 }
 
-/** Has anything below a folder changed since then? @param {string} folder @param {bigint} time  in nanoseconds */
+/** True if anything below a folder has changed since a time. @param {string} folder @param {bigint} time  in ns */
 async function hasChangedSince (folder, time) {
   const folders = [folder]
   for (let path; (path = folders.pop()) !== undefined;) {
@@ -161,13 +161,13 @@ async function hasChangedSince (folder, time) {
 }
 
 /**
- * When something was changed last, in nanoseconds. Deno tells the time that programs cannot set in seconds only.
+ * The time of the last change, in nanoseconds. Deno gives `ctime`, which programs cannot set, in seconds only.
  *
  * @param {BigIntStats} stat
  */
 const changeOf = ({ ctimeNs, mtimeNs }) => ctimeNs > mtimeNs ? ctimeNs : mtimeNs
 
-/** Are they of the same file or folder? @param {BigIntStats} a @param {BigIntStats} b */
+/** True if both are of the same file or folder. @param {BigIntStats} a @param {BigIntStats} b */
 export const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino
 
 /** @param {unknown} error */

@@ -1,5 +1,5 @@
-// Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. Names come in
-// order, so only the names in the folders on the way to the last name are in memory.
+// Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. The names are
+// sorted, so only those in the folders above the last name are in memory.
 
 import { faultIn, fold } from '../safe-names.js'
 
@@ -8,14 +8,14 @@ const MAX_NAMES = 10
 
 /** As `SafeNames`, for names that are sorted by their bytes. */
 export class UnsafeNames {
-  /** How many names `exportDirectory` would refuse, each beside those before it. */
+  /** How many names `exportDirectory` would refuse, by themselves or because of earlier ones. */
   count = 0
   /** The first of them. */
   names = /** @type {string[]} */ ([])
-  /** The folders on the way to the last name, and what is in each: how it is spelt, by what it is folded to. */
+  /** The folders above the last name, each with the spellings of its entries by their folded forms. */
   #folders = [{ prefix: '', spelt: /** @type {Map<string, string>} */ (new Map()) }]
 
-  /** @param {string} name  that comes behind those before */
+  /** @param {string} name  the next one in the order */
   note (name) {
     if (this.#isSafe(name)) return
     this.count++
@@ -34,7 +34,7 @@ export class UnsafeNames {
     return this.#isFree(name)
   }
 
-  /** Does no system take the last part of a path for another one beside it? @param {string} path */
+  /** True if no system takes the last part of a path for another entry of the same folder. @param {string} path */
   #isFree (path) {
     const { prefix, spelt } = this.#last
     const part = path.slice(prefix.length)

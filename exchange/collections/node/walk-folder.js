@@ -1,5 +1,5 @@
-// Finds the files of a folder, in the order of the names that they have in a collection. Links are not followed, and
-// what is neither a file nor a folder is left out, and so are folders that interrupted exports have left.
+// Finds the files of a folder, in the order of the names that they have in a collection. Follows no links. Leaves out
+// everything that is neither a file nor a folder, and folders that interrupted exports have left.
 
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
@@ -17,8 +17,8 @@ import { selectionOf } from './patterns.js'
 /** @import { SelectionOptions } from './patterns.js' */
 
 /**
- * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: what names begin with; empty
- *   for nothing. Default: the name of the folder itself
+ * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: the first part of all names;
+ *   empty for none. Default: the name of the folder itself
  */
 
 /**
@@ -33,7 +33,7 @@ import { selectionOf } from './patterns.js'
  *
  * @param {string | URL} location @param {WalkOptions} options
  * @param {Pace} pace
- * @param {(path: string) => boolean} isLeftOut  of files and folders that are no part of it
+ * @param {(path: string) => boolean} isLeftOut  true for a file or folder to leave out
  * @returns {AsyncGenerator<FoundFile>} sorted by the bytes of their names
  * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text
  */
@@ -49,7 +49,7 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
     return
   }
   if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
-  const folders = [await openFolder(path, '')] // on the way down
+  const folders = [await openFolder(path, '')] // the last one is the deepest
   while (folders.length > 0) {
     options.signal?.throwIfAborted()
     const folder = folders[folders.length - 1]
@@ -75,10 +75,10 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
 const statOf = async (path, pace) =>
   pace.read(() => lstatSync(path, { bigint: true }), () => lstat(path, { bigint: true }))
 
-/** @param {string} path @param {string} [top]  what names begin with @returns {string} */
+/** @param {string} path @param {string} [top]  the first part of all names @returns {string} */
 export const prefixOf = (path, top = basename(path)) => top === '' ? '' : `${top}/`
 
-/** @param {unknown} top  that a caller has given @throws {TypeError} */
+/** @param {unknown} top  from a caller @throws {TypeError} */
 export function assertTop (top) {
   if (top !== undefined && typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
 }
@@ -87,17 +87,17 @@ export function assertTop (top) {
  * @typedef {object} OpenFolder
  * @property {string} path
  * @property {BigIntStats} stat
- * @property {{ relative: string, isFolder: boolean }[]} left  what is still to be visited, the last item first
+ * @property {{ relative: string, isFolder: boolean }[]} left  the entries still to be visited, in reverse order
  */
 
 /**
- * Reads a folder. A link may come in its place, or in that of a folder above it. Then the path of the folder above it
- * leads elsewhere, too: to look at that takes one step, and to resolve the path would take one for each folder.
+ * Reads a folder. A link may replace it, or a folder above it. Then the path of the folder directly above leads
+ * elsewhere, too. Checking that path takes one step, and resolving it would take one for each folder.
  *
- * @param {string} path @param {string} prefix  of its entries, from the folder where the walk began
+ * @param {string} path @param {string} prefix  of its entries' paths, from the folder where the walk began
  * @param {OpenFolder} [above]  default: the walk begins here
  * @returns {Promise<OpenFolder>}
- * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when it is none any more
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } if a link has replaced it
  */
 async function openFolder (path, prefix, above) {
   const left = await entriesOf(path, prefix)
@@ -116,7 +116,7 @@ async function entriesOf (path, prefix) {
   for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
-    // With the slash that stands behind a folder's name, this is the order of whole paths.
+    // With the slash after the name of a folder, this is the order of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }
   found.sort((a, b) => compareNames(b.key, a.key))
@@ -131,10 +131,10 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** Node.js replaces bytes that are no UTF-8 by this character. A name with it leads to no file. */
+/** Node.js replaces bytes that are not UTF-8 by this character. The name then leads to no file. */
 const REPLACEMENT = '\ufffd'
 
-/** @param {unknown} error  of the look at a file @param {string} name  on the disk */
+/** @param {unknown} error  of `lstat` for a file @param {string} name  on the disk */
 const isNoText = (error, name) =>
   name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
 

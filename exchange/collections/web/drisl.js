@@ -1,6 +1,6 @@
-// Walks over the items of a blob in DRISL and makes no values of them. So any blob costs one pass over its bytes, while
-// a decoder makes a value of a hundred bytes for a byte that is an item. DRISL has one form for each value, and every
-// other form is refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
+// Walks over the items of a blob in DRISL without making values. So any blob costs one pass over its bytes, while a
+// decoder makes a value of a hundred bytes for an item of one byte. DRISL has one form for each value, and all others
+// are refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
 
 import { varint } from 'multiformats'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -17,15 +17,15 @@ const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
 const CID_TAG = 42
 /** Multicodec of SHA2-256, with which CIDs of version 0 begin. */
 export const SHA256 = 0x12
-/** Items in each other, at most. */
+/** Levels of nested items, at most. */
 const MAX_DEPTH = 100
 
 const BYTE_ORDER_MARK = '\ufeff'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of what is in it; half-open */
+/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of its content; half-open */
 
-/** Does a byte begin a map? @param {number | undefined} byte */
+/** True if a byte begins a map. @param {number | undefined} byte */
 export const isMapHead = byte => byte !== undefined && byte >> 5 === MAP
 
 export class DrislReader {
@@ -40,9 +40,9 @@ export class DrislReader {
   at = 0
 
   /**
-   * @param {Uint8Array} bytes  not changed meanwhile
-   * @param {number} maxItems  that may be read, counting keys, tags and what is in them
-   * @param {(what: string) => Error} refuse  makes the error of bytes that are not right
+   * @param {Uint8Array} bytes  not changed while they are read
+   * @param {number} maxItems  how many items may be read, counting keys, tags and their content
+   * @param {(fault: string) => Error} refuse  makes the error for invalid bytes
    */
   constructor (bytes, maxItems, refuse) {
     this.bytes = bytes
@@ -51,10 +51,10 @@ export class DrislReader {
     this.#refuse = refuse
   }
 
-  /** The kind of the next item. @returns {number | undefined} undefined behind the last byte */
+  /** The kind of the next item. @returns {number | undefined} undefined after the last byte */
   get kind () { return this.at < this.bytes.length ? this.bytes[this.at] >> 5 : undefined }
 
-  /** Passes over one item and all that is in it. */
+  /** Passes over one item and its content. */
   skip () {
     if (++this.#depth > MAX_DEPTH) throw this.#refuse('its items are nested too deeply')
     const { kind } = this
@@ -75,9 +75,9 @@ export class DrislReader {
   }
 
   /**
-   * Reads a map, whose keys are text, rising, and not twice.
+   * Reads a map, whose keys must be text, rising, without repetition.
    *
-   * @param {(key: Span) => void} readValue  called behind each key. It must read one item
+   * @param {(key: Span) => void} readValue  called after each key. It must read one item
    */
   eachKey (readValue) {
     this.#head(MAP)
@@ -97,7 +97,7 @@ export class DrislReader {
     const span = this.#pass(this.#value)
     for (let i = span.start; i < span.end; i++) {
       if (this.bytes[i] < 128) continue
-      // Decoders drop such a mark, so the text would have two forms.
+      // Decoders drop a byte order mark, so the text would have two forms.
       if (this.textAt(span).startsWith(BYTE_ORDER_MARK)) throw this.#refuse('text that begins with a byte order mark')
       break
     }
@@ -113,7 +113,7 @@ export class DrislReader {
     }
   }
 
-  /** Is a text this one? @param {Span} span @param {Uint8Array} text  UTF-8 */
+  /** True if a text is this one. @param {Span} span @param {Uint8Array} text  UTF-8 */
   is ({ start, end }, text) { return end - start === text.length && areEqual(this.bytes, start, text) }
 
   /** Reads a CID. @returns {Span} of its bytes */
@@ -128,25 +128,25 @@ export class DrislReader {
     return { start: start + 1, end }
   }
 
-  /** To be called when everything was read. */
+  /** Throws if bytes are left. */
   end () {
     if (this.at < this.bytes.length) throw this.#refuse('bytes follow it')
   }
 
-  /** Reads the head of an item, in its shortest form. @param {number} [kind]  that it must have */
+  /** Reads the head of an item, in its shortest form. @param {number} [kind]  the kind that it must have */
   #head (kind) {
     this.#count()
     if (kind !== undefined && this.kind !== kind) throw this.#refuse(`an item of kind ${this.kind}, not ${kind}`)
     const info = this.bytes[this.at] & 31
-    if (info > 27) throw this.#refuse('an item of no certain length')
-    const len = info < 24 ? 0 : 1 << (info - 24) // of the argument behind the head
+    if (info > 27) throw this.#refuse('an item of indefinite length')
+    const len = info < 24 ? 0 : 1 << (info - 24) // of the argument after the first byte
     const { end } = this.#pass(1 + len)
     this.#value = len === 0 ? info : argumentAt(this.#view, end - len, len)
     const least = len === 1 ? 24 : 2 ** (4 * len)
-    if (len > 0 && this.#value < least) throw this.#refuse('a number that is longer than it need be')
+    if (len > 0 && this.#value < least) throw this.#refuse('a number that is not in its shortest form')
   }
 
-  /** Reads a simple value or a float. Numbers that an integer can be are none. */
+  /** Reads a simple value or a float. A float must not be a number that an integer could be. */
   #simple () {
     this.#count()
     const head = this.bytes[this.at]
@@ -154,7 +154,7 @@ export class DrislReader {
     const float = head === FLOAT ? this.#view.getFloat64(start + 1) : 0.5
     const isFit = head === FLOAT || (head >= FALSE && head <= NULL)
     if (!isFit || !Number.isFinite(float) || Number.isSafeInteger(float)) {
-      throw this.#refuse('a simple value or number that DRISL has not')
+      throw this.#refuse('a simple value or number that DRISL does not have')
     }
   }
 
@@ -171,7 +171,7 @@ export class DrislReader {
     return { start, end: this.at }
   }
 
-  /** Does a key come after another one? Shorter ones come first. @param {Span} before @param {Span} key */
+  /** True if a key comes after another one. Shorter ones come first. @param {Span} before @param {Span} key */
   #isAfter (before, key) {
     const longer = key.end - key.start - (before.end - before.start)
     if (longer !== 0) return longer > 0
@@ -190,7 +190,7 @@ function argumentAt (view, at, len) {
 }
 
 /**
- * Are bytes a CID in its one form? Version 0 has neither a version nor a codec in front of its hash.
+ * True if bytes are a CID in its one form. Version 0 has neither a version nor a codec before its hash.
  *
  * @param {Uint8Array} bytes @param {number} start @param {number} end
  */

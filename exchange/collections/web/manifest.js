@@ -16,10 +16,7 @@ import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 
-/**
- * CBOR items that a manifest may have, by default: about 300 000 resources with a media type, which have seven items
- * each.
- */
+/** CBOR items of a manifest, at most, by default: about 300 000 resources with a media type, of seven items each. */
 const MAX_ITEMS = 1 << 21
 
 /** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
@@ -42,10 +39,10 @@ export class Manifest {
   }
 
   /**
-   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; `/` is what is
-   *   shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it; all other keys
-   *   are HTTP headers in lower case
-   * @param {Record<string, unknown>} [fields]  what else is in the map, like `name` and `description`
+   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; the resource at `/`
+   *   is shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it; all other
+   *   keys are HTTP headers in lower case
+   * @param {Record<string, unknown>} [fields]  other fields of the map, like `name` and `description`
    * @returns {Manifest}
    * @throws {TypeError | RangeError} for wrong paths and headers
    * @throws {BaoError} CID_UNSUPPORTED
@@ -69,10 +66,10 @@ export class Manifest {
   }
 
   /**
-   * Reads a manifest. Whatever is not in the one form that DRISL has for it is refused.
+   * Reads a manifest. Refuses values that are not in their one form of DRISL.
    *
    * @param {Uint8Array} bytes
-   * @param {{ maxItems?: number }} [options]  `maxItems`: items of CBOR that it may have. Default: 2 097 152, which is
+   * @param {{ maxItems?: number }} [options]  `maxItems`: its items of CBOR, at most. Default: 2 097 152, which is
    *   about 300 000 resources
    * @returns {Manifest}
    * @throws {BaoError} MANIFEST_INVALID
@@ -93,9 +90,10 @@ export class Manifest {
    * The web form of a collection. Media types follow from the names.
    *
    * @param {Collection} collection
-   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: only what is in
-   *   this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default: `index.html`
-   * @returns {Manifest} of names that stand there twice, the first
+   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: takes only the
+   *   files in this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default:
+   *   `index.html`
+   * @returns {Manifest} if a name occurs twice, with the first entry only
    */
   static fromCollection (collection, options = {}) {
     if (!(collection instanceof Collection)) {
@@ -128,9 +126,9 @@ export class Manifest {
   toCollection (options) { return Collection.from(this.files(options)) }
 
   /**
-   * The resources as files: the name of each is its path without the slash in front.
+   * The resources as files: the name of each is its path without the leading slash.
    *
-   * @param {{ index?: string }} [options]  `index`: the name of what is at `/`, unless it has another path, too.
+   * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless it has another path, too.
    *   Default: `index.html`
    * @returns {[name: string, src: CID][]}
    */
@@ -148,13 +146,13 @@ export class Manifest {
   /** How many resources. */
   get length () { return this.#resources.size }
 
-  /** The name of the manifest, with the codec of DRISL. */
+  /** The CID of the manifest, with the codec of DRISL. */
   get cid () { return toCid(hash(this.toBytes()), DRISL) }
 
   /** The fields of the map other than the resources. */
   get fields () { return { ...this.#fields } }
 
-  /** The blob. @returns {Uint8Array<ArrayBuffer>} not to be changed */
+  /** The blob. @returns {Uint8Array<ArrayBuffer>} the caller must not change it */
   toBytes () {
     const resources = Object.fromEntries(this.#resources)
     this.#bytes ??= new Uint8Array(encode({ ...this.#fields, resources }))
@@ -173,7 +171,7 @@ export class Manifest {
 /**
  * The CID of a resource's blob.
  *
- * @param {BlobName} src  also a CID that DASL knows, of another hash function
+ * @param {BlobName} src  or a CID of another hash function that DASL has
  * @returns {CID}
  * @throws {BaoError} CID_UNSUPPORTED
  */

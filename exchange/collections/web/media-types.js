@@ -4,7 +4,7 @@ import { lookup } from 'mrmime'
 
 /**
  * @param {string} name  of a file
- * @returns {string | undefined} text says that it is UTF-8, since browsers would take it for something older
+ * @returns {string | undefined} of text with `charset=utf-8`, because browsers would assume an older encoding
  */
 export function typeOfName (name) {
   const file = name.slice(name.lastIndexOf('/') + 1)

@@ -10,27 +10,27 @@ import { DrislReader, SHA256, TEXT } from './drisl.js'
 /** @import { Span } from './drisl.js' */
 
 /**
- * A resource as it stands in the bytes.
+ * A resource in the bytes of a manifest.
  *
  * @typedef {object} FoundResource
  * @property {string} path
- * @property {number} src  where its CID begins, which has 36 bytes
- * @property {[name: string, value: string][]} headers  those that are text, if they are wanted
+ * @property {number} src  offset of its CID, which has 36 bytes
+ * @property {[name: string, value: string][]} headers  the wanted ones that are text
  */
 
 /** Multicodec of DAG-CBOR, and of DRISL. */
 export const DRISL = 0x71
-/** Bytes of a CID that DASL knows: version, codec, name and length of the hash, and the hash. */
+/** Bytes of a CID in DASL: version, codec, name and length of the hash, and the hash. */
 export const CID_LEN = 36
 
 /** The one header whose value must be a text. */
 const TYPE = 'content-type'
 const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
 
-/** @param {string} what  is wrong @returns {BaoError} */
-export const invalid = what => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${what}`)
+/** @param {string} fault @returns {BaoError} */
+export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${fault}`)
 
-/** Is a CID one that DASL knows? @param {CID} cid */
+/** True if a CID is of a kind that DASL has. @param {CID} cid */
 export const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&
   (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === HASH_LEN
 
@@ -50,10 +50,10 @@ export function faultOfHeader (path, name, value) {
  *
  * @param {Uint8Array} bytes
  * @param {object} [options]
- * @param {number} [options.maxItems]  of CBOR that it may have, counting keys, tags and what is in them
- * @param {Set<string>} [options.wanted]  names of headers
+ * @param {number} [options.maxItems]  its items of CBOR, at most, counting keys, tags and their content
+ * @param {Set<string>} [options.wanted]  names of headers to give
  * @param {(resource: FoundResource) => void} [options.onResource]  called for each, in the order of the manifest
- * @throws {BaoError} MANIFEST_INVALID, also after resources that were right
+ * @throws {BaoError} MANIFEST_INVALID, also after calls of `onResource`
  */
 export function readResources (bytes, { maxItems = Infinity, wanted = new Set(), onResource = () => {} } = {}) {
   const reader = new DrislReader(bytes, maxItems, invalid)
@@ -95,7 +95,7 @@ function readResource (reader, path, wanted) {
   return { src, headers }
 }
 
-/** Are bytes a CID that DASL knows? @param {Uint8Array} bytes @param {Span} span */
+/** True if bytes are a CID of a kind that DASL has. @param {Uint8Array} bytes @param {Span} span */
 const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN && bytes[start] === 1 &&
   (bytes[start + 1] === RAW || bytes[start + 1] === DRISL) &&
   (bytes[start + 2] === blake3.code || bytes[start + 2] === SHA256) && bytes[start + 3] === HASH_LEN

@@ -1,6 +1,6 @@
-// Keeps manifests in a store and reads them. A tag protects a sequence of hashes and its members, and knows nothing of
-// manifests. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
-// of this sequence then cover all of it.
+// Keeps manifests in a store and reads them. A tag can protect the members of a hash sequence, but not the blobs of a
+// manifest. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
+// of this sequence cover all of it.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
@@ -19,7 +19,7 @@ import { Manifest } from './manifest.js'
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutCollectionOptions } from '../put-collection.js' */
 
-/** Bytes of a manifest in memory, unless the caller allows more: some hundred thousand resources. */
+/** Bytes of a manifest in memory, at most, by default: some hundred thousand resources. */
 const MAX_LEN = 1 << 24
 
 /**
@@ -27,18 +27,18 @@ const MAX_LEN = 1 << 24
  * @property {CID} cid  of the manifest, with the codec of DRISL
  * @property {CID} sequence  of the hash sequence of the manifest and its blobs, which the tag names
  * @property {number} length  how many resources
- * @property {boolean} isNew  did the store lack the manifest or the sequence before?
+ * @property {boolean} isNew  true if the store lacked the manifest or the sequence before
  */
 
 /**
- * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. The blobs are
- * not looked at: the store need not have them.
+ * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. Does not check
+ * the blobs: the store need not have them.
  *
  * @param {Store} store @param {Manifest} manifest
  * @param {PutCollectionOptions} [options]  of the tag, which protects the manifest and its blobs
  * @returns {Promise<PutManifestResult>}
- * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has
- *   under no alias
+ * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is no alias in
+ *   the store
  */
 export async function putManifest (store, manifest, options = {}) {
   assertStore(store)
@@ -70,11 +70,11 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {Store} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes that it may
- *   have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: its bytes, at most.
+ *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
- *   what `store.bytes` may throw
+ *   the errors of `store.bytes`
  */
 export async function getManifest (store, cid, options = {}) {
   const { maxBytes = MAX_LEN, maxItems, ...rest } = options
@@ -83,12 +83,12 @@ export async function getManifest (store, cid, options = {}) {
 }
 
 /**
- * The manifest that a blob is, or that a hash sequence names first.
+ * Reads a blob as a manifest, or else the first member of a hash sequence.
  *
  * @param {Store} store @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {Promise<Manifest | undefined>} undefined for what may be a collection
- * @throws {BaoError} as `getManifest`, but for MANIFEST_INVALID
+ * @returns {Promise<Manifest | undefined>} undefined if neither is one: it may be a collection
+ * @throws {BaoError} as `getManifest`, except MANIFEST_INVALID
  */
 export async function findManifest (store, cid, options = {}) {
   const { size } = await store.stat(cid)
@@ -97,7 +97,7 @@ export async function findManifest (store, cid, options = {}) {
   for (const name of [cid, first]) {
     if (name === undefined || !await store.has(name)) continue
     const [byte] = await store.bytes(name, { end: 1 }, options)
-    if (!isMapHead(byte)) continue // long sequences and lists of names are not read for this
+    if (!isMapHead(byte)) continue // so long sequences and lists of names are not read
     try {
       return await getManifest(store, name, options)
     } catch (error) {
@@ -112,7 +112,7 @@ export async function findManifest (store, cid, options = {}) {
  *
  * @param {Store} store @param {Manifest} manifest
  * @returns {Promise<CollectionEntry[]>}
- * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has under no alias
+ * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that is no alias in the store
  */
 export async function filesIn (store, manifest) {
   const files = /** @type {CollectionEntry[]} */ ([])
@@ -131,7 +131,7 @@ async function knownRoot (store, src) {
  * The hash under which the store has the blob of a resource.
  *
  * @param {Store} store @param {CID} src
- * @returns {Promise<Uint8Array | undefined>} undefined when the store has it under no alias
+ * @returns {Promise<Uint8Array | undefined>} undefined for a CID of another hash function that is no alias in the store
  */
 export async function rootOfSource (store, src) {
   if (src.multihash.code === blake3.code && src.multihash.digest.length === HASH_LEN) return fromCid(src)

@@ -18,22 +18,22 @@ import { WholeFiles } from './whole-files.js'
  * @typedef {object} BlobOptions
  * @property {Uint8Array} root
  * @property {ChunkRanges} wanted
- * @property {HeadReceiver} [heads]  has the head of the blob fetched first, before the size is proven: it is the whole
- *   of a small blob
+ * @property {HeadReceiver} [heads]  if given, the head of the blob is fetched first, before the size is proven: the
+ *   head is the whole of a small blob
  * @property {number} [maxUnverified]  bytes that may be written before they are verified, when mirrors prove no part of
  *   the blob and everything is wanted. Default: 0
- * @property {(size: number) => void} [assertSize]  throws when a blob of that size is not to be downloaded
+ * @property {(size: number) => void} [assertSize]  throws for sizes that must not be downloaded
  */
 
-/** @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if it may do what another one does already */
+/** @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if it may fetch what another one fetches */
 
 /**
  * @typedef {object} Step
- * @property {boolean} isDone  true when everything that is wanted has come
- * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} take  undefined when the mirror can do
- *   nothing now
- * @property {(candidates: Candidate[]) => boolean} isHopeless  true if nothing is under way and none of them can bring
- *   more
+ * @property {boolean} isDone  true when the step has nothing left to fetch
+ * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} take  undefined when there is no task for
+ *   the mirror now
+ * @property {(candidates: Candidate[]) => boolean} isHopeless  true if nothing is under way and none of the candidates
+ *   can help
  * @property {{ done: number, total?: number }} progress  bytes
  */
 
@@ -48,7 +48,7 @@ export class BlobDownload {
   #lacked = ChunkRanges.none
   /** Undefined until the download begins. @type {Step | undefined} */
   #step
-  /** Takes the place of the step while a whole file is read. */
+  /** The step that is used instead while a whole file is read. */
   #wholeFiles
 
   /** @param {Session} session @param {BlobOptions} options */
@@ -61,7 +61,7 @@ export class BlobDownload {
     this.#wholeFiles = new WholeFiles(this.#blob, maxUnverified, size => this.#planSegments(size))
   }
 
-  /** Bytes of the blob, once they are proven. @returns {number | undefined} */
+  /** Bytes of the blob, once their number is proven. @returns {number | undefined} */
   get size () { return this.#blob.size }
 
   get isDone () { return this.size !== undefined && this.#current?.isDone === true }
@@ -77,7 +77,7 @@ export class BlobDownload {
   /** What each mirror has done, when it is asked for this blob alone. */
   get reports () { return this.#candidates.all.map(({ report }) => report) }
 
-  /** True if no mirror can bring what is missing. */
+  /** True if no mirror can give the missing chunks. */
   get isHopeless () { return this.#current?.isHopeless(this.#candidates.all) === true }
 
   /** @returns {Step | undefined} */
@@ -96,7 +96,7 @@ export class BlobDownload {
       : new SizeProof(this.#blob, size => this.#planSegments(size))
   }
 
-  /** Has what is missing of a blob of proven size fetched. @param {number} size */
+  /** Plans the fetching of all missing groups, once the size is proven. @param {number} size */
   async #planSegments (size) {
     this.#assertSize?.(size)
     const missing = await this.#blob.missing(this.#blob.groups(size))
@@ -112,10 +112,10 @@ export class BlobDownload {
   take (record, asked) { return this.#current?.take(this.#candidates.of(record), { mayRace: true, ...asked }) }
 
   /**
-   * Has a whole file read when no mirror can help otherwise.
+   * Begins to read a whole file when no mirror can help otherwise.
    *
    * @param {boolean} isOpen  true if more mirrors may come
-   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when there is none
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when there is no such file
    */
   giveUp (isOpen) {
     if (isOpen || !this.isHopeless) return false
@@ -123,6 +123,6 @@ export class BlobDownload {
     return true
   }
 
-  /** The error that tells what mirrors have failed with, with this blob or before. */
+  /** The error that lists the failures of the mirrors, with this blob or before. */
   makeExhaustedError () { return this.#candidates.makeExhaustedError() }
 }

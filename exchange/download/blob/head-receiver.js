@@ -1,5 +1,5 @@
-// Receives the heads of blobs whose size is not known. Of a small blob the head is all, so one request brings it. It is
-// verified in memory then, and kept in one batch with others: a thousand writes of one blob each would wait for the
+// Receives the heads of blobs whose size is not known. The head of a small blob is the whole blob, so one request is
+// enough. Small blobs are verified in memory and kept in batches: a thousand writes of one blob each would wait for the
 // disk a thousand times.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -22,7 +22,7 @@ const MAX_BATCH = 256
 
 export class HeadReceiver {
   #store
-  /** Blobs that are kept when the batch that is being written is. @type {Waiting[]} */
+  /** Blobs that wait for the next batch. @type {Waiting[]} */
   #waiting = []
   #isWriting = false
 
@@ -32,13 +32,13 @@ export class HeadReceiver {
   }
 
   /**
-   * Keeps what is right of a slice.
+   * Keeps the part of a slice that verifies.
    *
    * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
-   * @param {AsyncIterable<Uint8Array>} pieces  with the size in front, unverified
-   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `Store.receive`; `onKept` hears
-   *   of no blob that is verified in memory
-   * @returns {Promise<number | undefined>} bytes of the blob, when all of it is kept by now and was verified in memory
+   * @param {AsyncIterable<Uint8Array>} pieces  of the slice with its header, unverified
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `Store.receive`; `onKept` is not
+   *   called for a blob that is verified in memory
+   * @returns {Promise<number | undefined>} bytes of the blob, if it was verified in memory and is kept now
    */
   async receive (root, ranges, pieces, options) {
     const source = pieces[Symbol.asyncIterator]()
@@ -60,7 +60,7 @@ export class HeadReceiver {
     }
   }
 
-  /** @param {Uint8Array} bytes  of a whole blob that is right @returns {Promise<void>} resolves when it is kept */
+  /** @param {Uint8Array} bytes  of a whole verified blob @returns {Promise<void>} resolves when it is kept */
   keep (bytes) {
     const kept = new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }))
     if (!this.#isWriting) this.#write()
@@ -85,7 +85,7 @@ export class HeadReceiver {
 
 /**
  * @param {AsyncIterator<Uint8Array>} source
- * @returns {Promise<Uint8Array>} what has come when the header is whole, or the slice has ended
+ * @returns {Promise<Uint8Array>} the first pieces, up to the one that completes the header
  */
 async function readHeader (source) {
   const head = new ByteQueue()

@@ -1,5 +1,5 @@
-// Divides what is missing of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
-// out: nothing is fetched here.
+// Divides the missing groups of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
+// out, no I/O.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -9,7 +9,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000
-/** Bytes of a segment, at least and at most. The first one of every mirror has the least. */
+/** Bytes of a segment, at least and at most. The first segment of every mirror has the least. */
 const MIN_LEN = 1 << 20
 const MAX_LEN = 1 << 28
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
@@ -24,12 +24,12 @@ const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
  */
 
 export class Plan {
-  /** What is missing, and in no segment. */
+  /** The missing chunks that are in no segment. */
   free
   /** @type {Set<Segment>} */
   segments = new Set()
 
-  /** @param {ChunkRanges} missing  whole groups, closed ranges */
+  /** @param {ChunkRanges} missing  whole groups, in closed ranges */
   constructor (missing) {
     this.free = missing
   }
@@ -41,8 +41,8 @@ export class Plan {
    *
    * @param {Candidate} candidate
    * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
-   *   `mayRace`: may the mirror help with a segment that another one fetches? Default: true
-   * @returns {Segment | undefined} undefined when the mirror can do nothing now
+   *   `mayRace`: true if the mirror may help with a segment that another one fetches. Default: true
+   * @returns {Segment | undefined} undefined when there is no segment for the mirror now
    */
   take (candidate, { now, mirrorCount, mayRace = true }) {
     const possible = this.free.difference(candidate.lacks)
@@ -51,9 +51,9 @@ export class Plan {
   }
 
   /**
-   * No mirror fetches a segment any more.
+   * Removes a segment that no mirror fetches any longer.
    *
-   * @param {Segment} segment @param {ChunkRanges} missing  what is missing of it
+   * @param {Segment} segment @param {ChunkRanges} missing  the part of it that is still missing
    */
   end (segment, missing) {
     this.segments.delete(segment)
@@ -61,7 +61,7 @@ export class Plan {
   }
 
   /**
-   * The next segment. It is short where little is left, so that no mirror has work when the others have none.
+   * Begins the next segment. It is short when little is left, so that all mirrors finish at about the same time.
    *
    * @param {Candidate} candidate @param {ChunkRanges} possible @param {number} mirrorCount
    */

@@ -1,5 +1,5 @@
-// Has mirrors fetch the segments of a plan, and keeps what is right of them. A mirror that fails or lies costs nothing
-// but its time.
+// Makes mirrors fetch the segments of a plan, and keeps the parts that verify. So a mirror that fails or lies costs
+// only the time of its requests.
 
 import { rangesLen, ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Plan } from './plan.js'
@@ -19,8 +19,8 @@ export class Segments {
   #heads
 
   /**
-   * @param {WantedBlob} blob @param {ChunkRanges} missing  groups that are to be fetched
-   * @param {HeadReceiver} [heads]  keeps what comes, if that is the head of a blob whose size is not known
+   * @param {WantedBlob} blob @param {ChunkRanges} missing  groups to fetch
+   * @param {HeadReceiver} [heads]  given if the head of a blob of unknown size is fetched
    */
   constructor (blob, missing, heads) {
     this.#blob = blob
@@ -58,7 +58,7 @@ export class Segments {
     return { done: total - left, total }
   }
 
-  /** Has a mirror fetch a segment. @param {Candidate} candidate @param {Segment} segment */
+  /** Fetches a segment from a mirror. @param {Candidate} candidate @param {Segment} segment */
   async #fetch (candidate, segment) {
     const request = this.#blob.request(candidate)
     segment.requests.add(request)
@@ -78,11 +78,11 @@ export class Segments {
   }
 
   /**
-   * Keeps what is right of a slice.
+   * Keeps the part of a slice that verifies.
    *
    * @param {MirrorRequest} request @param {ChunkRanges} ranges
-   * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing;
-   *   `sizeIfWhole`: of the blob, when the head was all of it
+   * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing
+   *   before; `sizeIfWhole`: bytes of the blob, if the head was all of it
    */
   async #receive (request, ranges) {
     if (ranges.isEmpty) return { kept: 0 }
@@ -103,9 +103,10 @@ export class Segments {
   }
 
   /**
-   * A request for a segment has ended. When the segment is whole, the others that raced for it are ended, too.
+   * Ends a segment after a request for it, if it is whole or has no other request. If it is whole, the other requests
+   * that race for it are ended, too.
    *
-   * @param {Segment} segment @param {ChunkRanges} left  what is missing of it
+   * @param {Segment} segment @param {ChunkRanges} left  the part of it that is still missing
    */
   #end (segment, left) {
     if (!this.#plan.segments.has(segment)) return
@@ -114,6 +115,6 @@ export class Segments {
   }
 }
 
-/** The error of a mirror whose slice has ended without a fault, and without a byte. @param {MirrorRequest} request */
+/** The error of a mirror whose slice had no fault, and nothing that could be kept. @param {MirrorRequest} request */
 const emptySlice = ({ candidate }) =>
   new Error(`${candidate.mirror.location} sent a slice of which nothing could be kept`)

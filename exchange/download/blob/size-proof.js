@@ -1,5 +1,5 @@
-// Has mirrors prove the size of a blob by its last chunk. Until then nothing but the head is fetched, because any size
-// may be a lie. The first mirror that proves it is enough.
+// Makes mirrors prove the size of a blob by its last chunk. Until then only the head is fetched, because any size may
+// be a lie. The first mirror that proves the size is enough.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
@@ -17,7 +17,7 @@ export class SizeProof {
   #onProven
   #requests = /** @type {Map<Candidate, MirrorRequest>} */ (new Map())
   #isProven = false
-  /** There is more to do when the size is known. */
+  /** Never true: when the size is known, another step follows. */
   isDone = false
   progress = { done: 0 }
 

@@ -16,9 +16,9 @@ import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 export class WantedBlob {
   #session
   #wanted
-  /** What mirrors have that have all bytes of the blob, and nothing that proves a part of them. */
+  /** Files of mirrors that have all bytes of the blob, but nothing that proves a part of them. */
   wholeFiles = /** @type {Map<Candidate, WholeFile>} */ (new Map())
-  /** Proven. @type {number | undefined} */
+  /** Bytes of the blob, once their number is proven. @type {number | undefined} */
   size
 
   /** @param {Session} session @param {{ root: Uint8Array, wanted: ChunkRanges }} blob */
@@ -35,7 +35,7 @@ export class WantedBlob {
   }
 
   /**
-   * What the store knows of the blob, if it has any of it.
+   * What the store knows about the blob, if it has any part of it.
    *
    * @returns {Promise<BlobDetails | undefined>}
    * @throws {BaoError} STORE_CORRUPT when the record of the blob is damaged
@@ -50,11 +50,11 @@ export class WantedBlob {
     }
   }
 
-  /** What the store lacks of some groups. @param {ChunkRanges} groups */
+  /** The part of some groups that the store lacks. @param {ChunkRanges} groups */
   async missing (groups) { return this.missingBy(await this.stat(), groups) }
 
   /**
-   * The same when `stat` has just been asked.
+   * As `missing`, from a result of `stat`.
    *
    * @param {BlobDetails | undefined} stat @param {ChunkRanges} groups
    */

@@ -1,5 +1,5 @@
 // Last resort of a download: files proven only by their last byte, on servers that have nothing that proves a part of
-// the blob. So what comes is bounded, and is kept under no name until it has turned out right.
+// the blob. So their length is limited, and the store gives them no name before they have been proven.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -16,7 +16,7 @@ export class WholeFiles {
   #blob
   #maxLen
   #onRight
-  /** The file that is read from its beginning, or is to be. */
+  /** The file that is being read, or will be read next. */
   #chosen = /** @type {{ candidate: Candidate, file: WholeFile, request?: MirrorRequest } | undefined} */ (undefined)
   isDone = false
 
@@ -33,7 +33,7 @@ export class WholeFiles {
   get isChosen () { return this.#chosen !== undefined }
 
   /**
-   * Chooses a file. It is not chosen again, unless its server is asked again.
+   * Chooses a file, and removes it from the list. Only another request to its server can add it again.
    *
    * @returns {boolean} false if there is none
    */
@@ -63,7 +63,7 @@ export class WholeFiles {
   get progress () { return { done: this.#chosen?.request?.len ?? 0, total: this.#blob.size } }
 
   /**
-   * Has a server send a file, and keeps the file when it has turned out right.
+   * Reads a file from a server, and keeps it if it has the right hash.
    *
    * @param {MirrorRequest} request @param {WholeFile} file
    */
@@ -88,10 +88,10 @@ export class WholeFiles {
    * The bytes of a file, unverified.
    *
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
-   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are too many
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are more than allowed
    */
   async * #pieces ({ candidate }, file, signal) {
-    // Of a blob whose size is proven, the store takes no byte more than that.
+    // If the size is proven, the store takes no more bytes than that.
     const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`

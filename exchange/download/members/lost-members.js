@@ -1,5 +1,5 @@
-// The members of a sequence that no mirror has. They wait for a mirror to be added, as long as one may come. Then they
-// are lost, and the download ends with an error that names the first of them.
+// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that they are lost,
+// and the download ends with an error that names the first of them.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
@@ -17,7 +17,7 @@ const MAX_NAMED = 100
 
 export class LostMembers {
   #parked = /** @type {LostMember[]} */ ([])
-  /** How many mirrors there were when members that wait were looked for last. */
+  /** How many mirrors there were at the last call of `takeParked`. */
   #mirrorCount = 0
   #first = /** @type {LostMember[]} */ ([])
   #names = new Set()
@@ -27,13 +27,13 @@ export class LostMembers {
   /** Members that wait. */
   get parkedCount () { return this.#parked.length }
 
-  /** Is a member lost? As far as the error names it. @param {string} name */
+  /** True if a member is lost and the error names it. @param {string} name */
   has (name) { return this.#names.has(name) }
 
   /**
-   * Has a member wait, or loses it.
+   * Makes a member wait, or counts it as lost.
    *
-   * @param {LostMember} member @param {boolean} isOpen  may more mirrors come?
+   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may come
    * @returns {boolean} false when too many wait
    */
   add (member, isOpen) {
@@ -44,9 +44,9 @@ export class LostMembers {
   }
 
   /**
-   * Ends the wait of members when there are more mirrors, or when no more will come: then they are lost.
+   * Ends the wait of members when mirrors were added, or when no more will come: then they are lost.
    *
-   * @param {number} mirrorCount @param {boolean} isOpen  may more mirrors come?
+   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may come
    * @returns {Member[]} the members to try again
    */
   takeParked (mirrorCount, isOpen) {
@@ -72,8 +72,8 @@ export class LostMembers {
     const members = this.#first.sort((a, b) => a.index - b.index)
       .map(({ index, root, error }) => ({ index, cid: toCid(root), error }))
     const cid = toCid(sequence.root, HASHSEQ)
-    const what = `no mirror has ${this.count} of the ${sequence.count} members of ${cid}`
-    const message = `${what}: the first of them is member ${members[0].index}, ${members[0].cid}`
+    const summary = `no mirror has ${this.count} of the ${sequence.count} members of ${cid}`
+    const message = `${summary}: the first of them is member ${members[0].index}, ${members[0].cid}`
     return new BaoError('FETCH_MEMBERS_MISSING', message, { cid, members, cause: members[0].error })
   }
 }

@@ -32,7 +32,7 @@ export class MemberDownloads {
   #session
   #sequence
   #heads
-  /** The members that were not begun. @type {MemberQueue} */
+  /** The members that are not begun. @type {MemberQueue} */
   #queue
   /** The members that are asked for alone, in their order, by name. @type {Map<string, ActiveMember>} */
   #active = new Map()
@@ -46,8 +46,8 @@ export class MemberDownloads {
 
   /**
    * @param {Session} session
-   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  that the store
-   *   has; `count`: of its members
+   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  which the
+   *   store has; `count`: how many members it has
    */
   constructor (session, sequence) {
     this.#session = session
@@ -100,7 +100,7 @@ export class MemberDownloads {
   }
 
   /**
-   * The next member that is neither lost nor under way. A member may stand in a sequence twice: the second waits for
+   * The next member that is neither lost nor under way. A member may occur in a sequence twice: the second waits for
    * the first.
    *
    * @returns {Promise<Member | undefined>}
@@ -155,7 +155,7 @@ export class MemberDownloads {
     return hasChanged
   }
 
-  /** A member is whole. @param {Member} member @param {number} size @param {number} received */
+  /** Counts and reports a whole member. @param {Member} member @param {number} size @param {number} received */
   #ended ({ index, root }, size, received) {
     this.#done.members++
     this.#done.bytes += size

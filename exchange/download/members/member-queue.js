@@ -1,5 +1,5 @@
-// The next members of a sequence. Some of them wait in memory, and the others in the sequence, so memory does not grow
-// with their number.
+// The next members of a sequence. Only some of them wait in memory. The others are read from the sequence later, so
+// memory does not grow with their number.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -25,10 +25,10 @@ export class MemberQueue {
 
   /**
    * @param {Session} session
-   * @param {{ root: Uint8Array, count: number }} sequence  that the store has; `count`: of its members
+   * @param {{ root: Uint8Array, count: number }} sequence  which the store has; `count`: how many members it has
    * @param {object} options
    * @param {(name: string) => boolean} options.isTaken  true if a member of this name is under way, or lost
-   * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has
+   * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has whole
    */
   constructor ({ store, signal }, sequence, { isTaken, onWhole }) {
     this.#store = store
@@ -58,7 +58,7 @@ export class MemberQueue {
     const waiting = new Set(this.#members.map(({ name }) => name))
     for (const [i, member] of members.entries()) {
       const stat = stats[i]
-      // In their order: a whole member after one that is not whole is told later, when its turn comes.
+      // A whole member after one that is not whole waits in the queue, too: the order stays that of the sequence.
       if (stat?.complete && this.#members.length === 0) {
         this.#onWhole(member, stat.size)
         continue
@@ -72,7 +72,7 @@ export class MemberQueue {
   /** Takes the first member. */
   shift () { return this.#members.shift() }
 
-  /** Takes members that one stream can bring. @param {number} count  at most */
+  /** Takes members for one stream. @param {number} count  at most */
   takeForStream (count) {
     const taken = this.#members.filter(({ isSingle }) => !isSingle).slice(0, count)
     const set = new Set(taken)
@@ -80,7 +80,7 @@ export class MemberQueue {
     return taken
   }
 
-  /** Puts members back to their places. @param {Member[]} members */
+  /** Puts members back in their order. @param {Member[]} members */
   putBack (members) { this.#members = [...members, ...this.#members].sort((a, b) => a.index - b.index) }
 }
 

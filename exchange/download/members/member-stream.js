@@ -1,5 +1,5 @@
-// Keeps the members of a sequence that a mirror sends in one stream, one after the other. So ten thousand small blobs
-// cost ten requests.
+// Receives and keeps the members of a sequence that a mirror sends in one stream, one after the other. So ten thousand
+// small blobs cost ten requests.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
@@ -18,9 +18,9 @@ import { FILE_FROM } from '../../../store/interface.js'
 /** @import { MemberState } from '../progress.js' */
 /** @import { StreamOptions } from './member-streams.js' */
 
-/** Bytes of small blobs that wait to be kept, before no more are read. */
+/** Bytes of small blobs that may wait to be kept. When there are more, the stream is not read. */
 const MAX_UNKEPT_LEN = 1 << 24
-/** Bytes that are handed on after a size that no blob can have. */
+/** Bytes that are passed on after a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
 
 export class MemberStream {
@@ -33,11 +33,11 @@ export class MemberStream {
   #unkept = 0
   /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())
-  /** Why a member could not be kept, or the caller not be told of it. @type {{ error: unknown } | undefined} */
+  /** The error of keeping a member, or of telling the caller of it. @type {{ error: unknown } | undefined} */
   #fault
-  /** How much of the stream had come when the first of the members that are left began. */
+  /** Bytes of the stream before the first of the members that are left. */
   #start = 0
-  /** The members that have not come. */
+  /** The members that are not received yet. */
   left
   /** Bytes of members that have been kept. */
   received = 0
@@ -63,10 +63,10 @@ export class MemberStream {
   }
 
   /**
-   * Keeps what is right of the members that the mirror sends, up to the first that is wrong, or that the mirror lacks.
+   * Receives and keeps the members that the mirror sends, up to the first that is wrong or that the mirror lacks.
    *
-   * @returns {Promise<unknown>} what the mirror has failed with, if it has
-   * @throws what the store has failed with
+   * @returns {Promise<unknown>} the error of the mirror, if it has failed
+   * @throws the errors of the store
    */
   async fetch () {
     const request = this.#request
@@ -89,7 +89,7 @@ export class MemberStream {
     return failure
   }
 
-  /** What the mirror sends. */
+  /** The bytes that the mirror sends. */
   #pieces () {
     const { members } = /** @type {{ members: NonNullable<Mirror['members']> }} */ (this.#request.candidate.mirror)
     const indices = this.left.map(({ index }) => index)
@@ -112,7 +112,7 @@ export class MemberStream {
     while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)
   }
 
-  /** Keeps a small blob while the next ones come. @param {Member} member @param {Uint8Array} bytes */
+  /** Begins to keep a small blob, while the next ones are received. @param {Member} member @param {Uint8Array} bytes */
   #keep (member, bytes) {
     this.#unkept += bytes.length
     const keeping = this.#heads.keep(bytes)
@@ -133,9 +133,9 @@ export class MemberStream {
 }
 
 /**
- * The next slice of a stream, up to its end.
+ * The next slice of a stream, whole.
  *
- * @param {SliceSource} slices @param {Uint8Array} header  that was read already @param {number} size  as it says
+ * @param {SliceSource} slices @param {Uint8Array} header  which was read already @param {number} size  in the header
  */
 async function * largeSlice (slices, header, size) {
   yield header

@@ -1,6 +1,6 @@
 // The streams in which mirrors send members of a sequence: one from each mirror that can give many members by one
-// request. Several mirrors share the members. A stream that is slow does not keep the others waiting: it is ended, and
-// what is left of it is shared again.
+// request. Several mirrors share the members. A slow stream does not keep the others waiting: it is ended, and its
+// remaining members are shared again.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Candidate } from '../../../verifier/mirrors/candidate.js'
@@ -12,10 +12,10 @@ import { MemberStream } from './member-stream.js'
 /** @import { Asked, Session, Task } from '../downloader.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
-/** Members of a stream, at most, and at least where there are so many. */
+/** Members of a stream, at most, and at least if so many wait. */
 const MAX_COUNT = 1000
 const MIN_COUNT = 4
-/** Milliseconds that a stream lasts, at least, before it is ended for the sake of a mirror that is idle. */
+/** Milliseconds, at least, before a stream is ended to share its members with an idle mirror. */
 const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */
@@ -32,11 +32,11 @@ export class MemberStreams {
   #queue
   #options
   #running = /** @type {Map<MirrorRecord, Running>} */ (new Map())
-  /** True if all useful mirrors can send streams: members are asked for alone only where streams have failed then. */
+  /** The mirrors that sent no member in a stream. */
   #noStreams = new WeakSet()
-  /** True if there was a mirror that had nothing to do when tasks were taken last. */
+  /** True if a useful mirror got no task when tasks were last given. */
   #isHelpWaiting = false
-  /** True if a stream has ended since members were begun last. */
+  /** True if a stream has ended since the last `refill`. */
   hasEnded = false
   /** True if all useful mirrors can send streams: then members are asked for alone only where streams have failed. */
   areEnough = false
@@ -48,16 +48,16 @@ export class MemberStreams {
     this.#options = options
   }
 
-  /** How many streams. */
+  /** How many streams are under way. */
   get size () { return this.#running.size }
 
-  /** True if a stream brings the member of this name. @param {string} name */
+  /** True if the member of this name is in a stream. @param {string} name */
   has (name) { return [...this.#running.values()].some(({ names }) => names.has(name)) }
 
   /** @returns {import('../progress.js').MemberState[]} */
   get current () { return [...this.#running.values()].flatMap(({ stream }) => stream.current) }
 
-  /** Looks at mirrors and the queue before tasks are taken. */
+  /** Finds out which mirrors can send streams, and fills the queue for them. */
   async refill () {
     this.hasEnded = this.#isHelpWaiting = false
     const { usable } = this.#session.book
@@ -70,7 +70,7 @@ export class MemberStreams {
   #canGive (record) { return record.mirror.members !== undefined && !this.#noStreams.has(record) }
 
   /**
-   * Has a mirror send its share of the members.
+   * Gives a mirror its share of the members to send.
    *
    * @param {MirrorRecord} record  of a mirror that is idle @param {Asked} asked
    * @returns {Task | undefined} undefined when no member waits for a stream, or the mirror can give none
@@ -96,7 +96,7 @@ export class MemberStreams {
     this.hasEnded = true
     if (stream.received > 0) request.gained(stream.received)
     if (this.#session.signal.aborted || stream.left.length === 0) return
-    // The member at which the stream has ended is asked for alone: all mirrors can help with it.
+    // The member at which the stream has ended is asked for alone, so that all mirrors can help with it.
     const [first, ...others] = stream.left
     this.#queue.putBack([{ ...first, isSingle: true }, ...others])
     if (request.signal.aborted) return
@@ -104,26 +104,26 @@ export class MemberStreams {
     if (failure !== undefined) request.failed(failure, ChunkRanges.all)
   }
 
-  /** A mirror has nothing to do. @param {MirrorRecord} record */
+  /** Notes that a mirror has nothing to do. @param {MirrorRecord} record */
   offerHelp (record) {
     if (isUseful(record)) this.#isHelpWaiting = true
   }
 
   /** When the next stream may be ended, by the clock of the book; Infinity when no mirror could help. */
   get endsAt () {
-    return this.#isHelpWaiting ? Math.min(...this.#wanted.map(({ request }) => request.since + MIN_MS)) : Infinity
+    return this.#isHelpWaiting ? Math.min(...this.#live.map(({ request }) => request.since + MIN_MS)) : Infinity
   }
 
-  /** Ends the stream that has most to bring, if it is due and another mirror is idle. */
+  /** Ends the stream with the most members left, if it has lasted long enough and another mirror is idle. */
   endLongest () {
     const now = this.#session.book.clock.now()
-    const due = this.#wanted.filter(({ request }) => request.since + MIN_MS <= now)
+    const due = this.#live.filter(({ request }) => request.since + MIN_MS <= now)
     const [longest] = due.sort((a, b) => b.stream.left.length - a.stream.left.length)
     if (this.#isHelpWaiting) longest?.request.end('another mirror can help')
   }
 
   /** The streams that were not ended. */
-  get #wanted () { return [...this.#running.values()].filter(({ request }) => !request.signal.aborted) }
+  get #live () { return [...this.#running.values()].filter(({ request }) => !request.signal.aborted) }
 }
 
 /** True unless the mirror has only failed so far. @param {MirrorRecord} record */

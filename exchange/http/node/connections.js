@@ -1,6 +1,6 @@
-// Limits each connection of a server: it has one answer at a time, and time limits that Node.js lacks. Node.js starts
-// to answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory.
-// And it reports the end of an answer only if the answer has had the socket, so only the socket's own end is reliable.
+// Limits each connection of a server: to one answer at a time, and by time limits that Node.js lacks. Node.js begins to
+// answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory. It
+// reports the end of an answer only if the answer ever had the socket. So only the socket's close event is reliable.
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -8,23 +8,24 @@
 
 /**
  * @typedef {object} ConnectionLimits  milliseconds
- * @property {number} idleTimeout  for the client to take what has been answered, of which up to a piece is left
- * @property {number} headTimeout  without an answer under way: for the head of a request, and for the rest of a body
- *   that was not read
+ * @property {number} idleTimeout  for the client to take the last bytes of an answer, up to a piece, which the server
+ *   already has
+ * @property {number} headTimeout  for the head of a request, and for the rest of a body that was not read. Counted
+ *   while no answer is under way
  */
 /** @typedef {(request: IncomingMessage, response: ServerResponse) => unknown} Answer */
 /** @typedef {{ request: IncomingMessage, response: ServerResponse }} Pair */
 
-/** Requests that may wait on a connection for the answer before theirs. Each has a head of up to 16 KiB. */
+/** Requests of a connection that may wait for earlier answers. Each has a head of up to 16 KiB. */
 const MAX_WAITING = 32
-/** Milliseconds between two looks at all connections, at most. */
+/** Milliseconds between two checks of all connections, at most. */
 const MAX_INTERVAL = 2000
 
 export class Connections {
   #answer
   #limits
   #all = /** @type {Map<Socket, Connection>} */ (new Map())
-  /** Since the server listens. @type {ReturnType<typeof setInterval> | undefined} */
+  /** Runs from the time when the server listens. @type {ReturnType<typeof setInterval> | undefined} */
   #timer
 
   /** @param {Server} server @param {Answer} answer @param {ConnectionLimits} limits */
@@ -41,7 +42,7 @@ export class Connections {
   }
 
   /**
-   * Tells what becomes of an answer. To be called when it begins.
+   * Resolves with the outcome of an answer. To be called when the answer begins.
    *
    * @param {ServerResponse} response @returns {Promise<Delivery>}
    */
@@ -49,7 +50,7 @@ export class Connections {
     return new Promise(resolve => { this.#of(socket).tell = resolve })
   }
 
-  /** Breaks off every connection, and watches no more. */
+  /** Breaks off every connection, and stops the checks. */
   end () {
     clearInterval(this.#timer)
     for (const connection of this.#all.values()) connection.breakOff('aborted')
@@ -78,7 +79,7 @@ class Connection {
   #socket
   #answer
   #waiting = /** @type {Pair[]} */ ([])
-  /** Since when the client has had to do something: send a request, or take the answer. */
+  /** When the server began to wait for the client: for a request, or for it to take the end of an answer. */
   #since = performance.now()
   #isAnswered = false
   /** @type {Pair | undefined} */
@@ -92,7 +93,7 @@ class Connection {
     this.#answer = answer
   }
 
-  /** Answers a request as soon as the ones before it are. @param {Pair} pair */
+  /** Answers a request after those before it. @param {Pair} pair */
   take (pair) {
     if (this.#socket.destroyed) return
     if (this.current === undefined) return this.#start(pair)
@@ -100,7 +101,7 @@ class Connection {
     if (this.#waiting.length > MAX_WAITING) this.breakOff('aborted')
   }
 
-  /** True if the client takes too long for what it has to do. @param {ConnectionLimits} limits */
+  /** True if the client takes too long. @param {ConnectionLimits} limits */
   isSlow ({ idleTimeout, headTimeout }) {
     const now = performance.now()
     if (this.current === undefined) return now - this.#since >= headTimeout
@@ -133,7 +134,7 @@ class Connection {
     const { destroyed, writable, writableEnded } = this.#socket
     // Node.js also calls an answer finished when writing it has failed.
     this.#end(destroyed || (!writable && !writableEnded) ? 'aborted' : 'complete')
-    // After an answer with `Connection: close` there is nobody to answer.
+    // After an answer with `Connection: close`, no more requests are answered.
     const next = writable ? this.#waiting.shift() : undefined
     if (next !== undefined) this.#start(next)
   }

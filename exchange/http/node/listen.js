@@ -16,7 +16,7 @@ export async function listenOn (server, port, host) {
 }
 
 /**
- * Listens at a Unix socket. It takes over a socket that a killed process has left, but not one at which a
+ * Listens at a Unix socket. Takes over a socket that a killed process has left, but not one at which a
  * process listens.
  *
  * @param {Server} server @param {string} path

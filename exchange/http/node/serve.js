@@ -31,12 +31,12 @@ import { listenAt, listenOn } from './listen.js'
  * @property {string} url  without a slash at its end; of a socket, `http+unix://` and the path, encoded
  * @property {Handler} handler
  * @property {(options?: { grace?: number }) => Promise<void>} close  takes no new connections, and waits up to `grace`
- *   milliseconds (default: 10000) until every answer has been sent; then it breaks the rest. The store stays open
+ *   milliseconds (default: 10000) until every answer has been sent; then it breaks off the rest. The store stays open
  */
 
 const MAX_CONNECTIONS = 1024
 
-/** A client has 10 s for the head of a request. The handler limits the time for each piece of an upload. */
+/** A client has 10 s to send the head of a request. The handler limits the time for each piece of an upload. */
 const LIMITS = {
   maxHeaderSize: 1 << 14,
   headersTimeout: 10_000,
@@ -45,8 +45,8 @@ const LIMITS = {
   connectionsCheckingInterval: 2000
 }
 /**
- * Milliseconds for the head of a request. The limits of Node.js leave out empty lines before it, and bodies that nobody
- * reads.
+ * Milliseconds for the head of a request, with empty lines before it and the rest of a body that nobody reads: the
+ * limits of Node.js do not count these.
  */
 const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
 
@@ -56,7 +56,7 @@ const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
  *     const server = await serve(store, { port: 4700 })
  *     console.log(server.url)
  *
- * @param {Store} store  stays the caller's: close the server first, then the store
+ * @param {Store} store  the caller closes it, after the server
  * @param {ServeOptions} [options]
  * @returns {Promise<StoreServer>} when it listens
  * @throws the system's errors, such as EADDRINUSE
@@ -68,14 +68,14 @@ export async function serve (store, options = {}) {
     Response: FastResponse,
     delivered: request => connections.delivered(/** @type {CarriedRequest} */ (request).runtime.node.res)
   })
-  // Its type is for HTTP/1 and HTTP/2 at once.
+  // The type of srvx is for HTTP/1 and HTTP/2.
   const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
   const server = createServer(LIMITS)
   const connections = new Connections(server, answer, {
     idleTimeout: rest.idleTimeout ?? DEFAULT_IDLE_TIMEOUT, headTimeout: HEAD_TIMEOUT
   })
   server.maxConnections = maxConnections
-  // A client may say that it has nothing more to ask (as `nc -N` does) before it has its answer.
+  // A client may close its side of the connection (as `nc -N` does) before it has its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   const socket = path instanceof URL ? fileURLToPath(path) : path
   const url = socket === undefined ? await listenOn(server, port, host) : await listenAt(server, socket)
@@ -84,7 +84,7 @@ export async function serve (store, options = {}) {
   const close = async options => {
     const grace = graceOf(options)
     const closed = new Promise(resolve => server.close(() => resolve(undefined)))
-    // The handler breaks its streams when the time is over. What it has given to the server is broken here.
+    // After `grace` the handler breaks off its streams. Answers that the server already has are broken off here.
     await within(handler.close({ grace }), grace, () => connections.end())
     connections.end()
     await closed

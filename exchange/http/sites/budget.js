@@ -1,4 +1,4 @@
-// Limits work that cheap requests ask for to a rate: some at once, and then so much in a second.
+// Limits the work that cheap requests cause: an amount without waiting, and then an amount in each second.
 
 import { HttpError } from '../errors.js'
 
@@ -6,14 +6,14 @@ export class Budget {
   #burst
   #rate
   #now
-  /** Work that the time since then has not paid for. */
+  /** The amount of work that the rate had not covered at `#since`. */
   #owed = 0
   #since
 
   /**
    * @param {object} limits
-   * @param {number} limits.burst  amount of work at once. The last piece of it may be longer
-   * @param {number} limits.rate  amount of work in a second
+   * @param {number} limits.burst  amount of work without waiting. The last piece may go beyond it
+   * @param {number} limits.rate  amount of work in each second
    * @param {() => number} now  milliseconds
    */
   constructor ({ burst, rate }, now) {

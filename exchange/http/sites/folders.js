@@ -1,11 +1,11 @@
-// Finds what is in a folder of a site. Sites have names of files only; those with the same beginning are neighbours in
-// the order of names, so that a folder is found without a look at all of them.
+// Lists the entries of a folder of a site. A site has only the names of its files. When they are sorted, the files of a
+// folder are neighbours, so a binary search finds them.
 
 export class Folders {
   #all
   #index = /** @type {NameIndex | undefined} */ (undefined)
 
-  /** @param {() => Iterable<string>} names  of all files. They are sorted when a folder is first looked for */
+  /** @param {() => Iterable<string>} names  of all files. They are sorted at the first search for a folder */
   constructor (names) {
     this.#all = names
   }
@@ -13,7 +13,7 @@ export class Folders {
   /** True if a folder has any file. @param {string} path  with a slash at its end */
   has (path) { return this.#holds(path, this.start(path)) }
 
-  /** Where the files of a folder begin in the order of all names. @param {string} path  with a slash at its end */
+  /** The index of the first file of a folder among the sorted names. @param {string} path  with a slash at its end */
   start (path) {
     const { names } = this.#names()
     let low = 0
@@ -30,8 +30,8 @@ export class Folders {
    * The files and folders in a folder, in order; folders have a slash at their end.
    *
    * @param {string} path  with a slash at its end, or empty for the top
-   * @param {number} [start]  index of the first name of the folder that is looked at
-   * @returns {Generator<[index: number, entry: string]>} `index`: of its first name
+   * @param {number} [start]  index of a name in the folder, to begin with
+   * @returns {Generator<[index: number, entry: string]>} `index`: of the first name of the entry
    */
   * entriesOf (path, start = this.start(path)) {
     const { names, shared } = this.#names()
@@ -57,8 +57,8 @@ export class Folders {
 /**
  * @typedef {object} NameIndex
  * @property {string[]} names  sorted
- * @property {Int32Array} shared  for each, how many characters it begins with as the one before does. So a list of a
- *   folder compares no names, which may be long and alike
+ * @property {Int32Array} shared  for each name, how many characters it shares with the beginning of the one before it.
+ *   So a list of a folder compares no names, which may be long and alike
  */
 
 /** @param {Iterable<string>} all @returns {NameIndex} */

@@ -8,7 +8,7 @@ import { CID_LEN, readResources } from '../../collections/web/resources.js'
 /** @import { Collection } from '../../collections/collection.js' */
 
 /**
- * A file of a site. `headers` say what it is.
+ * A file of a site, and the headers that are sent with it.
  *
  * @typedef {object} SiteFile
  * @property {CID} src
@@ -16,12 +16,12 @@ import { CID_LEN, readResources } from '../../collections/web/resources.js'
  */
 /**
  * @typedef {object} SiteFiles
- * @property {(path: string) => SiteFile | undefined} get  by path, without a slash in front; `` is what is shown for
- *   the top
- * @property {() => Iterable<string>} names  some may come twice
+ * @property {(path: string) => SiteFile | undefined} get  finds a file by its path without a leading slash; `` is the
+ *   top
+ * @property {() => Iterable<string>} names  a name may occur twice
  */
 
-/** Headers of a resource that are sent. Others might undo what the handler says, or have meaning for other origins. */
+/** Headers of a resource that are sent. Others might undo the handler's own headers, or affect other origins. */
 const HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-disposition'])
 
 /** @param {Collection} collection @returns {SiteFiles} */
@@ -40,13 +40,13 @@ export function filesOfCollection (collection) {
 }
 
 /**
- * @param {Uint8Array} bytes  of a manifest; kept
+ * @param {Uint8Array} bytes  of a manifest. They are kept, so the caller must not change them
  * @returns {SiteFiles}
  * @throws {import('../../../lib/core/errors.js').BaoError} MANIFEST_INVALID
  */
 export function filesOfManifest (bytes) {
   const places = /** @type {Map<string, { src: number, headers: Record<string, string> }>} */ (new Map())
-  const known = /** @type {Map<string, Record<string, string>>} */ (new Map()) // few are different
+  const known = /** @type {Map<string, Record<string, string>>} */ (new Map()) // most resources have equal headers
   readResources(bytes, {
     wanted: HEADERS,
     onResource ({ path, src, headers }) {

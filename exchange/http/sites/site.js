@@ -17,18 +17,14 @@ import { findBlob } from '../stored-blob.js'
 /**
  * @typedef {object} SiteRules
  * @property {string} [index]  the file that is shown for its folder. Default: `index.html`
- * @property {boolean} [listing]  true has a folder without such a file answered with a list of its entries. Default:
- *   false
- * @property {boolean} [sandbox]  true has browsers give each page an origin of its own, so that none can read what
- *   others keep, or act for a user. Without it all collections have one origin. Default: true
+ * @property {boolean} [listing]  true answers a folder without that file with a list of its entries. Default: false
+ * @property {boolean} [sandbox]  true makes browsers give each page an origin of its own, so that no page can read the
+ *   data of others, or act for a user. Without it all collections have one origin. Default: true
  */
 
-/** Characters that are shown of a name which is too long. */
+/** Characters that are shown of a name that is too long. */
 const CUT_LEN = 200
-/**
- * Lets pages do these things, besides reading files that are served to all origins. Source: HTML standard,
- * "Sandboxing".
- */
+/** What pages may do besides reading files, which are served to all origins. Source: HTML standard, "Sandboxing". */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 
 const encoder = new TextEncoder()
@@ -42,7 +38,7 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  */
 
 /**
- * @param {ServedRequest} served @param {string} path  decoded, without a slash in front
+ * @param {ServedRequest} served @param {string} path  decoded, without a leading slash
  * @param {Uint8Array} root  of the collection or manifest
  * @param {SiteTerms} terms
  */
@@ -86,8 +82,8 @@ async function answerFile (served, file, { sites, rules, isNamed }) {
 }
 
 /**
- * Answers with a page of the list of a folder, which `from` in the query begins. A page is about as long as a piece of
- * another answer, so a client that reads nothing costs no more.
+ * Answers with one page of the list of a folder, from the index `from` in the query on. A page is about as long as a
+ * piece of another answer, so a client that reads nothing costs no more memory.
  *
  * @param {ServedRequest} served @param {Site} site @param {string} path @param {Uint8Array} root
  */
@@ -120,7 +116,7 @@ function answerListing (served, { folders }, path, root) {
 }
 
 /**
- * An entry of a list. A name that is too long for a URL is cut, because nobody can ask for it.
+ * A line of a list. A name that is too long for a URL is cut and has no link, because nobody can ask for it.
  *
  * @param {string} name
  */

@@ -1,6 +1,6 @@
-// Collections and manifests that a handler serves, kept in memory between requests: what a hash names never changes.
-// To read one takes time for each of its bytes, in which nothing else is answered. So a limited number of bytes is read
-// in a second, whatever is asked for.
+// The collections and manifests that a handler serves, kept in memory between requests: the content of a hash never
+// changes. Nothing else is answered while one is read, which takes time for each of its bytes. So the bytes that are
+// read in a second are limited.
 
 import { base16 } from 'multiformats/bases/base16'
 import { LruCache } from '../../../lib/core/lru.js'
@@ -20,32 +20,33 @@ import { Folders } from './folders.js'
 /** @import { SiteFile, SiteFiles } from './site-files.js' */
 
 /** @typedef {{ files: SiteFiles, folders: Folders }} Site */
-/** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: bytes, as they count below */
+/** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: the bytes for which it counts */
 
-/** Bytes of the names and hashes of a site, at most. To read as many holds up other requests for a quarter second. */
+/** Bytes of the names and hashes of a site, at most. Reading so many delays other requests by a quarter second. */
 const LIMIT = { maxBytes: 1 << 23 }
 /** Bytes of sites that are kept. */
 const MAX_KEPT_LEN = 1 << 26
-/** What a site counts for at least: reading a short one takes time, too. */
+/** Bytes for which a site counts at least: reading a short one takes time, too. */
 const MIN_WEIGHT = 1 << 14
-/** Bytes of sites that are read at once, and then in a second. */
+/** Bytes of sites that are read without waiting, and then in each second. */
 const READING = { burst: 1 << 24, rate: 1 << 21 }
-/** Of each: blobs that are no manifest, or no collection, and sequences that name a manifest. They push no site out. */
+/** Entries in each of the caches of refusals and of keys. They evict no sites. */
 const MAX_KNOWN = 1000
-/** Codes of errors that depend on the bytes of one blob alone, so they stay. */
+/** Codes of errors that depend on the bytes of a site alone, so they are remembered. */
 const LASTING = ['COLLECTION_INVALID', 'MANIFEST_INVALID']
 
 export class Sites {
   #store
   #budget
-  /** By the blob that has it: sites that were read or are being read, since many requests may ask for one at once. */
+  /** Sites by their form and blob, also those that are being read: many requests may ask for one at the same time. */
   #kept = /** @type {LruCache<string, KeptSite>} */ (new LruCache())
   #keptLen = 0
+  /** The errors of blobs that are no site, by the same keys. */
   #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_KNOWN))
-  /** The blob that has the site of a root. */
+  /** The keys of sites, by root. */
   #blobs = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
 
-  /** @param {Store} store @param {() => number} [now]  milliseconds; tests have another */
+  /** @param {Store} store @param {() => number} [now]  milliseconds; replaced in tests */
   constructor (store, now = () => performance.now()) {
     this.#store = store
     this.#budget = new Budget(READING, now)
@@ -58,12 +59,12 @@ export class Sites {
    * @throws {import('../errors.js').HttpError} 503 when too much was read already
    */
   async get (root) {
-    const { size } = await findBlob(this.#store, root) // it may be gone since
+    const { size } = await findBlob(this.#store, root) // throws if the blob is gone
     const known = this.#kept.get(this.#blobs.get(base16.baseEncode(root)) ?? '')
     return known?.site ?? this.#find(root, size)
   }
 
-  /** The blob of a file here. @param {SiteFile} file @returns {Promise<Uint8Array | undefined>} */
+  /** The root of the blob of a file. @param {SiteFile} file @returns {Promise<Uint8Array | undefined>} */
   rootOf ({ src }) { return rootOfSource(this.#store, src) }
 
   /** @param {Uint8Array} root @param {number} size @returns {Promise<Site>} */
@@ -83,15 +84,15 @@ export class Sites {
   /** @param {Uint8Array} root  that names a manifest @param {Uint8Array} blob  the manifest @returns {Promise<Site>} */
   async #manifest (root, blob) {
     const [byte] = await this.#store.bytes(blob, { start: 0, end: 1 })
-    if (!isMapHead(byte)) throw invalid('it is not a map') // long blobs that are none are not read
+    if (!isMapHead(byte)) throw invalid('it is not a map') // so long blobs of another form are not read
     return this.#read(root, `manifest ${base16.baseEncode(blob)}`, [blob], async () =>
       filesOfManifest(await new BoundedReader(this.#store, blob, RAW, LIMIT).bytes(blob)))
   }
 
   /**
-   * Reads a site, unless it is here, is being read, or is known to be none in this form.
+   * Gives a site from memory, or reads it. Throws if the blobs are known not to be a site of this form.
    *
-   * @param {Uint8Array} root  that names it @param {string} key  its form, and the blob that has it
+   * @param {Uint8Array} root  that names it @param {string} key  its form and blob
    * @param {Uint8Array[]} blobs  that are read @param {() => Promise<SiteFiles>} read
    * @returns {Promise<Site>}
    */
@@ -108,7 +109,7 @@ export class Sites {
   }
 
   /**
-   * @param {string} key @param {number} weight  0 for what fails before anything is read
+   * @param {string} key @param {number} weight  0 for an incomplete blob, whose reading fails early
    * @param {() => Promise<SiteFiles>} read
    */
   #begin (key, weight, read) {
@@ -134,13 +135,13 @@ export class Sites {
   }
 }
 
-/** For a blob that may be of another form. @param {BaoError} error */
+/** Drops the error of a blob that may be of another form. @param {BaoError} error */
 function whenInvalid (error) {
   if (error.code === 'MANIFEST_INVALID') return undefined
   throw error
 }
 
-/** @param {Uint8Array} root @param {Uint8Array} first  what would be the hash of its names */
+/** @param {Uint8Array} root @param {Uint8Array} first  the hash of its names, if it were a collection */
 function noSite (root, first) {
   const names = `its names are not in the store: ${toCid(first)}`
   return new BaoError('COLLECTION_INVALID', `${toCid(root)} is neither a collection nor a manifest, or ${names}`)

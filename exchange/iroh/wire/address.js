@@ -1,5 +1,5 @@
-// Addresses of peers in tickets: texts like `192.0.2.1:4433` and `[2001:db8::1]:4433`, as postcard writes a set of
-// socket addresses. Source: the Serialize of SocketAddr in serde.
+// Encodes and decodes the addresses of a peer in a ticket. Here they are texts like `192.0.2.1:4433` and
+// `[2001:db8::1]:4433`, in a ticket a set of socket addresses. Source: the Serialize of SocketAddr in serde.
 
 import { varint } from './postcard.js'
 
@@ -7,14 +7,14 @@ import { varint } from './postcard.js'
 
 /** @typedef {{ ip: number[], port: number }} SocketAddress  `ip`: 4 or 16 bytes */
 
-/** Bytes of an IP address, by the kind that stands in front of it. */
+/** Bytes of an IP address, by the kind that is encoded before it. */
 const IP_LENS = [4, 16]
 const MAX_PORT = 65_535
 
 /**
  * @param {string[]} texts
- * @returns {number[]} bytes: how many there are, then each, sorted as iroh sorts them
- * @throws {TypeError} when one is no address with a port
+ * @returns {number[]} bytes: the count, then each address, sorted as iroh sorts them
+ * @throws {TypeError} when a text is not an IP address with a port
  */
 export function encodeAddresses (texts) {
   const sorted = texts.map(parseAddress).sort(compare)
@@ -23,7 +23,7 @@ export function encodeAddresses (texts) {
   return [...varint(unique.length), ...each]
 }
 
-/** @param {PostcardReader} reader @returns {string[]} in their order */
+/** @param {PostcardReader} reader @returns {string[]} in the order of the ticket */
 export const decodeAddresses = reader => Array.from({ length: reader.count() }, () => decodeAddress(reader))
 
 /** @param {PostcardReader} reader */

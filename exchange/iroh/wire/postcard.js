@@ -1,4 +1,4 @@
-// The parts of postcard that iroh's requests and tickets consist of. Integers are LEB128 varints, sequences begin with
+// The parts of postcard that iroh's requests and tickets use. Integers are LEB128 varints, sequences begin with
 // their count. Source: the wire format of postcard, jamesmunns/postcard, "wire-format.md".
 
 const U64_MAX = 2n ** 64n - 1n
@@ -6,7 +6,7 @@ const U64_MAX = 2n ** 64n - 1n
 const MAX_VARINT_LEN = 10
 
 /**
- * A varint in the one shortest way.
+ * Encodes an integer in as few bytes as possible.
  *
  * @param {number | bigint} value  0 to 2^64 - 1
  * @returns {number[]} bytes
@@ -18,7 +18,7 @@ export function varint (value) {
   return [...bytes, Number(left)]
 }
 
-/** Reads values from bytes that somebody else has sent. It never allocates what a count only claims. */
+/** Reads values from bytes that a peer has sent. Never allocates memory because of a claimed count. */
 export class PostcardReader {
   #bytes
   #error
@@ -27,28 +27,28 @@ export class PostcardReader {
 
   /**
    * @param {Uint8Array} bytes  not changed while they are read
-   * @param {(what: string, at: number) => Error} error  makes the error of bytes that are not right
+   * @param {(fault: string, at: number) => Error} error  makes the error for invalid bytes
    */
   constructor (bytes, error) {
     this.#bytes = bytes
     this.#error = error
   }
 
-  /** Bytes that are not read yet. */
+  /** Bytes not read yet. */
   get left () { return this.#bytes.length - this.at }
 
-  /** @param {string} what  is wrong @param {number} [at]  byte @returns {Error} */
-  error (what, at = this.at) { return this.#error(what, at) }
+  /** @param {string} fault @param {number} [at]  the byte that is wrong @returns {Error} */
+  error (fault, at = this.at) { return this.#error(fault, at) }
 
   /** @param {number} len @returns {Uint8Array} a view */
   bytes (len) {
-    if (len > this.left) throw this.error(`it ends before ${len} bytes that belong to it`)
+    if (len > this.left) throw this.error(`it ends where ${len} more bytes are expected`)
     const start = this.at
     this.at += len
     return this.#bytes.subarray(start, this.at)
   }
 
-  /** The bytes that were read from a place on. @param {number} start @returns {Uint8Array} a view */
+  /** The bytes from `start` up to the next value. @param {number} start @returns {Uint8Array} a view */
   read (start) { return this.#bytes.subarray(start, this.at) }
 
   /** @returns {number} 0 to 255 */
@@ -62,22 +62,22 @@ export class PostcardReader {
       const byte = this.byte()
       value |= BigInt(byte & 127) << BigInt(7 * i)
       if (byte > 127) continue
-      if (byte === 0 && i > 0) throw this.error('a number that is longer than it need be', start)
+      if (byte === 0 && i > 0) throw this.error('a number that is not in its shortest form', start)
       if (value > U64_MAX) break
       return value
     }
     throw this.error('a number above 2^64 - 1', start)
   }
 
-  /** How many elements follow, each of at least `len` bytes. @param {number} [len] @returns {number} */
+  /** Reads the count of elements that follow, each of at least `len` bytes. @param {number} [len] @returns {number} */
   count (len = 1) {
     const start = this.at
     const count = this.varint()
-    if (count * BigInt(len) > this.left) throw this.error(`a count of ${count}, for which it is too short`, start)
+    if (count * BigInt(len) > this.left) throw this.error(`a count of ${count}, for which too few bytes follow`, start)
     return Number(count)
   }
 
-  /** To be called when everything was read. */
+  /** Throws if bytes are left. */
   end () {
     if (this.left > 0) throw this.error('bytes follow its end')
   }

@@ -1,6 +1,6 @@
 // Encodes and decodes which chunks of which blobs an iroh request asks for. A range specification is a list of
-// boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each holds for its
-// blob and all that follow, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
+// boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each applies to its
+// blob and to those after it, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
 
 import { areEqual, assertInteger } from '../../../lib/core/bytes.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -20,7 +20,7 @@ const U64_MAX = 2n ** 64n - 1n
 const NOTHING = Uint8Array.of(0)
 
 /**
- * A boundary as iroh writes it: all places after the end of any blob have one number there.
+ * A boundary as iroh writes it. The ranges of the last chunk begin at 2^53 - 1 here, and at 2^64 - 1 there.
  *
  * @param {number} boundary
  */
@@ -51,7 +51,7 @@ export function decodeRanges (reader) {
   return ChunkRanges.fromBoundaries(boundaries)
 }
 
-/** @param {WantedRanges[]} wanted  by rising indices, none equal to the one before @returns {number[]} bytes */
+/** @param {WantedRanges[]} wanted  by rising indices, no ranges equal to those before @returns {number[]} bytes */
 export function encodeWanted (wanted) {
   const parts = wanted.map(([index, ranges], i) =>
     [...varint(index - (i === 0 ? 0 : wanted[i - 1][0])), ...encodeRanges(ranges)])
@@ -59,7 +59,7 @@ export function encodeWanted (wanted) {
 }
 
 /**
- * Whole members of a sequence.
+ * The entries that ask for whole members of a sequence.
  *
  * @param {number[]} indices  rising, from 0
  * @returns {WantedRanges[]}
@@ -82,7 +82,7 @@ export function decodeWanted (reader) {
   const count = reader.count(2)
   const wanted = /** @type {WantedRanges[]} */ ([])
   let index = 0n
-  let before = /** @type {Uint8Array} */ (NOTHING) // what is wanted in front of the first entry
+  let before = /** @type {Uint8Array} */ (NOTHING) // what is wanted before the first entry
   for (let i = 0; i < count; i++) {
     const start = reader.at
     const distance = reader.varint()

@@ -1,5 +1,5 @@
-// Encodes and decodes requests to iroh-blobs. baobox sends and answers only one of them: Get, which asks for ranges of
-// a blob and of its members.
+// Encodes and decodes requests to iroh-blobs. baobox sends and answers only one kind: Get, which asks for ranges of a
+// blob and of its members.
 // Source: iroh-blobs, src/protocol.rs.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
@@ -13,8 +13,8 @@ import { decodeWanted, encodeWanted } from './ranges.js'
 
 /**
  * @typedef {object} GetRequest
- * @property {Uint8Array} root  of the blob
- * @property {WantedRanges[]} wanted  the last one holds for all members that follow
+ * @property {Uint8Array} root  of the blob or sequence
+ * @property {WantedRanges[]} wanted  the last entry applies to all members after it
  */
 
 /** Bytes of a request, at most. */
@@ -39,8 +39,8 @@ export const encodeRequest = ({ root, wanted }) => [GET, ...root, ...encodeWante
 /**
  * @param {Uint8Array} bytes  a whole request
  * @returns {GetRequest}
- * @throws {BaoError} REQUEST_UNSUPPORTED for another request than Get; REQUEST_INVALID { start } for what is none, or
- *   is not written as iroh writes it
+ * @throws {BaoError} REQUEST_UNSUPPORTED for a request other than Get; REQUEST_INVALID { start } for bytes that are no
+ *   request, or are not as iroh writes them
  */
 export function decodeRequest (bytes) {
   assertBytes('bytes', bytes)
@@ -58,8 +58,8 @@ export function decodeRequest (bytes) {
   return { root, wanted }
 }
 
-/** @param {string} what @param {number} [start]  byte of the request @returns {BaoError} */
-export function invalid (what, start) {
+/** @param {string} fault @param {number} [start]  the byte that is wrong @returns {BaoError} */
+export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start}`
-  return new BaoError('REQUEST_INVALID', `this is no request to iroh-blobs${where}: ${what}`, { start })
+  return new BaoError('REQUEST_INVALID', `this is no request to iroh-blobs${where}: ${fault}`, { start })
 }

@@ -1,5 +1,5 @@
-// Tickets of iroh-blobs: a text that says which blob a peer has, and how the peer is reached. `blob`, then base32 of
-// postcard. Sources: iroh-blobs, src/ticket.rs; iroh-tickets.
+// Encodes and decodes tickets of iroh-blobs. A ticket is a text that names a blob and the address of a peer that has
+// it: `blob`, then postcard in base32. Sources: iroh-blobs, src/ticket.rs; iroh-tickets.
 
 import { base16 } from 'multiformats/bases/base16'
 import { base32 } from 'multiformats/bases/base32'
@@ -21,7 +21,7 @@ import { PostcardReader, varint } from './postcard.js'
  */
 /**
  * @typedef {object} Ticket
- * @property {CID} cid  of the blob. Its codec, 0x80, says that a sequence of hashes is meant with all of its members
+ * @property {CID} cid  of the blob. The codec 0x80 means a sequence of hashes with all of its members
  * @property {Required<Pick<PeerAddress, 'id' | 'addresses'>> & Pick<PeerAddress, 'relayUrl'>} address
  */
 
@@ -39,7 +39,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads a ticket. Nothing in it is proven: only the hash in it says later which bytes are right.
+ * Reads a ticket. Nothing in it is verified; received bytes are later compared with its hash.
  *
  * @param {string} text
  * @returns {Ticket}
@@ -64,9 +64,9 @@ export function parseTicket (text) {
 /**
  * Writes a ticket, as iroh-blobs does.
  *
- * @param {{ cid: BlobName, address: PeerAddress }} ticket  with the codec 0x80, it is for all members, too
+ * @param {{ cid: BlobName, address: PeerAddress }} ticket  with a CID of codec 0x80, it is for all members, too
  * @returns {string}
- * @throws {TypeError} for an address that is none
+ * @throws {TypeError} for an invalid address
  */
 export function formatTicket ({ cid, address }) {
   const root = parseRoot(cid, 'cid')
@@ -83,7 +83,9 @@ export function formatTicket ({ cid, address }) {
 }
 
 /**
- * @param {PeerAddress} address  that a caller has given
+ * Checks an address that a caller has given.
+ *
+ * @param {PeerAddress} address
  * @returns {Ticket['address']}
  */
 export function checkedAddress (address) {
@@ -100,7 +102,7 @@ export function checkedAddress (address) {
   return { id: id.toLowerCase(), ...relayUrl !== undefined && { relayUrl: new URL(relayUrl).href }, addresses }
 }
 
-/** True if a text is meant to be a ticket. @param {string} text */
+/** True if a text looks like a ticket. @param {string} text */
 export const isTicket = text => new RegExp(`^${KIND}[A-Za-z2-7]{${MIN_DIGITS},}$`).test(text)
 
 /** @param {PostcardReader} reader @returns {string | undefined} */
@@ -127,5 +129,5 @@ function decodeBase32 (digits) {
   throw invalid('it is not base32')
 }
 
-/** @param {string} what @returns {BaoError} */
-const invalid = what => new BaoError('TICKET_INVALID', `this is no ticket of iroh-blobs: ${what}`)
+/** @param {string} fault @returns {BaoError} */
+const invalid = fault => new BaoError('TICKET_INVALID', `this is no ticket of iroh-blobs: ${fault}`)

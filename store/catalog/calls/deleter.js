@@ -1,4 +1,4 @@
-// Deletes blobs.
+// Deletes blobs when a caller asks.
 
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
@@ -81,8 +81,8 @@ export class Deleter {
 
   /**
    * @param {Map<string, Uint8Array>} batch  roots by their names
-   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: counts to add to
-   * @throws {BaoError} STORE_TAGGED after the blobs before the tagged one were deleted
+   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: gets the counts added
+   * @throws {BaoError} STORE_TAGGED { cid, tag }, after the blobs before the tagged one were deleted
    */
   async #deleteBatch (batch, { force, deleted }) {
     const roots = [...batch.values()]

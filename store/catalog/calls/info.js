@@ -1,7 +1,7 @@
-// Counts what is in a store.
+// Counts the blobs, bytes and tags in a store.
 //
-// The store does not keep these numbers beside the records: each would have to be written with every change, and be
-// right after any crash. Instead it walks through the index, and uses the result until something changes.
+// The index does not have these numbers: they would have to be written with every change, and be right after any crash.
+// Instead the census walks through the index, and keeps the result until something changes.
 
 import { pointOf } from '../events/watch.js'
 
@@ -17,18 +17,17 @@ import { pointOf } from '../events/watch.js'
  * @typedef {object} StoreInfo
  * @property {number} blobs  whole or in part
  * @property {number} partial  blobs of which a part is missing
- * @property {number} bytes  of blobs that the store itself keeps; a quota counts the same. Files of references do not
- *   count
- * @property {number} tags  that protect something now; temporary tags do not count
- * @property {string} point  for `watch({ after })`: all events that are later than these counts, and maybe a few of the
- *   counted ones
+ * @property {number} bytes  of blobs, as a quota counts them. The files of references do not count
+ * @property {number} tags  tags that have not expired; temporary tags do not count
+ * @property {string} point  for `watch({ after })`, which then gives all events that are later than these counts, and
+ *   maybe a few that are counted already
  * @property {number} [bytesOnDisk]  bytes that the files of the store take; undefined when it is not in a directory
  * @property {number} [quota]  bytes; undefined when there is none
  */
 
 /** @typedef {{ blobs: number, partial: number, bytes: number }} Counts */
 
-/** Counts the blobs when a caller asks, and remembers the result until something changes. */
+/** Counts the blobs when a caller asks, and keeps the result until something changes. */
 export class Census {
   #catalog
   #databases

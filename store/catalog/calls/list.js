@@ -1,7 +1,7 @@
 // Lists the blobs of a store in the order of their hashes, which is the order of the index, or in the order of a time.
 //
 // The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
-// keeps the next KEPT_BLOBS blobs in memory and gives them, and the next walk goes on after them.
+// collects the next KEPT_BLOBS blobs in memory and yields them; the next walk goes on after them.
 
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
@@ -25,22 +25,22 @@ import { statOf } from './lookups.js'
  * @property {string} [prefix]  beginning of the hash, in hexadecimal digits
  * @property {BlobName} [after]  give only blobs after this one. In the order of a time the store must have it:
  *   STORE_NOT_FOUND { cid }
- * @property {number} [maxBlobs]  how many blobs at most. Default: all
- * @property {boolean} [reverse]  from the last to the first? Default: false
+ * @property {number} [maxBlobs]  the most blobs to give. Default: all
+ * @property {boolean} [reverse]  true for the order from the last to the first. Default: false
  * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 blobs that are
- *   given: 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in the
- *   order of uses, so the call may give it twice or not at all. Default: `hash`
+ *   given: 5 us for each blob of the store, and 20 MB of memory. A use during the call changes the blob's place in the
+ *   order of uses, so the call may give that blob twice or not at all. Default: `hash`
  */
 /** @typedef {'hash' | 'created' | 'used'} ListOrder */
 
 /** @type {ListOrder[]} */
 const ORDERS = ['hash', 'created', 'used']
 
-/** @typedef {{ name: string, created: number, used: number }} Place  a blob, by its name in memory, and its times */
+/** @typedef {{ name: string, created: number, used: number }} Place  the name of a blob in memory, and its times */
 
-/** Most blobs that one walk through the index gives. It holds up to twice as many in memory. */
+/** The most blobs that one walk through the index yields. It holds up to twice as many in memory. */
 const KEPT_BLOBS = 1 << 16
-/** How many blobs are looked up at once. */
+/** How many blobs are looked up together. */
 const LOOKUP_BLOBS = 256
 
 /** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
@@ -155,7 +155,7 @@ export class Lister {
   }
 
   /**
-   * Looks up what is known now of blobs that were found before. Some of them may be deleted by now.
+   * Looks up the current records of blobs that a walk has found. It skips blobs that were deleted since.
    *
    * @param {Place[]} places
    * @returns {AsyncGenerator<ListedBlob>}

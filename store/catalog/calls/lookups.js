@@ -1,4 +1,4 @@
-// Says what the store knows of blobs, what is missing of them, and which blob a name leads to.
+// Tells callers what the store knows of blobs, which chunks of them are missing, and which blob a name leads to.
 
 import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
@@ -22,21 +22,21 @@ import { notFound } from '../../storage/errors.js'
  * @property {CID} cid
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte present?
- * @property {boolean} isReference  does the store read the bytes from a file that is not its own?
- * @property {boolean} isAliasOnly  does the store keep the blob under names of other hash functions only? Then
- *   `aliases.resolve` does not find it by its own CID
- * @property {boolean} isDamaged  has damage cost the blob bytes that have not all come back yet?
+ * @property {boolean} complete  true if every byte is present
+ * @property {boolean} isReference  true if the store reads the bytes from a file that is not its own
+ * @property {boolean} isAliasOnly  true if the store keeps the blob under its aliases only: then `aliases.resolve` does
+ *   not find it by its own CID
+ * @property {boolean} isDamaged  true if damage has cost the blob bytes that have not all come back yet
  * @property {Date} created
  */
 
 /** @typedef {BlobStat & { lastUsed: Date }} ListedBlob */
 
 /**
- * @typedef {object} BlobDetails  what takes more looks
+ * @typedef {object} BlobDetails  facts that take more reads of the index
  * @property {Date} lastUsed
  * @property {ChunkRanges} present  which chunks are present
- * @property {number} names  how many aliases lead here
+ * @property {number} names  how many aliases lead to the blob
  * @property {string} [path]  of the file that a reference reads; undefined when the store has lost it
  */
 
@@ -87,7 +87,7 @@ export class Lookups {
     assertMany('cids', cids, 'CIDs')
     const roots = [...cids].map(cid => parseRoot(cid, 'cid'))
     if (roots.length === 0) return []
-    // One record may be read without a wait.
+    // A single record may be read synchronously.
     const looks = roots.length === 1 ? [await this.#catalog.find(roots[0])] : await this.#catalog.findMany(roots)
     return looks.map(({ record }, i) => record && statOf(contentOf(this.#databases, roots[i], record)))
   }

@@ -1,8 +1,8 @@
-// Keeps the log of changes: what has become of blobs and tags, in the order in which the index has written it.
+// Keeps the log of changes of blobs and tags, in the order in which the index has written them.
 //
 // Each write of the index that changes a blob or a tag has an entry of the log in the same batch. So the log says
 // exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store queues nothing
-// for them. When the log is too long, the oldest entries are deleted.
+// for them. When the log is too long, the store deletes the oldest entries.
 
 import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry, positionOfKey } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
@@ -17,7 +17,7 @@ import { Watch } from './observers.js'
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Change, TagChange } from '../catalog.js' */
 
-/** How many bytes of the log are kept, and how many more it may have before its oldest entries are deleted. */
+/** How many bytes of the log are kept, and how many more it may have before the oldest entries are deleted. */
 export const KEPT_LEN = 1 << 22
 const SLACK_LEN = 1 << 18
 
@@ -26,14 +26,14 @@ const UNKNOWN = new Uint8Array(HASH_LEN)
 
 export class EventLog {
   #databases
-  /** The places after the last entry that the index was given, and after the last that it has acknowledged. */
+  /** The place after the last entry that was made, and the place after the last one that the index has acknowledged. */
   #last = /** @type {LogPlace} */ ({ position: 0, check: new Uint8Array(CHECK_LEN) })
   #acknowledged = this.#last
-  /** Does the index have the entry that ends at `#last`? */
+  /** True if the log has a first entry. */
   #isBegun = false
   /** The position of the oldest entry that is kept. */
   #first = 0
-  /** The latest time that the log has had. */
+  /** The latest time that `now` has returned, or that the log has. */
   #time = 0
   #watches = /** @type {Set<Watch>} */ (new Set())
 
@@ -42,12 +42,12 @@ export class EventLog {
     this.#databases = databases
   }
 
-  /** Finds the end of the log, when the store is opened. */
+  /** Finds the end of the log. Called when the store is opened. */
   async start () {
     const last = await this.#lastEntry()
     if (last === undefined) return
     const place = placeOfEntry(...last)
-    // After a damaged entry a new log begins, to which no older point leads.
+    // After a damaged entry, a new log begins. Older points are invalid in it.
     if (place === undefined) return this.begin()
     this.#last = this.#acknowledged = place
     this.#isBegun = true
@@ -56,7 +56,7 @@ export class EventLog {
     this.#first = (first && placeOfEntry(...first)?.position) ?? 0
   }
 
-  /** Begins a new log, after all entries that are there. No point of another log leads to it. */
+  /** Begins a new log after all existing entries. Older points are invalid in it. */
   async begin () {
     const last = await this.#lastEntry()
     const position = Math.max(Date.now(), ((last && positionOfKey(last[0])) ?? 0) + 1)
@@ -79,12 +79,12 @@ export class EventLog {
     return entries
   }
 
-  /** The place after everything that the store has acknowledged. @returns {LogPlace} */
+  /** The place after the last acknowledged entry. @returns {LogPlace} */
   get place () { return this.#acknowledged }
 
   /**
-   * Returns the time in milliseconds since 1970. It never goes back, even when the clock of the system is set back, or
-   * was set back while the store was closed.
+   * Returns the time in milliseconds since 1970. It never goes back, even if the clock of the system was set back while
+   * the store was open or closed.
    */
   now () {
     this.#time = Math.max(this.#time, Date.now())
@@ -92,7 +92,7 @@ export class EventLog {
   }
 
   /**
-   * Makes the entry for a write. Callers must give entries to the index in the order in which they make them.
+   * Makes the entry for a write. Callers must write entries in the order in which they make them.
    *
    * @param {Change[]} changes @param {TagChange[]} tags
    * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when the write changes no blob or tag
@@ -118,20 +118,20 @@ export class EventLog {
     return { operations, place: this.#last }
   }
 
-  /** Notes that the index has an entry. @param {LogPlace} place  after the entry */
+  /** Notes that the index has acknowledged an entry. @param {LogPlace} place  after the entry */
   acknowledge (place) {
     if (place.position > this.#acknowledged.position) this.#acknowledged = place
     for (const watch of this.#watches) watch.wake()
     if (place.position - this.#first > KEPT_LEN + SLACK_LEN) this.#trim(place.position - KEPT_LEN)
   }
 
-  /** Deletes the oldest entries, in the background. @param {number} first  position of the oldest one that stays */
+  /** Deletes the oldest entries in the background. @param {number} first  position of the oldest entry that stays */
   #trim (first) {
     this.#first = first
     this.#databases.index.clear({ gte: allEvents.gte, lt: eventKey(first) }).catch(() => {}) // The next call retries.
   }
 
-  /** Wakes all watchers, which then find the store closed. */
+  /** Wakes all watchers, which then notice that the store is closed. */
   end () { for (const watch of this.#watches) watch.wake() }
 
   /** Returns a watch that is woken whenever there are new entries. */
@@ -142,7 +142,7 @@ export class EventLog {
   }
 }
 
-/** Returns the kind of event that watchers get for a change; undefined for none. @param {Change} change */
+/** Returns the kind of event for a change; undefined if watchers are not told of it. @param {Change} change */
 function kindOf ({ before, after }) {
   if (after === undefined) return KIND.removed
   if (before === undefined) return after.complete ? KIND.addedWhole : KIND.added

@@ -1,5 +1,5 @@
-// Tells observers of a blob its state now, and again whenever its record has changed. Nothing is queued: a slow
-// observer is told the latest state, and misses the states before it.
+// Tells observers the state of a blob, and tells it again after each change of the blob's record. It queues nothing: a
+// slow observer gets the latest state, and misses earlier ones.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -17,7 +17,7 @@ import { untilAborted } from '../../../lib/source/async-util.js'
  * @typedef {object} BlobState
  * @property {number} [size]  bytes; a claim unless `sizeProven`. Undefined when nothing is present
  * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte present?
+ * @property {boolean} complete  true if every byte is present
  * @property {ChunkRanges} present  which chunks are present
  */
 
@@ -42,7 +42,7 @@ export class Observers {
     for (const watch of this.#watches.get(nameOf(root)) ?? []) watch.wake()
   }
 
-  /** Wakes all observers, which then find the store closed. */
+  /** Wakes all observers, which then notice that the store is closed. */
   end () {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.wake()
   }
@@ -64,7 +64,7 @@ export class Observers {
     try {
       for (let last; ;) {
         signal?.throwIfAborted()
-        // Read the state under the blob's lock, so that no write of the record is under way.
+        // Under the blob's lock, no write of the record is under way.
         const state = await this.#life.run(() => this.#locks.run(nameOf(root), async () => {
           watch.settle()
           const record = await this.#catalog.get(root)
@@ -110,10 +110,10 @@ export class Watch {
     this.#wake()
   }
 
-  /** Forgets the changes that have come so far. */
+  /** Forgets all changes up to now. */
   settle () { this.#isAwake = false }
 
-  /** Resolves when something has changed. @returns {Promise<void>} */
+  /** Resolves when something has changed since `settle`. @returns {Promise<void>} */
   get change () {
     return this.#isAwake ? Promise.resolve() : new Promise(resolve => { this.#wake = resolve })
   }

@@ -1,4 +1,4 @@
-// Tells callers what becomes of the blobs and tags of a store: it reads the log of changes, and waits for new entries.
+// Tells callers of the changes of blobs and tags: it reads the log of changes, and waits for new entries.
 
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -21,31 +21,30 @@ import { cidOfAlias } from '../names/alias-index.js'
 /**
  * @typedef {object} StoreEvent
  * @property {StoreEventType} type
- * @property {CID} [cid]  of the blob, or of what the tag names; undefined for a damaged tag that was deleted
- * @property {boolean} [complete]  only for events of blobs: is the whole blob present after the event?
+ * @property {CID} [cid]  of the blob, or of the alias that the tag names; undefined for a damaged tag that was deleted
+ * @property {boolean} [complete]  only for events of blobs: true if the whole blob is present after the event
  * @property {string} [tag]  only for events of tags: the name of the tag
  * @property {Date} time  when the change was written
- * @property {string} point  for `after`: the events after this one
+ * @property {string} point  as `after`, it gives the events after this one
  */
 
 /**
- * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a blob, or
- *   a part of it, has come. `completed`: the last missing part of a blob has come. `damaged`: a part of a whole blob
- *   was found damaged, and is missing now. `removed`: the blob was deleted, evicted or collected. `tagged`: a tag was
- *   set, and may have replaced another of that name; or `fsck` has restored a damaged one. `untagged`: a tag was
- *   deleted; the next `gc` deletes expired ones
+ * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a new blob
+ *   was added, whole or in part. `completed`: the last missing part of a blob was added. `damaged`: a part of a whole
+ *   blob was found damaged, and is missing now. `removed`: the blob was deleted, evicted or collected. `tagged`: a tag
+ *   was set, and may have replaced another of that name; or `fsck` has restored a damaged tag. `untagged`: a tag was
+ *   deleted. Expired tags are deleted by the next `gc`
  */
 
 /** @typedef {LogPlace & { skip: number }} Point  `skip`: how many events of the next entry were given already */
 
-/** Most entries that are read at once. */
+/** How many entries are read together. */
 const BATCH_ENTRIES = 64
 
-/** Returns the point for a place in the log, as callers keep it. @param {LogPlace} place @param {number} [skip] */
+/** Returns the text of a point, for callers to keep. @param {LogPlace} place @param {number} [skip] */
 export const pointOf = ({ position, check }, skip = 0) =>
   `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
 
-/** Gives the log of changes to callers. */
 export class Watcher {
   #index
   #life
@@ -104,7 +103,7 @@ export class Watcher {
   }
 
   /**
-   * Returns the next entries, and throws when one of them is missing.
+   * Returns the entries after a place. Throws when the next one is missing or damaged.
    *
    * @param {LogPlace} place
    * @throws {BaoError} WATCH_GAP

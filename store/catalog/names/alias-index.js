@@ -1,10 +1,10 @@
 // Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
-// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries go into the
-// batch that holds the blob's record, or into a later one, so an alias never leads to a blob without a record. When the
-// blockstore reads the blob of an alias, it hashes the bytes with the alias's function.
+// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries are written
+// with the blob's record or later, so an alias never leads to a blob without a record. When the blockstore reads a blob
+// by an alias, it hashes the bytes with the alias's function.
 //
-// When the blockstore deletes a name that a tag names, the alias stays and is marked as forgotten. The tag still leads
-// to the blob by the alias, and the blockstore ignores it.
+// When the blockstore deletes an alias that a tag names, the alias stays and is marked as forgotten. The tag still
+// leads to the blob by this alias, and the blockstore ignores it.
 
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
@@ -38,7 +38,8 @@ export class AliasIndex {
    * Finds the blob that the blockstore has under a name.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged or
+   *   forgotten
    */
   async rootOf (multihash) {
     return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
@@ -56,7 +57,7 @@ export class AliasIndex {
    * Finds the blob that an alias leads to, even if the alias is forgotten.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no such alias
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
    */
   async resolve (multihash) {
@@ -86,10 +87,11 @@ export class AliasIndex {
   }
 
   /**
-   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all aliases but forgotten ones, in the order
-   *   of their multihashes
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
-   *   were given
+   * Yields all aliases except forgotten and damaged ones, in the order of their multihashes.
+   *
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>}
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when LevelDB cannot read some, after all
+   *   others
    */
   async * all () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
@@ -100,11 +102,11 @@ export class AliasIndex {
   }
 
   /**
-   * Gives the aliases of all blobs, in the order of the blobs.
+   * Yields the aliases of all blobs, in the order of the blobs.
    *
    * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array, isForgotten: boolean }>}
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
-   *   were given
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when LevelDB cannot read some, after all
+   *   others
    */
   async * byBlob () {
     for await (const batch of readEntries(this.#index, allAliasesByBlob, fail)) {

@@ -1,4 +1,4 @@
-// Names of blobs by other hash functions than BLAKE3, for guests that know blobs by such names.
+// Names of blobs by other hash functions than BLAKE3, for guests that know blobs by these names.
 
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -19,8 +19,8 @@ import { cidOfAlias } from './alias-index.js'
 /** @import { TagIndex } from './tag-index.js' */
 
 /**
- * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID
- * of the blob itself. What is put with `alias` has no name of its own until it is put or received without.
+ * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID of
+ * the blob itself. A blob that was put with `alias` has no name of its own until it is put or received without one.
  */
 export class Aliases {
   #aliases
@@ -52,8 +52,8 @@ export class Aliases {
   }
 
   /**
-   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store it finds nothing
-   * under a name that was deleted, nor under the own name of a blob that is kept only under its aliases.
+   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, it finds nothing
+   * under a deleted name, nor under the own name of a blob that is kept under its aliases only.
    *
    * @param {BlobName} name
    * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is none, or the alias is damaged
@@ -68,7 +68,7 @@ export class Aliases {
   }
 
   /**
-   * Finds the blobs under several names, as `resolve` does, in two looks at the index.
+   * Finds the blobs under several names as `resolve` does, with two reads of the index.
    *
    * @param {Iterable<BlobName>} names
    * @returns {Promise<(CID | undefined)[]>} in the order of the names
@@ -90,11 +90,11 @@ export class Aliases {
   }
 
   /**
-   * Tells the aliases of a blob.
+   * Returns the aliases of a blob.
    *
    * @param {BlobName} cid
-   * @param {{ deleted?: boolean }} [options]  `deleted`: also those that were deleted while a tag named them? The tag
-   *   goes on protecting the blob. Default: false
+   * @param {{ deleted?: boolean }} [options]  `deleted`: true to include those that were deleted while a tag named
+   *   them, and by which this tag still protects the blob. Default: false
    * @returns {Promise<CID[]>} CIDs of raw bytes
    */
   async of (cid, options = {}) {
@@ -106,7 +106,7 @@ export class Aliases {
   }
 
   /**
-   * Gives a blob one more name. The store believes that the bytes have this hash: whoever reads by an alias checks it.
+   * Gives a blob another name. The store does not check that the bytes have this hash; readers by the alias must.
    *
    * @param {BlobName} cid  of a whole blob
    * @param {BlobName} name  an alias, or the CID of the blob itself
@@ -131,10 +131,10 @@ export class Aliases {
   }
 
   /**
-   * Deletes a name of a blob, and the blob with its last name, unless a tag names the blob.
+   * Deletes a name of a blob. With its last name it deletes the blob, unless a tag names the blob.
    *
    * @param {BlobName} name
-   * @returns {Promise<boolean>} did the name lead to a blob?
+   * @returns {Promise<boolean>} true if the name led to a blob
    */
   async delete (name) {
     const { alias, root: own } = nameFrom(name)
@@ -157,7 +157,7 @@ export class Aliases {
    *
    * @param {{ deleted?: boolean }} [options]  as for `of`
    * @returns {AsyncGenerator<{ cid: CID, alias: CID }>} `cid`: of the blob; `alias`: a CID of raw bytes
-   * @throws {BaoError} STORE_CORRUPT when some cannot be read, after the others were given
+   * @throws {BaoError} STORE_CORRUPT when some cannot be read, after all others
    */
   list (options = {}) {
     assertKnownOptions(options, ['deleted'])
@@ -182,12 +182,12 @@ function nameFrom (name) {
   return alias === undefined ? { root: parseRoot(name, 'name') } : { alias }
 }
 
-/** @param {Uint8Array} multihash  of a key, which may be damaged */
+/** @param {Uint8Array} multihash  from a key, which may be damaged */
 function cidIfValid (multihash) {
   try {
     return cidOfAlias(multihash)
   } catch {}
 }
 
-/** Is there a blob with a name of its own? @param {{ isThere: boolean, record?: { isNameless?: boolean } }} look */
+/** True for a blob with a name of its own. @param {{ isThere: boolean, record?: { isNameless?: boolean } }} look */
 const isNamed = ({ isThere, record }) => isThere && !record?.isNameless

@@ -1,7 +1,8 @@
-// Reads and changes the tags in the index, which keeps each tag twice: under its name, and beside its blob.
+// Reads and changes the tags in the index, which keeps each tag twice: under its name, and in the order of the blobs.
 //
-// A tag that has expired counts as deleted, even before garbage collection deletes it. The clock of the system decides
-// whether it has expired: when the clock is set back, the tag counts again.
+// An expired tag counts as deleted, even before garbage collection deletes it. The clock of the system decides
+// whether it has expired: when the clock is set back, the tag counts again. A weak tag counts only while the store has
+// a record of its blob.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
@@ -23,7 +24,7 @@ import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotF
 
 /** @typedef {{ also: Operation[], tags: TagChange[] }} TagCommit  for `Catalog.commit` */
 
-/** Most expired tags that are deleted in one write. */
+/** The most expired tags that are deleted in one write. */
 const SWEPT_TAGS = 1000
 
 export class TagIndex {
@@ -56,19 +57,24 @@ export class TagIndex {
 
   /**
    * Returns the time from which a `ttl` counts, in milliseconds since 1970. It never goes back: if it followed a clock
-   * that is set back, the tag would expire too early once the clock is right again.
+   * that was set back, the tag would expire too early once the clock is right again.
    */
   now () { return this.#log.now() }
 
   /**
    * @param {string} name
-   * @returns {Promise<Tag | undefined>} undefined when there is none, or it has expired
+   * @returns {Promise<Tag | undefined>} undefined when there is none that counts
    * @throws {BaoError} STORE_CORRUPT { tag }
    */
   async get (name) {
     const { isThere, tag } = await this.#find(name)
     if (isThere && tag === undefined) throw damagedTag(name)
-    return tag !== undefined && isLive(tag, Date.now()) ? tag : undefined
+    return tag !== undefined && await this.#counts(tag) ? tag : undefined
+  }
+
+  /** Returns false for a tag that has expired, and for a weak one without a blob. @param {Tag} tag */
+  async #counts (tag) {
+    return isLive(tag, Date.now()) && (!tag.weak || (await this.#catalog.find(tag.root)).isThere)
   }
 
   /** @param {string} name @returns {Promise<{ isThere: boolean, tag?: Tag }>} without `tag` when it is damaged */
@@ -79,8 +85,8 @@ export class TagIndex {
 
   /**
    * @param {string} prefix
-   * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8, without those that have expired
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
+   * @returns {AsyncGenerator<Tag>} those that count, in the order of their names as UTF-8
+   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */
   async * list (prefix) {
     /** @type {string | undefined} */
@@ -90,20 +96,20 @@ export class TagIndex {
     for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
       const tag = decodeTag(key, value)
       if (tag === undefined) firstDamaged ??= nameOfTag(key)
-      else if (isLive(tag, Date.now())) yield tag
+      else if (await this.#counts(tag)) yield tag
     }
     if (firstDamaged !== undefined) throw damaged()
   }
 
-  /** Counts the tags. Damaged and expired ones do not count. */
+  /** Counts the tags that protect something. Damaged ones do not count. */
   async count () {
     let count = 0
     const now = Date.now()
-    for await (const tag of this.#readable()) if (isLive(tag, now)) count++
+    for await (const tag of this.#readable()) if (isLive(tag, now) && !tag.weak) count++
     return count
   }
 
-  /** Gives all tags that can be read, even expired ones. @returns {AsyncGenerator<Tag>} */
+  /** Yields all readable tags, even expired ones. @returns {AsyncGenerator<Tag>} */
   async * #readable () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
       const tag = decodeTag(key, value)
@@ -115,22 +121,22 @@ export class TagIndex {
    * Sets tags in one write.
    *
    * @param {Tag[]} tags  with different names; each replaces a tag of that name, damaged or not
-   * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
+   * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, maybe together with other changes
    */
   set (tags, commit = changes => this.#catalog.commit([], changes)) {
     return this.#alone(tags.map(({ name }) => name), () => this.#write(tags, commit))
   }
 
   /**
-   * Sets a tag if there is none of its name.
+   * Sets a tag if its name is free.
    *
    * @param {Tag} tag
-   * @returns {Promise<boolean>} false when there is one, damaged or not
+   * @returns {Promise<boolean>} false when there is a tag of that name, damaged or not
    */
   add (tag) {
     return this.#alone([tag.name], async () => {
       const { isThere, tag: before } = await this.#find(tag.name)
-      if (isThere && (before === undefined || isLive(before, Date.now()))) return false
+      if (isThere && (before === undefined || await this.#counts(before))) return false
       await this.#write([tag], changes => this.#catalog.commit([], changes))
       return true
     })
@@ -151,26 +157,28 @@ export class TagIndex {
 
   /**
    * @param {string} name
-   * @param {(tag: Tag | undefined) => boolean} [isMeant]  gets undefined for a damaged tag. Default: any is
-   * @returns {Promise<boolean>} was there one that was meant?
+   * @param {(tag: Tag | undefined) => boolean} [isMeant]  returns true for the tag to delete; gets undefined for a
+   *   damaged tag. Default: true for any tag
+   * @returns {Promise<boolean>} true if a tag was deleted that had not expired
    */
   delete (name, isMeant = () => true) {
     return this.#alone([name], async () => {
       const { operations, before } = await this.#removal(name)
       if (operations.length === 0 || !isMeant(before)) return false
+      const counted = before !== undefined && await this.#counts(before)
       await this.#catalog.commit([], { also: operations, tags: [{ name, before }] })
-      return before === undefined || isLive(before, Date.now())
+      return before === undefined || counted
     })
   }
 
-  /** @param {string} from @param {string} to  a tag of that name is replaced */
+  /** @param {string} from @param {string} to  replaces a tag of that name */
   rename (from, to) {
     return this.#alone([from, to], async () => {
       const tag = await this.get(from)
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
       const moved = { ...tag, name: to }
-      // A collection that is reading all tags must not miss this one because it moves.
+      // A collection that is reading all tags must not miss this one while it moves.
       await this.whileTagging([tag], async () => {
         const [old, replaced] = [await this.#removal(from), await this.#removal(to)]
         const also = [...old.operations, ...replaced.operations, ...puts(moved)]
@@ -181,15 +189,15 @@ export class TagIndex {
   }
 
   /**
-   * Deletes the tags that have expired.
+   * Deletes the tags that do not count: those that have expired, and weak ones without a blob.
    *
    * @param {AbortSignal} [signal]
    */
-  async sweepExpired (signal) {
+  async sweepEnded (signal) {
     let names = /** @type {string[]} */ ([])
     for await (const tag of this.#readable()) {
       signal?.throwIfAborted()
-      if (isLive(tag, Date.now())) continue
+      if (await this.#counts(tag)) continue
       names.push(tag.name)
       if (names.length < SWEPT_TAGS) continue
       await this.#sweep(names)
@@ -198,13 +206,13 @@ export class TagIndex {
     if (names.length > 0) await this.#sweep(names)
   }
 
-  /** @param {string[]} names  of expired tags, which callers may have set again meanwhile */
+  /** @param {string[]} names  of tags that did not count; callers may have set them again since */
   #sweep (names) {
     return this.#alone(names, async () => {
       const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
       for (const name of names) {
         const { operations, before } = await this.#removal(name)
-        if (before === undefined || isLive(before, Date.now())) continue
+        if (before === undefined || await this.#counts(before)) continue
         changes.also.push(...operations)
         changes.tags.push({ name, before })
       }
@@ -213,9 +221,9 @@ export class TagIndex {
   }
 
   /**
-   * Protects the blobs that tags name, while the tags are written. A collection that begins meanwhile may not find the
-   * new tags in the index, so its marks are told of them once more after the write. By then, a blob may have got the
-   * alias that a tag names; that blob is protected, too.
+   * Protects the blobs that tags name while the tags are written, and once more after the write: a collection that has
+   * begun since may not find the new tags in the index. By then, a blob may have got the alias that a tag names, and is
+   * protected, too.
    *
    * @param {Tag[]} tags @param {() => Promise<void>} write
    */
@@ -229,7 +237,7 @@ export class TagIndex {
     }
   }
 
-  /** @param {Tag[]} tags @returns {Promise<() => void>} ends the protection */
+  /** @param {Tag[]} tags @returns {Promise<() => void>} a function that ends the protection */
   async #protect (tags) {
     const releases = /** @type {(() => void)[]} */ ([])
     const release = () => { for (const release of releases) release() }
@@ -249,15 +257,15 @@ export class TagIndex {
    * Finds the blob that a tag names, directly or by an alias.
    *
    * @param {Tag} tag
-   * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
+   * @returns {Promise<Uint8Array | undefined>} undefined for an alias that does not lead to a blob yet
    */
   async blobOf ({ root, alias }) { return alias === undefined ? root : this.#aliases.resolve(alias) }
 
   /**
-   * Does a tag name a blob, directly or by an alias?
+   * Finds a tag that names a blob, directly or by an alias.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary tag
+   * @returns {Promise<{ isTagged: boolean, name?: string }>} without `name` for a temporary tag
    */
   async tagOf (root) {
     const own = await this.#firstAt(root)
@@ -269,10 +277,10 @@ export class TagIndex {
     return { isTagged: this.#protection.isTagged(nameOf(root)) }
   }
 
-  /** Does a tag name this alias? @param {Uint8Array} multihash */
+  /** Returns true if a tag names this alias. @param {Uint8Array} multihash */
   async namesAlias (multihash) { return await this.#firstAt(placeOfAlias(multihash)) !== undefined }
 
-  /** Finds the first tag at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
+  /** Finds the first live tag of a blob or an alias. @param {Uint8Array} root  of a blob, or the place of an alias */
   async #firstAt (root) {
     const now = Date.now()
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsOf(root), ...VIEWS }), fail)) {
@@ -280,7 +288,7 @@ export class TagIndex {
     }
   }
 
-  /** Returns a cursor that tells which blobs have tags, for readers that walk all blobs and ask once for each. */
+  /** Returns a cursor that tells which blobs have tags, for callers that walk all blobs and ask once for each. */
   inOrder () {
     const cursor = new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES }))
     const now = Date.now()
@@ -291,15 +299,14 @@ export class TagIndex {
   }
 
   /**
-   * Reads what tags name in addition to single blobs: sequences of hashes, and aliases. It looks at every tag in both
-   * of its places, which must say the same.
+   * Finds the hash sequences and aliases that tags name. It reads both entries of every tag, which must agree.
    *
    * @returns {Promise<{ sequences: Uint8Array[], aliases: Uint8Array[] }>} roots of sequences, and multihashes
    * @throws {BaoError} STORE_CORRUPT
    */
   async survey () {
     const snapshot = this.#index.supports.explicitSnapshots ? this.#index.snapshot() : undefined
-    // Without snapshots (IndexedDB) tags may come and go between the two looks.
+    // Without snapshots (IndexedDB) tags may change between the two walks.
     const isComparable = snapshot !== undefined
     const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
     const now = Date.now()
@@ -329,7 +336,7 @@ export class TagIndex {
   }
 
   /**
-   * Returns the operations that delete all entries of a tag. What a damaged tag named is found beside the blobs.
+   * Returns the operations that delete both entries of a tag. The second entry of a damaged tag is found by its name.
    *
    * @param {string} name
    * @returns {Promise<{ operations: Operation[], before?: Tag }>} without `before` when the tag is missing or damaged

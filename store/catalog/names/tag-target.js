@@ -1,4 +1,4 @@
-// Checks the arguments for a tag: its name, what it names, and how long it lasts.
+// Checks the arguments for a tag: its name, the blob or alias that it names, and when it expires.
 
 import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -13,8 +13,10 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * The properties of a tag other than its name and its blob.
  *
  * @typedef {object} TagOptions
- * @property {TagFormat} [format]  `hashseq` also protects the members: the content consists of their hashes, 32 bytes
- *   each. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
+ * @property {TagFormat} [format]  `hashseq` also protects the members of the blob, which is a hash sequence: 32 bytes
+ *   for each member. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` and a quota may delete the
+ *   blob, and then the tag counts as gone. It must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires
@@ -22,10 +24,10 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  */
 
 /** The names of the options other than `format`. */
-export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
+export const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
 
 /**
- * Checks which blob a tag should name.
+ * Reads the name of the blob that a tag should name.
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
@@ -37,7 +39,7 @@ export function target (cid, options = {}) {
 }
 
 /**
- * Checks which blob or alias a tag should name.
+ * Reads the name of the blob or alias that a tag should name.
  *
  * @param {BlobName} cid  of any hash function
  * @param {{ format?: TagFormat }} [options]  as for `target`; an alias can only be `raw`
@@ -59,37 +61,46 @@ function formatFor (cid, options) {
 }
 
 /**
- * Makes a tag of what a caller has given.
+ * Makes a tag of a caller's arguments.
  *
  * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
- * @returns {(now: number) => Tag} makes the tag to set now, from which `ttl` counts
+ * @returns {(now: number) => Tag} makes the tag. `now`: milliseconds since 1970, from which `ttl` counts
  */
 export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
   assertKnownOptions(options, ['format', ...LASTING_OPTIONS])
   const { format, ...lasting } = options
-  const what = targetOrAlias(cid, { format })
+  const named = targetOrAlias(cid, { format })
   const rest = lastingFrom(lasting)
-  return now => ({ name, ...what, ...rest(now) })
+  if (lasting.weak) assertMayBeWeak(named)
+  return now => ({ name, ...named, ...rest(now) })
+}
+
+/** @param {Pick<Tag, 'format' | 'alias'>} tag @throws {TypeError} */
+export function assertMayBeWeak ({ format, alias }) {
+  if (format === 'hashseq') throw new TypeError('"weak" expected a tag with the format \'raw\', got \'hashseq\'')
+  if (alias !== undefined) throw new TypeError('"weak" expected a tag of a BLAKE3 CID, got another hash function')
 }
 
 /**
- * @param {Pick<TagOptions, 'meta' | 'ttl' | 'expires'>} options
- * @returns {(now: number) => Pick<Tag, 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl` counts
+ * @param {Omit<TagOptions, 'format'>} options
+ * @returns {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl`
+ *   counts
  */
-export function lastingFrom ({ meta, ttl, expires }) {
+export function lastingFrom ({ weak = false, meta, ttl, expires }) {
+  if (typeof weak !== 'boolean') throw new TypeError(`"weak" expected a boolean, got ${describe(weak)}`)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
-  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected nothing beside "ttl"')
+  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value beside "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
   const time = expires === undefined ? undefined : timeOf(expires)
-  return now => ({ meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
+  return now => ({ weak, meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
 }
 
 /** @param {unknown} expires @returns {number} milliseconds since 1970, at least 1: 0 would mean never */
 function timeOf (expires) {
   if (!(expires instanceof Date)) throw new TypeError(`"expires" expected a Date, got ${describe(expires)}`)
   const time = expires.getTime()
-  if (Number.isNaN(time)) throw new RangeError('"expires" expected a Date, got one that is no time')
+  if (Number.isNaN(time)) throw new RangeError('"expires" expected a valid Date, got an invalid one')
   return Math.max(1, time)
 }
 
@@ -108,7 +119,7 @@ export function assertName (argument, name) {
 }
 
 /**
- * Refuses text with half of a surrogate pair. UTF-8 cannot express it, so two such names would be kept as one.
+ * Refuses text with half of a surrogate pair. UTF-8 cannot express it, so different names would become the same.
  *
  * @param {string} argument @param {string} text
  */

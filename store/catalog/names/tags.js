@@ -1,4 +1,4 @@
-// Tags: names under which blobs are protected from garbage collection.
+// The tags of a store: names that protect blobs from garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
@@ -19,8 +19,9 @@ import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 /**
  * @typedef {object} TagInfo
  * @property {string} name
- * @property {CID} cid  the codec of the CID follows the format; for a tag of an alias, its hash function is the alias's
+ * @property {CID} cid  of the blob, with the codec of the format; for a tag of an alias, the CID of the alias
  * @property {TagFormat} format
+ * @property {true} [weak]  for a tag that protects nothing
  * @property {unknown} [meta]  a copy of the metadata that was kept with the tag
  * @property {Date} [expires]
  */
@@ -38,11 +39,12 @@ export class Tags {
   }
 
   /**
-   * Protects a blob, whether the store has it already or not. Replaces a tag of that name.
+   * Protects a blob, even one that the store does not have yet. Replaces a tag of that name. A weak tag protects
+   * nothing.
    *
-   * @param {string} name  any text but an empty one
+   * @param {string} name  any text except an empty one
    * @param {BlobName} cid  or a CID of another hash function, which names an alias: the tag protects the blob that the
-   *   alias leads to, even if that comes later
+   *   alias leads to, even if the store gets that blob later
    * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
@@ -53,10 +55,10 @@ export class Tags {
   /**
    * Protects a blob as `set` does, unless there is a tag of that name.
    *
-   * @param {string} name  any text but an empty one
+   * @param {string} name  any text except an empty one
    * @param {BlobName} cid  as for `set`
    * @param {TagOptions} [options]
-   * @returns {Promise<boolean>} false when the name is taken, also by a damaged tag: nothing has changed then
+   * @returns {Promise<boolean>} false when a tag has the name, even a damaged one: then nothing has changed
    */
   async add (name, cid, options) {
     const tag = tagFrom(name, cid, options)
@@ -64,9 +66,9 @@ export class Tags {
   }
 
   /**
-   * Sets many tags in one write: all of them, or none when it fails. All of them are held in memory at once.
+   * Sets many tags in one write: all of them, or none if it fails. It holds all of them in memory.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of several with one name the last
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of several with one name, the last
    *   counts
    */
   async setMany (entries) {
@@ -97,8 +99,8 @@ export class Tags {
 
   /**
    * @param {string} name
-   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this returns true of
-   *   it, in one step. A damaged tag stays then. Default: deletes any tag of that name
+   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this returns true for
+   *   it; nothing changes the tag in between. A damaged tag stays. Default: deletes any tag of that name
    * @returns {Promise<boolean>} true if a tag was deleted
    */
   async delete (name, options) {
@@ -126,7 +128,7 @@ export class Tags {
   /**
    * @param {{ prefix?: string }} [options]  `prefix`: beginning of the names
    * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
+   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */
   list (options = {}) {
     assertKnownOptions(options, ['prefix'])
@@ -143,12 +145,12 @@ export class Tags {
 }
 
 /**
- * Do two tags say the same, whatever stores they are of?
+ * Returns true if two tags are equal; they may be tags of different stores.
  *
  * @param {TagInfo} tag @param {TagInfo} [other]
  */
 export const areSameTags = (tag, other) => other !== undefined &&
-  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format &&
+  tag.name === other.name && tag.cid.equals(other.cid) && tag.format === other.format && tag.weak === other.weak &&
   tag.expires?.getTime() === other.expires?.getTime() && areSameMeta(tag.meta, other.meta)
 
 /** @param {unknown} meta @param {unknown} other */
@@ -157,10 +159,11 @@ const areSameMeta = (meta, other) => meta === undefined || other === undefined
   : equals(encodeMeta(meta), encodeMeta(other))
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format, alias, meta, expires }) => ({
+const infoOf = ({ name, root, format, weak, alias, meta, expires }) => ({
   name,
   cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
   format,
+  ...weak && { weak },
   ...meta !== undefined && { meta: decodeMeta(meta)?.value },
   ...expires !== undefined && { expires: new Date(expires) }
 })

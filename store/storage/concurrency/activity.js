@@ -1,9 +1,9 @@
-// Keeps track of calls that are under way, and of data that failed calls may have left without a record. So a store
-// that closes can tell the next opening whether it must look for leftovers.
+// Keeps track of the calls that are under way, and notes when a failed call may have left data without a record. A
+// store that closes thus knows whether the next opening must look for leftovers.
 
 export class Activity {
   #hasLeftovers = false
-  /** The promises of all work that is under way; for work that may take long, also the function that ends it. */
+  /** The promise of each piece of work that is under way, and the function that ends the work early, if it has one. */
   #underWay = /** @type {Map<Promise<unknown>, ((reason: unknown) => void) | undefined>} */ (new Map())
 
   #assertAllowed
@@ -13,14 +13,14 @@ export class Activity {
     this.#assertAllowed = assertAllowed
   }
 
-  /** Is no work under way, and has no failed call left data that the next opening should delete? */
+  /** True if no work is under way, and no failed call may have left data that the next opening should delete. */
   get isClean () { return this.#underWay.size === 0 && !this.#hasLeftovers }
 
   /**
-   * Runs work that may leave data behind if it is interrupted.
+   * Runs work that may leave data without a record if it is interrupted.
    *
    * @template T @param {() => Promise<T>} work
-   * @param {(reason: unknown) => void} [end]  makes the work fail soon; for work that waits for a source
+   * @param {(reason: unknown) => void} [end]  makes the work fail soon. Work that waits for a source needs it
    * @returns {Promise<T>}
    */
   async run (work, end) {
@@ -35,7 +35,7 @@ export class Activity {
   }
 
   /**
-   * Ends all work that is under way, and waits for it. No work may begin from then on.
+   * Ends all work that is under way, and waits for it. Callers begin no work from then on.
    *
    * @param {unknown} reason  the work fails with this
    */
@@ -48,8 +48,8 @@ export class Activity {
   }
 
   /**
-   * Notes that the next opening must look for leftovers. A record whose write has failed may have reached the disk, and
-   * may be there after a crash. So its data stays until the next opening, under an id that is never settled.
+   * Notes that the next opening must look for leftovers. A record whose write has failed may still have reached the
+   * disk. So its data stays until the next opening, and its id counts as under way until then.
    */
   noteLeftovers () { this.#hasLeftovers = true }
 }
@@ -58,7 +58,7 @@ export class Activity {
 export class Background {
   #onFailure
   #last = /** @type {Promise<unknown>} */ (Promise.resolve())
-  /** Is any work under way? */
+  /** True while a piece of work is under way. */
   isBusy = false
 
   /** @param {(error: unknown) => void} onFailure  called as soon as a piece of work fails */
@@ -67,10 +67,10 @@ export class Background {
   }
 
   /**
-   * Begins work after the piece of work before it has ended.
+   * Waits for the previous piece of work to end, and begins the next one.
    *
    * @param {() => Promise<unknown>} work
-   * @throws the error of the piece of work before
+   * @throws the error of the previous piece of work
    */
   async begin (work) {
     await this.#last
@@ -79,10 +79,10 @@ export class Background {
     this.#last.catch(this.#onFailure)
   }
 
-  /** Waits until the work has ended. @returns {Promise<unknown>} @throws the error of that work */
+  /** Waits until the last piece of work has ended. @returns {Promise<unknown>} @throws the error of that work */
   end () { return this.#last }
 
-  /** Waits until the work has ended, and ignores a failure. */
+  /** Waits until the last piece of work has ended, and ignores its failure. */
   async settle () {
     await this.#last.catch(() => {})
     this.#last = Promise.resolve()

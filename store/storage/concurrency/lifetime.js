@@ -8,7 +8,7 @@ export class Lifetime {
   #ready
   #closing = new AbortController()
 
-  /** @param {() => Promise<unknown> | undefined} ready  what a call waits for before it begins, if anything */
+  /** @param {() => Promise<unknown> | undefined} ready  returns what a call awaits before it begins, if anything */
   constructor (ready) {
     this.#ready = ready
   }
@@ -51,7 +51,7 @@ export class Lifetime {
   }
 
   /**
-   * Runs work that gives several results, one after the other.
+   * Runs work that yields several results.
    *
    * @template T
    * @param {() => AsyncIterable<T>} work

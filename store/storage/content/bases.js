@@ -1,10 +1,10 @@
-// Knows which blobs share a file. When the last of them is deleted the file is deleted, and when the longest of them is
-// deleted the file is cut off behind the next one.
+// Knows which blobs share a file. When the last of them is deleted, the file is deleted. When the longest of them is
+// deleted, the file is cut off after the next longest.
 //
-// A base is an id that no record has as its own. The file and the pairs that all its sharers have alike are kept under
-// it. The index has an entry for each sharer, which is written and deleted together with the sharer's record. The
-// entries that were read stay in memory, and every commit changes them there. So a commit can tell at once, without
-// reading, which data it gives up.
+// A base is an id that is no blob's own. The store keeps the file under it, and the pairs that all its sharers have
+// alike. The index has an entry for each sharer, which is written and deleted together with the sharer's record. Once
+// read, the entries stay in memory, and every commit changes them there. So a commit knows without reading which data
+// it gives up.
 
 import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
 import { encodeSharer } from '../format/records.js'
@@ -18,10 +18,10 @@ import { readEntries } from '../level/entries.js'
 /**
  * @typedef {object} Base
  * @property {number[]} sizes  of the sharers, in bytes, from the shortest to the longest
- * @property {number} leaving  how many sharers are being deleted; the write that deletes them may still fail
- * @property {boolean} isGone  have all sharers been deleted, and with them the file?
- * @property {boolean} isInDoubt  may the base have sharers that are not known? Then neither the file nor a part of it
- *   is given up while the store is open
+ * @property {number} leaving  how many deletions of sharers are being written; such a write may still fail
+ * @property {boolean} isGone  true if all sharers were deleted, and with them the file
+ * @property {boolean} isInDoubt  true if the base may have sharers that are not known: then neither the file nor a part
+ *   of it is given up while the store is open
  */
 
 export class Bases {
@@ -29,9 +29,9 @@ export class Bases {
   /** The bases that were read, until their last sharers are deleted. */
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
-  /** What changes that were applied mean for bases. */
+  /** The effects of applied changes on bases. */
   #effects = /** @type {WeakMap<Change, Effect>} */ (new WeakMap())
-  /** Bases whose files a caller is writing to or cutting off. */
+  /** Bases whose files are being written to or cut off. */
   #locked = /** @type {Set<number>} */ (new Set())
 
   /** @param {Databases} databases */
@@ -40,7 +40,7 @@ export class Bases {
   }
 
   /**
-   * Reads the sharers of the bases of records that a change is about to touch.
+   * Reads the sharers of the bases of some records. Callers do this before they change the records.
    *
    * @param {(OfBase | undefined)[]} records
    */
@@ -49,7 +49,7 @@ export class Bases {
   }
 
   /**
-   * Are all the bases of records in memory, so that `load` would read nothing?
+   * Returns true if the bases of all these records are in memory, so that `load` would read nothing.
    *
    * @param {(OfBase | undefined)[]} records
    */
@@ -73,7 +73,7 @@ export class Bases {
         else known.sizes.push(size)
       }
     }
-    // The bytes behind the longest known sharer may belong to a sharer whose entry is hidden.
+    // The bytes after the longest known sharer may belong to a sharer whose entry damage hides.
     const longest = known.sizes.at(-1) ?? Infinity
     if ((await this.#databases.files?.len(base) ?? 0) > longest) onDamage()
     this.#known.set(base, known)
@@ -91,10 +91,10 @@ export class Bases {
     return true
   }
 
-  /** Ends a lock, and cuts off the bytes that no sharer has any more. @param {number} base */
+  /** Ends a lock, and cuts off the bytes that no longer belong to a sharer. @param {number} base */
   async unlock (base) {
     try {
-      await this.#cutOffBehindLongest(base)
+      await this.#cutOffAfterLongest(base)
     } finally {
       this.#locked.delete(base)
       this.#forgetUnused(base)
@@ -102,7 +102,8 @@ export class Bases {
   }
 
   /**
-   * Forgets a base without sharers. A caller that has locked it must still learn whether it is gone.
+   * Forgets a base that has no sharers, unless it is in doubt or locked. The caller that has locked it must still learn
+   * whether it is gone.
    *
    * @param {number} base
    */
@@ -112,12 +113,12 @@ export class Bases {
     if (!known.isInDoubt && !this.#locked.has(base)) this.#known.delete(base)
   }
 
-  /** Cuts the file of a base off behind its longest sharer, unless it is being written to. @param {number} base */
+  /** Cuts the file of a base off after its longest sharer, unless the base is locked. @param {number} base */
   async cutOff (base) { if (this.tryLock(base)) await this.unlock(base) }
 
   /** @param {number} base */
-  async #cutOffBehindLongest (base) {
-    // The longest sharer may be deleted while the file is being cut off behind it.
+  async #cutOffAfterLongest (base) {
+    // The longest sharer may be deleted while the file is being cut off after it.
     for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
       len = this.longest(base)
       await this.#databases.files?.cutOff(base, len)
@@ -131,11 +132,11 @@ export class Bases {
   }
 
   /**
-   * Cuts off what a crash has left after the longest sharers. For a store that is being opened.
+   * Cuts off the bytes that a crash has left after the longest sharers. Called when a store is opened.
    *
    * @param {Map<number, number>} lens  length of the longest sharer of each base, in bytes
-   * @param {{ isCertain: () => Promise<boolean>, signal?: AbortSignal }} options  `isCertain`: is no sharer hidden?
-   *   Called only when there is something to cut off
+   * @param {{ isCertain: () => Promise<boolean>, signal?: AbortSignal }} options  `isCertain`: returns true if the
+   *   index hides no sharer; called only when there is something to cut off
    */
   async cutOffAll (lens, { isCertain, signal }) {
     const { files } = this.#databases
@@ -150,7 +151,7 @@ export class Bases {
   }
 
   /**
-   * Can bytes follow those of a blob in its file, as far as its base knows? `load` must have read the base.
+   * Returns true if no other sharer of the base has bytes after those of this blob. `load` must have read the base.
    *
    * @param {BlobRecord} record  of a blob in a file of the store
    */
@@ -159,13 +160,13 @@ export class Bases {
     return sharer === undefined || this.longest(sharer.base) === sharer.size
   }
 
-  /** Have all sharers been deleted, and with them the file? @param {number} base */
+  /** Returns true if all sharers were deleted, and with them the file. @param {number} base */
   isGone (base) { return this.#known.get(base)?.isGone ?? false }
 
-  /** Bytes of the longest sharer: 0 when there is none. `load` must have read the base. @param {number} base */
+  /** Bytes of the longest sharer; 0 if there is none. `load` must have read the base. @param {number} base */
   longest (base) { return this.#known.get(base)?.sizes.at(-1) ?? 0 }
 
-  /** Bytes in the files of all bases. */
+  /** Returns how many bytes the files of all bases have. */
   async len () {
     let [sum, last] = [0, { base: -1, size: 0 }]
     for await (const entries of readEntries(this.#databases.index, allSharers)) {
@@ -181,14 +182,15 @@ export class Bases {
   }
 
   /**
-   * Applies changes of records. `load` must have read the bases. After the write the caller calls `confirm` or `doubt`.
+   * Applies changes of records. `load` must have read the bases. After the write, callers must call `confirm` or
+   * `doubt`.
    *
    * @param {Change[]} changes
-   * @returns {Operation[]} for the index; to be written in the same batch as the changes
+   * @returns {Operation[]} for the index; callers write them in the same batch as the changes
    */
   apply (changes) {
     const operations = /** @type {Operation[]} */ ([])
-    /** The bases that are left. When several changes leave one base, the first counts as the one that gives it up. */
+    /** The bases that sharers leave. When several changes leave one base, the first of them gives it up. */
     const left = /** @type {Map<number, Effect>} */ (new Map())
     for (const change of changes) {
       const { root, before, after } = change
@@ -213,8 +215,8 @@ export class Bases {
   }
 
   /**
-   * Notes that changes were written. When several deletions are written at the same time, the last to be confirmed
-   * gives up the base.
+   * Notes that changes were written. If several writes delete sharers at the same time, the last to be confirmed gives
+   * up the base.
    *
    * @param {Change[]} changes
    */
@@ -231,11 +233,11 @@ export class Bases {
   }
 
   /**
-   * Notes that a write has failed, although the disk may have it. The bases of these changes keep their files until the
-   * store is opened again. Callers must call this after such a failure.
+   * Notes that the write of changes has failed, although it may have reached the disk. The bases of these changes keep
+   * their files until the store is opened again.
    *
    * @param {Change[]} changes  that `apply` has applied
-   * @returns {boolean} does any of them touch a base?
+   * @returns {boolean} true if any of them touches a base
    */
   doubt (changes) {
     const effects = this.#effectsOf(changes)
@@ -252,7 +254,7 @@ export class Bases {
   }
 
   /**
-   * Returns the data of bases that applied changes have given up: the last sharer of each is gone.
+   * Returns the data of the bases that applied changes have given up, because the last sharer is gone.
    *
    * @param {Change[]} changes @returns {DoomedData[]}
    */
@@ -261,7 +263,7 @@ export class Bases {
   }
 
   /**
-   * Cuts off the files of the bases that written changes have left to other sharers.
+   * Cuts off the files of the bases that lost sharers by written changes, and still have others.
    *
    * @param {Change[]} changes @param {() => void} onFailure  called for each file that could not be cut off
    */
@@ -271,10 +273,10 @@ export class Bases {
     }
   }
 
-  /** What applied changes mean for bases: nothing, mostly. @param {Change[]} changes */
+  /** Returns the effects of applied changes on bases; most changes have none. @param {Change[]} changes */
   #effectsOf (changes) { return changes.flatMap(change => this.#effects.get(change) ?? []) }
 
-  /** Is it certain that the base has no sharer any more? @param {number} base */
+  /** Returns true if the base certainly has no sharer left. @param {number} base */
   #isUnshared (base) {
     const { sizes, leaving, isGone, isInDoubt } = this.#of(base)
     return sizes.length === 0 && leaving === 0 && !isGone && !isInDoubt
@@ -287,7 +289,7 @@ export class Bases {
     return known
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} bytes by which the file grows */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} by how many bytes the longest sharer grows */
   #add ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)
@@ -296,7 +298,7 @@ export class Bases {
     return this.longest(base) - before
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} change of the file's length: negative or 0 */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} as for `#add`: 0 or negative */
   #remove ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)
@@ -305,11 +307,11 @@ export class Bases {
   }
 
   /**
-   * Knows a sharer again that has lost its entry. `load` must have read the base.
+   * Adds a sharer whose entry was lost. `load` must have read the base.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @returns {{ operation: Operation, gained: number }} `operation`: writes the entry; `gained`: bytes by which the
-   *   file grows, as far as its length is known
+   * @returns {{ operation: Operation, gained: number }} `operation`: writes the entry; `gained`: by how many bytes the
+   *   longest known sharer has grown
    */
   restore (root, record) {
     const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
@@ -319,17 +321,17 @@ export class Bases {
   }
 
   /**
-   * Forgets a sharer that no record matches. `load` must have read the base.
+   * Removes a sharer that no record matches. `load` must have read the base.
    *
    * @param {number} base @param {number} size
-   * @returns {{ operation: Operation, gained: number }} `operation`: deletes the entry; `gained`: bytes by which the
-   *   file grows, negative when it shrinks
+   * @returns {{ operation: Operation, gained: number }} `operation`: deletes the entry; `gained`: by how many bytes the
+   *   longest known sharer has grown; 0 or negative
    */
   drop (base, size) {
     return { operation: { type: 'del', key: sharerKey(base, size) }, gained: this.#remove({ base, size }) }
   }
 
-  /** Counts the bytes that deletions would free one after the other, without deleting anything. */
+  /** Counts the bytes that a series of deletions would free, without deleting anything. */
   trial () {
     const bases = /** @type {Map<number, number[]>} */ (new Map())
     return {
@@ -349,24 +351,24 @@ export class Bases {
 }
 
 /** @typedef {{ base: number, id: number, size: number }} Sharer */
-/** @typedef {{ base?: number }} OfBase  a record, or as much of it as says which base it has */
+/** @typedef {{ base?: number }} OfBase  a record, or only its base */
 
 /**
- * What a change means for bases.
+ * The effect of a change on bases.
  *
  * @typedef {object} Effect
- * @property {Sharer} [from]  the sharer before the change, which it takes away
- * @property {Sharer} [to]  the sharer after the change, which is new
- * @property {boolean} isBaseGone  has the base of `from` lost its last sharer, so that its data is deleted?
+ * @property {Sharer} [from]  the sharer that the change removes
+ * @property {Sharer} [to]  the sharer that the change adds
+ * @property {boolean} isBaseGone  true if the base of `from` has lost its last sharer, so that its data is deleted
  */
 
-/** @param {number[]} sizes @param {number} size  that may not be among them */
+/** @param {number[]} sizes @param {number} size  need not be among them */
 function removeFrom (sizes, size) {
   const at = sizes.lastIndexOf(size)
   if (at >= 0) sizes.splice(at, 1)
 }
 
-/** The bases that are left, each once. @param {Effect[]} effects */
+/** Returns the bases that sharers leave. @param {Effect[]} effects */
 const basesLeft = effects => new Set(effects.flatMap(({ from }) => from?.base ?? []))
 
 /** @param {(OfBase | undefined)[]} records @returns {{ base: number }[]} those that have a base */

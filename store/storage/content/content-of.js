@@ -1,4 +1,4 @@
-// Makes the content of a record: the one place that goes by the home that a record names.
+// Makes the content of a record. Only this file looks at the home that a record names.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { FILE_FROM } from '../../sizes.js'
@@ -12,11 +12,11 @@ import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 /** @typedef {ExtentContent | StoredFile} Content */
 /** @typedef {ReturnType<Content['reader']>} BytesReader */
 
-/** In the place of a root that is not known, or not needed. */
+/** Used where a root is not known, or not needed. */
 export const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
- * @param {Databases} databases @param {Uint8Array} root  serves for errors only @param {BlobRecord} record
+ * @param {Databases} databases @param {Uint8Array} root  for errors only @param {BlobRecord} record
  * @returns {Content}
  */
 export function contentOf (databases, root, record) {

@@ -1,5 +1,5 @@
-// What a record leads to: the bytes of a blob, wherever they are. There is one class for each home, and `contentOf`
-// (content-of.js) makes the right one. This file has what most homes have alike.
+// The content of a record: the bytes of one blob, wherever they are. There is one class for each home, and `contentOf`
+// (content-of.js) makes the right one. This file has the base class, whose answers are right for most homes.
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases, DoomedData } from '../databases.js' */
@@ -18,47 +18,47 @@ export class BaseContent {
     this.record = record
   }
 
-  /** Does the store own the bytes? If not, they are compared with the root whenever they are read. */
+  /** True if the store owns the bytes. If not, every read compares them with the root. */
   get isOurs () { return true }
 
-  /** Does the store itself keep all the bytes? */
+  /** True if the store itself keeps all the bytes. */
   get isKept () { return this.isOurs && this.record.complete }
 
-  /** Do the bytes count for this blob? Those of a reference count for none, and those of a sharer for its base. */
+  /** True if the bytes count for this blob. Bytes of a reference do not count; those of a sharer count for its base. */
   get isCounted () { return true }
 
-  /** May others change the bytes: the owner of the file, or a blob that shares it? */
+  /** True if others may change the bytes: the owner of the file, or a blob that shares it. */
   get isChangedByOthers () { return false }
 
-  /** Is the size known even if none of the bytes are right? */
+  /** True if the size is certain even when none of the bytes are right. */
   get isSizeNoted () { return false }
 
-  /** What is deleted together with the record. @returns {DoomedData} */
+  /** The data to delete together with the record. @returns {DoomedData} */
   get doomed () { return { id: this.record.id } }
 
-  /** The home of groups that are received when a part of the blob turned out to be wrong. @type {Home} */
+  /** The home of groups that are received after a part of the blob was found wrong. @type {Home} */
   get homeOfRest () { return this.record.home }
 
   /** The home of bytes that are received under a new id. @type {Home} */
   get homeOfNew () { return 'file' }
 
   /**
-   * Is all of the blob in one extent that has at most so many bytes?
+   * Returns true if the whole blob is in one extent of at most this length.
    *
-   * @param {number} _len  bytes: at most those of a full extent
+   * @param {number} _len  bytes; not more than a full extent has
    */
   isOneExtent (_len) { return false }
 
   /**
-   * May the bytes stay where they are when the blob is put once more? A copy suits every put.
+   * Returns true if the bytes may stay where they are when the blob is put again. Bytes of the store suit every put.
    *
-   * @param {string} [_path]  of a file that has the bytes, and will keep them
+   * @param {string} [_path]  of the file, when the put makes a reference to it
    * @returns {boolean | Promise<boolean>}
    */
   suits (_path) { return this.isKept }
 
   /**
-   * Does an entry of the data database belong to the blob, going by its key?
+   * Returns true if an entry of the data database belongs to the blob, as far as its key says.
    *
    * @param {ReturnType<placeOfKey>} place
    * @returns {place is { id: number, chunk: number, band?: number }}
@@ -66,26 +66,26 @@ export class BaseContent {
   takes (place) { return place?.id === this.record.id && place.band !== undefined }
 
   /**
-   * Returns those of some chunks whose bytes may be looked at.
+   * Leaves out the chunks whose bytes may not be on the disk yet.
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} _present  chunks that are recorded as present
    */
   certain (chunks, _present) { return chunks }
 
   /**
-   * Finds the file of the store that has all bytes of this blob, and no others, under a path that others may link.
+   * Finds the file of the store that has exactly the bytes of this blob, so that callers may link it.
    *
-   * @returns {Promise<string | undefined>} undefined when there is none
+   * @returns {Promise<string | undefined>} its path; undefined when there is none
    */
   async ownFile () { return undefined }
 
   /**
-   * Finds the path of the file of others that has the bytes.
+   * Finds the path of the file that a reference reads.
    *
-   * @returns {Promise<string | undefined>} undefined when there is none, or the index has lost its path
+   * @returns {Promise<string | undefined>} undefined when the blob is no reference, or the index has lost the path
    */
   async path () { return undefined }
 
-  /** Are the bytes of a blob still where they were, and those of this one, too? @param {BlobRecord} _before */
+  /** Returns true if the file of the earlier record is now the file of this content. @param {BlobRecord} _before */
   hasTaken (_before) { return false }
 }

@@ -16,16 +16,16 @@ import { GROUP_LEN } from '../../sizes.js'
 /** @import { KeyRange } from './scan.js' */
 
 export class ExtentContent extends BaseContent {
-  /** Can the store get at the bytes? */
+  /** True if the store can reach the bytes. */
   get isReachable () { return true }
 
-  /** The same content, or what the store can get at of it. */
+  /** This content, or the part that the store can reach. */
   get reachable () { return this }
 
-  /** Is there nothing after the place at which a read has come to an end? */
+  /** True if no bytes follow the place where a read ends early. False: an extent may be missing before others. */
   get endsOnce () { return false }
 
-  /** The store's file that has the bytes: none. */
+  /** The id of the store's file that has the bytes: none. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
 
   /** @returns {DoomedData} */
@@ -46,16 +46,16 @@ export class ExtentContent extends BaseContent {
   /**
    * Returns a reader of the bytes, which does not verify them. The caller closes it.
    *
-   * @param {[start: number, end: number]} [span]  bytes; the reader reads nothing outside. Default: all
-   * @param {() => object} [options]  returns the options for the database
+   * @param {[start: number, end: number]} [span]  bytes that the reader may read. Default: all
+   * @param {() => object} [options]  returns the options for the iterator
    */
   reader ([start, end] = [0, this.record.size], options = () => VIEWS) {
     return new ExtentReader(this.databases, this.record, start, end, options())
   }
 
   /**
-   * Reads few bytes, synchronously as long as that is fast. It reads only extents of the full length, which is what
-   * `put` writes, and does not verify them.
+   * Reads few bytes, synchronously as long as that is fast. It does not verify them, and finds only extents of the
+   * length that `put` writes.
    *
    * @param {number} from  the border of a group @param {number} to  the border of a group, or the end of the blob
    * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} fewer bytes, or undefined, when some are
@@ -71,8 +71,8 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Reads bytes from several extents. When some extents do not begin where `put` would begin them, it gives nothing. An
-   * extent that is too long covers the beginning of the next one.
+   * Reads bytes from several extents. Returns undefined when an extent does not begin where `put` would begin it. Where
+   * an extent is too long, its bytes count, and not those of the next one.
    *
    * @param {number} from @param {number} to
    */
@@ -94,9 +94,9 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Returns a reader of everything under the id. The caller closes it.
+   * Returns a scan of everything under the id. The caller closes it.
    *
-   * @param {object} [options]  for the database @param {KeyRange} [keys]  default: all
+   * @param {object} [options]  for the iterator @param {KeyRange} [keys]  default: all
    */
   scan (options = {}, keys = allOfId(this.record.id)) { return new ExtentScan(this, options, keys) }
 
@@ -120,9 +120,9 @@ export class ExtentContent extends BaseContent {
     return held.ranges.intersect(allChunks(size))
   }
 
-  /** Does something other than a file of the store have the name of the file? There is none. */
+  /** Returns true if something other than a file of the store has the name of the blob's file. There is no file. */
   async isObstructed () { return false }
 
-  /** Makes right groups safe before marks name them. The write of the marks does that. */
+  /** Makes right groups safe before marks name them. Here the write of the marks does so. */
   async settle () {}
 }

@@ -11,7 +11,7 @@ export const CELL_LEN = 1 << 18
 /** Bytes that the database reads ahead while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
-/** Cuts bytes into extents. It copies the bytes, so that nobody else holds the memory that goes into the database. */
+/** Cuts bytes into extents. It copies the bytes, because some databases keep the memory that they get. */
 export class ExtentCutter {
   #id
   #extentLen
@@ -20,7 +20,7 @@ export class ExtentCutter {
 
   /**
    * @param {number} id
-   * @param {number} extentLen  bytes of an extent at most: a part of a cell
+   * @param {number} extentLen  the most bytes of an extent; divides a cell
    * @param {number} [offset]  where in the blob the bytes begin
    */
   constructor (id, extentLen, offset = 0) {
@@ -33,8 +33,8 @@ export class ExtentCutter {
   get position () { return this.#offset + this.#pending.len }
 
   /**
-   * @param {Uint8Array} bytes  the next ones
-   * @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} extents that are full now
+   * @param {Uint8Array} bytes  the next bytes of the blob
+   * @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the extents that are full now
    */
   add (bytes) {
     const full = []
@@ -54,7 +54,7 @@ export class ExtentCutter {
     const key = extentKey(this.#id, this.#offset)
     const extent = { type: /** @type {const} */ ('put'), key, value: exact(this.#pending.bytes) }
     this.#offset += this.#pending.len
-    this.#pending = new ByteQueue() // The database owns that memory from now on.
+    this.#pending = new ByteQueue() // The database owns the memory of the old one from now on.
     return [extent]
   }
 }
@@ -69,7 +69,7 @@ export class ExtentReader {
   #iterator
   #id
   #extentLen
-  /** May an extent reach beyond the iterator's start, although it begins before that? */
+  /** True if an extent that begins before the iterator's position may have bytes after it. */
   #mayHavePassed = false
   /** The extent that was read last. */
   #offset = 0
@@ -79,9 +79,9 @@ export class ExtentReader {
   /**
    * @param {Pick<Databases, 'data' | 'extentLen'>} databases
    * @param {{ id: number, size: number }} blob
-   * @param {number} start  bytes; the reader reads nothing before
-   * @param {number} end  bytes; the reader reads nothing from here on
-   * @param {object} options  for the database
+   * @param {number} start  first byte that the reader may read
+   * @param {number} end  not included
+   * @param {object} options  for the iterator
    */
   constructor ({ data, extentLen }, { id, size }, start, end, options) {
     this.#id = id
@@ -95,8 +95,7 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh bytes from `start` on: fewer than asked for when the next ones
-   *   are missing
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; ends early before bytes that are missing
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
@@ -104,9 +103,7 @@ export class ExtentReader {
   }
 
   /**
-   * Fills memory of the caller.
-   *
-   * @param {Uint8Array} buffer
+   * @param {Uint8Array} buffer  filled from its start
    * @param {number} start
    * @returns {Promise<number>} how many bytes were read: fewer when the next ones are missing
    */
@@ -132,8 +129,8 @@ export class ExtentReader {
   close () { return this.#iterator.close() }
 
   /**
-   * Moves the iterator to the extent that has a byte. By default it looks where the extents of this store would begin.
-   * With `CELL_LEN` it begins at the border of the cell, and finds extents of any length.
+   * Moves the iterator to the extent that has a byte. By default it seeks the place where this store would begin that
+   * extent. With `CELL_LEN` it seeks the start of the cell, and so finds extents of any length.
    *
    * @param {number} start @param {number} [len]
    */
@@ -161,7 +158,7 @@ export class ExtentReader {
 }
 
 /**
- * Some databases keep the whole buffer of a value, so it must not be longer than the value.
+ * Returns bytes in a buffer of exactly their length, because some databases keep the whole buffer of a value.
  *
  * @param {Uint8Array} bytes
  */

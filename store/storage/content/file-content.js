@@ -1,4 +1,4 @@
-// The bytes of a blob in a file: of its own, shared with blobs that go on or end elsewhere, or not the store's.
+// The bytes of a blob in a file: a file of its own, a file that longer or shorter blobs share, or a file of others.
 
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -16,18 +16,18 @@ import { FileScan, allChunks } from './scan.js'
 /** @import { Home, BlobRecord } from '../format/records.js' */
 /** @import { KeyRange } from './scan.js' */
 
-/** Bytes of a file that are copied at once. */
+/** How many bytes of a file are copied in one step. */
 const COPY_LEN = 1 << 20
 
-/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: is all of the blob right? */
+/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: true if the whole blob is right */
 
-/** What blobs in files have alike. */
+/** The base class of all content in files. */
 export class StoredFile extends BaseContent {
-  /** False for a store without files, into which the databases of another one were put. */
+  /** False if the store has no files, because a caller has opened the databases of another store in it. */
   get isReachable () { return this.databases.files !== undefined }
 
   /**
-   * The same content; in a store without files, what it receives from now on goes to extents.
+   * This content; in a store without files, content in extents, which keeps the groups that it receives from now on.
    *
    * @returns {StoredFile | ExtentContent}
    */
@@ -36,10 +36,10 @@ export class StoredFile extends BaseContent {
     return this.isReachable ? this : new ExtentContent(databases, root, { ...record, home: 'extents' })
   }
 
-  /** True: where a file ends, all that follows is missing. */
+  /** True: all bytes after the end of the file are missing. */
   get endsOnce () { return true }
 
-  /** The store's file that has the bytes, and that received groups are written to. */
+  /** The id of the store's file that has the bytes. Received groups are written to it, too. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
 
   /** See `ExtentContent.reader`. */
@@ -57,7 +57,7 @@ export class StoredFile extends BaseContent {
   }
 
   /**
-   * See `ExtentContent.scan`. It opens the file again, which may have been replaced.
+   * See `ExtentContent.scan`. It opens the file again, because the file may have been replaced.
    *
    * @param {object} [options] @param {KeyRange} [keys]
    */
@@ -84,7 +84,7 @@ export class StoredFile extends BaseContent {
     }
   }
 
-  /** Does something other than a file of the store have the name of the file, or of the one that a repair makes? */
+  /** Returns true if something else has the name of the blob's file, or of the file that a repair would make. */
   async isObstructed () { return await this.databases.files?.isTaken(this.fileId ?? this.record.id) ?? false }
 
   /**
@@ -109,7 +109,7 @@ export class StoredFile extends BaseContent {
     return files
   }
 
-  /** Opens the file. @returns {Promise<BlobFile>} to be released by the caller */
+  /** Opens the file. @returns {Promise<BlobFile>} the caller releases it */
   async open () {
     const { fileId, databases: { files } } = this
     if (files === undefined || fileId === undefined) throw this.allMissing()
@@ -117,9 +117,9 @@ export class StoredFile extends BaseContent {
   }
 
   /**
-   * Returns the error of a read that could not open the file.
+   * Returns the error for a read that could not open the file.
    *
-   * @param {{ start: number, end: number }} span  that was to be read @param {unknown} cause
+   * @param {{ start: number, end: number }} span  bytes to read @param {unknown} cause
    */
   unopened ({ start, end }, cause) { return truncated({ start, wanted: end - start, got: 0, cause }) }
 
@@ -133,7 +133,7 @@ export class StoredFile extends BaseContent {
 /** A file of the store for this blob alone. */
 export class FileContent extends StoredFile {
   /**
-   * Bytes that were written and are not recorded yet may not be on the disk.
+   * Bytes that are not marked as present yet may not be on the disk.
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
@@ -146,27 +146,27 @@ export class FileContent extends StoredFile {
 }
 
 /**
- * The beginning of a file of the store that longer or shorter blobs share. The file is that of the base. See `Bases`.
+ * The first bytes of a file of the store, which longer or shorter blobs share. The file belongs to a base: see `Bases`.
  */
 export class SharedContent extends StoredFile {
   get isCounted () { return false }
 
   get isChangedByOthers () { return true }
 
-  /** True: its entry has the size. */
+  /** True: the entry of the sharer has the size. */
   get isSizeNoted () { return true }
 
   get fileId () { return this.record.base }
 
   /**
-   * The file of a blob becomes that of a base when the first blob is made of it.
+   * When the first blob is made of another one, the file of the other one becomes the file of a base.
    *
    * @param {BlobRecord} before
    */
   hasTaken (before) { return this.record.complete && this.record.base === before.id }
 }
 
-/** A file that somebody else owns: the store has its path. */
+/** A file that does not belong to the store. The index has its path. */
 export class ReferenceContent extends StoredFile {
   get isOurs () { return false }
 
@@ -189,7 +189,7 @@ export class ReferenceContent extends StoredFile {
   }
 
   /**
-   * When not all of the blob is right, copies the right groups into a file of the store.
+   * If a part of the blob is wrong, copies the right groups into a file of the store.
    *
    * @param {ChunkRanges} right @param {SettleOptions} options
    */
@@ -219,7 +219,7 @@ export class ReferenceContent extends StoredFile {
     return files.readerOf(path)
   }
 
-  /** A file that is gone may come back. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  /** A lost file may come back. @param {{ start: number, end: number }} _span @param {unknown} cause */
   unopened (_span, cause) { return this.allMissing(cause) }
 }
 
@@ -246,15 +246,15 @@ export class FileReader {
   }
 
   /**
-   * @param {Uint8Array} buffer  filled from the front @param {number} start
-   * @returns {Promise<number>} how many bytes were read: fewer when the file ends before
+   * @param {Uint8Array} buffer  filled from its start @param {number} start
+   * @returns {Promise<number>} how many bytes were read: fewer when the file ends early
    */
   async readInto (buffer, start) {
     const file = await this.#opened(start, start + buffer.length)
     return file.readInto(buffer, start)
   }
 
-  /** Opens the file once. The range serves only for the error. @param {number} start @param {number} end */
+  /** Opens the file once. The range is for the error only. @param {number} start @param {number} end */
   async #opened (start, end) {
     try {
       this.#file ??= this.#content.open()
@@ -267,7 +267,7 @@ export class FileReader {
     }
   }
 
-  /** Returns how many bytes the file has: 0 when there is none. */
+  /** Returns how many bytes the file has; 0 if there is no file. */
   async len () {
     try {
       this.#file ??= this.#content.open()

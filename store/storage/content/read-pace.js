@@ -7,7 +7,7 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /**
- * Reads a small value that is mostly in memory. It reads synchronously where the database can, as long as that is fast.
+ * Reads a small value, which is usually in memory. Reads synchronously if the database can, as long as that is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}
@@ -44,7 +44,7 @@ export function readSoon (files, id, start, end) {
       file.release()
     }
   }
-  // A read that cannot be synchronous does not change what counts as saved or lost.
+  // The pace learns nothing from a read that cannot be synchronous.
   if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
 }
@@ -55,7 +55,7 @@ export function forbidSyncReads (place) {
 }
 
 /**
- * Returns a pace for files that do not belong to the store. It is synchronous only where the store's reads may be.
+ * Returns a pace for files that do not belong to the store. It allows synchronous reads only if the store does.
  *
  * @param {SafeDatabase} place  of the store
  */

@@ -1,6 +1,5 @@
-// Reads everything under the id of a blob, or of a part of it, from start to end. A scan serves as a source for
-// `validRanges`: it gives zeros for missing bytes, so that the bytes after them can be verified. `stored` tells which
-// bytes are missing.
+// Reads everything under the id of a blob, or a part of it, from start to end. A scan is a source for `validRanges`:
+// it gives zeros for missing bytes, so that the bytes after them can be verified. `stored` says which bytes are there.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { chunkCount } from '../../../lib/tree/geometry.js'
@@ -20,17 +19,17 @@ const READ_AHEAD = 1 << 20
 
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange  of the data database */
 
-/** All chunks of a blob. @param {number} size */
+/** Returns all chunks of a blob. @param {number} size */
 export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
 
 /**
- * Is it a whole number of groups, except where the blob ends?
+ * Returns true if a span of bytes consists of whole groups. The last group of the blob may be shorter.
  *
  * @param {number} offset @param {number} end @param {number} size
  */
 export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
 
-/** What scans of all homes have alike: the entries of the data database. */
+/** The base class of all scans: reads the entries of the data database. */
 class EntryScan {
   #content
   #iterator
@@ -39,12 +38,12 @@ class EntryScan {
   size
   /** How many entries do not belong to the blob, or have a wrong shape. */
   strays = 0
-  /** Has LevelDB skipped entries that it cannot read? */
+  /** True if LevelDB has skipped entries that it cannot read. */
   isUnreadable = false
   /** Why the system could not read the file: then it is not known whether its bytes are right. @type {unknown} */
   failure
 
-  /** @param {ExtentContent | StoredFile} content @param {object} options  for the database @param {KeyRange} keys */
+  /** @param {ExtentContent | StoredFile} content @param {object} options  for the iterator @param {KeyRange} keys */
   constructor (content, options, keys) {
     this.#content = content
     this.size = content.record.size
@@ -77,7 +76,7 @@ class EntryScan {
   }
 
   /**
-   * Notes a run of bytes. Only groups that are stored as a whole count.
+   * Notes a run of stored bytes. Only whole groups count.
    *
    * @param {{ start: number, end: number }} run  bytes, after those of the run before
    */
@@ -112,17 +111,17 @@ export class ExtentScan extends EntryScan {
   /** The current extent, without the bytes that an earlier extent covers. */
   #offset = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** The range of bytes that follow one another without a gap. */
+  /** The current run: bytes without a gap between them. */
   #run = { start: 0, end: 0 }
 
   /** Where the last extent ends, in bytes. */
   get end () { return this.#run.end }
 
-  /** The chunks of which the blob has the groups, with a mark or without, as far as the scan has read. */
+  /** The chunks of groups that are stored or marked, as far as the scan has read. */
   get found () { return this.stored.union(this.marked) }
 
   /**
-   * @param {number} start  at or after the start of the read before @param {number} end
+   * @param {number} start  not before the start of the previous read @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always `end - start` bytes
    */
   async read (start, end) {
@@ -147,10 +146,10 @@ export class ExtentScan extends EntryScan {
   }
 
   /**
-   * Takes an extent if a reader would.
+   * Takes an extent if a reader would, too.
    *
    * @param {number} offset @param {Uint8Array} value
-   * @returns {boolean} does it have bytes that no earlier extent had?
+   * @returns {boolean} true if it has bytes that no earlier extent had
    */
   #take (offset, value) {
     const end = offset + value.length
@@ -182,7 +181,7 @@ export class FileScan extends EntryScan {
   #file
   #end = 0
 
-  /** @param {StoredFile} content @param {object} options  for the database @param {KeyRange} keys */
+  /** @param {StoredFile} content @param {object} options  for the iterator @param {KeyRange} keys */
   constructor (content, options, keys) {
     super(content, options, keys)
     this.#file = /** @type {FileReader} */ (content.reader())
@@ -191,7 +190,7 @@ export class FileScan extends EntryScan {
   /** Where the bytes end, once the scan has finished. */
   get end () { return this.#end }
 
-  /** The chunks that are marked: what else is in a file means nothing. */
+  /** The marked chunks. Other bytes of a file mean nothing, because a hole in it reads as zeros. */
   get found () { return this.marked }
 
   /**
@@ -217,14 +216,14 @@ export class FileScan extends EntryScan {
     await this.#file.close()
   }
 
-  /** Returns nothing when there is no file. @param {number} start @param {number} end */
+  /** Returns an empty array when there is no file. @param {number} start @param {number} end */
   async #readUpToEnd (start, end) {
     const stop = Math.min(end, await this.#file.len())
     return start < stop ? this.#file.read(start, stop) : new Uint8Array(0)
   }
 
   /**
-   * Reads the file. When the system cannot, notes that and returns undefined.
+   * Reads the file. If the system cannot read it, keeps the error in `failure` and returns undefined.
    *
    * @template T
    * @param {() => Promise<T>} read

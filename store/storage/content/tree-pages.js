@@ -1,11 +1,10 @@
-// Stores the tree of a blob in pages. A page is a subtree of six levels, 63 pairs, so that few reads lead from the
+// Stores the tree of a blob in pages. A page is a subtree of six levels with 63 pairs, so that few reads lead from the
 // root to any group.
 //
-// Bands of six levels stand on the group level. The name of a page is its band and the last chunk that it can
-// cover. A parent has the same in-order number, and so the same place in the pages, for every size of the blob. A
-// page begins with 8 bytes that say which of its 64 groups are present, one bit each; only the lowest band uses them.
-// The pairs of the page follow in in-order, up to the last one that is known. An unknown pair is zeros, which no pair
-// of chaining values is.
+// From the group level up, six levels make a band. The name of a page is its band and the last chunk that it can cover.
+// A parent has the same in-order number for every size of the blob, and so the same place in the pages. A page begins
+// with 8 bytes that say which of its 64 groups are present, one bit each; only the lowest band uses them. The pairs
+// follow in in-order, up to the last known one. An unknown pair is zeros, which no pair of chaining values is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -28,7 +27,7 @@ const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 export const PAGE_SPAN = PAGE_CHUNKS * CHUNK_LEN
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
-/** Bands that a blob of 2^53 - 1 bytes has. */
+/** How many bands a blob of 2^53 - 1 bytes has. */
 const BANDS = 7
 /** Most pages that a reader keeps in memory. A path from the root to a group has at most seven. */
 const KEPT_PAGES = 64
@@ -49,18 +48,18 @@ export function placeInPages (node, level = levelOf(node)) {
   return { page: { band, lastChunk }, slot: Math.floor((node % span) / lowest) }
 }
 
-/** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
+/** Returns the page of the lowest band over a group. @param {number} group  index in the blob @returns {PageName} */
 export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
 
-/** The pages of all bands that lie over a chunk. @param {number} chunk @returns {PageName[]} */
+/** Returns the pages of all bands over a chunk. @param {number} chunk @returns {PageName[]} */
 export const pagesOver = chunk => Array.from({ length: BANDS }, (_, band) => {
   const span = PAGE_CHUNKS * PAGE_GROUPS ** band
   return { band, lastChunk: (Math.floor(chunk / span) + 1) * span - 1 }
 })
 
 /**
- * Returns all keys that a complete blob of one chunk group can have: the key of its extent, and that of a page, which a
- * slice or a repair may have written.
+ * Returns all keys that a complete blob of one chunk group can have: that of its extent, and that of the page which a
+ * received slice or a repair may have written.
  *
  * @param {number} id
  */
@@ -80,10 +79,10 @@ export class Page {
     this.#slots = stored ? Math.ceil((stored.length - BITS_LEN) / PAIR_LEN) : 0
   }
 
-  /** A copy of the page as it is stored, without the unknown pairs at its end. */
+  /** A copy of the page in its stored form, without the unknown pairs at its end. */
   get bytes () { return this.#bytes.slice(0, BITS_LEN + this.#slots * PAIR_LEN) }
 
-  /** @param {number} slot @param {Uint8Array} memory  holds 64 bytes @param {number} at  there */
+  /** @param {number} slot @param {Uint8Array} memory  holds the 64 bytes of the pair @param {number} at  where */
   setPair (slot, memory, at) {
     this.#bytes.set(memory.subarray(at, at + PAIR_LEN), BITS_LEN + slot * PAIR_LEN)
     this.#slots = Math.max(this.#slots, slot + 1)
@@ -96,10 +95,10 @@ export class Page {
     return count
   }
 
-  /** Has the page neither a pair nor a mark of a group? */
+  /** True if the page has neither a pair nor a mark of a group. */
   get isEmpty () { return this.#slots === 0 && this.#bytes.subarray(0, BITS_LEN).every(bits => bits === 0) }
 
-  /** Copies the pairs that another page has into this one. @param {Page} other */
+  /** Copies the known pairs of another page into this one. @param {Page} other */
   lay (other) {
     for (let slot = 0; slot < PAGE_PAIRS; slot++) {
       const pair = other.pair(slot)
@@ -107,13 +106,13 @@ export class Page {
     }
   }
 
-  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when the pair is not known */
+  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined if the pair is unknown */
   pair (slot) {
     const pair = this.#bytes.subarray(BITS_LEN + slot * PAIR_LEN, BITS_LEN + (slot + 1) * PAIR_LEN)
     return pair.some(byte => byte !== 0) ? pair : undefined
   }
 
-  /** Has this pair been compared with its expected chaining value? @param {number} slot */
+  /** Returns true if this pair was compared with its expected chaining value. @param {number} slot */
   isTrusted (slot) { return this.#trusted?.[slot] === 1 }
 
   /** @param {number} slot */
@@ -139,7 +138,7 @@ export class Pages {
 
   /**
    * @param {number} id
-   * @param {number} [base]  the id that has the pairs that are not under `id`, because other blobs share them
+   * @param {number} [base]  the id that has the pairs that the blob shares with others
    */
   constructor (id, base) {
     this.#id = id
@@ -161,11 +160,11 @@ export class Pages {
   }
 
   /**
-   * Reads pages that are not in memory yet.
+   * Reads the pages that are not in memory yet.
    *
    * @param {SafeDatabase} data
    * @param {PageName[]} names
-   * @param {object} options  for the database
+   * @param {object} options  for the reads
    */
   async load (data, names, options) {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
@@ -184,11 +183,11 @@ export class Pages {
   }
 
   /**
-   * Reads a page from the database, and puts it in the place of one that is in memory.
+   * Reads a page from the database, even if it is in memory already.
    *
    * @param {SafeDatabase} data
    * @param {PageName} name
-   * @param {object} options  for the database
+   * @param {object} options  for the reads
    */
   async read (data, name, options) {
     const own = await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options))
@@ -200,7 +199,7 @@ export class Pages {
     return page
   }
 
-  /** Returns batch operations for pages that end before a chunk, and forgets those pages. @param {number} chunks */
+  /** Returns the puts of all pages that end before a chunk, and forgets these pages. @param {number} chunks */
   take (chunks) {
     const puts = []
     for (const [number, { name, page }] of this.#pages) {
@@ -226,7 +225,7 @@ async function storedPages (data, id, names, options) {
 }
 
 /**
- * Joins two stored pages of one name. Pairs of the blob's own page replace those that it shares.
+ * Joins two stored pages of one name. Pairs of the blob's own page replace those of the shared page.
  *
  * @param {Uint8Array} [own] @param {Uint8Array} [shared]
  */
@@ -237,7 +236,7 @@ function pageOf (own, shared) {
   return page
 }
 
-/** Pages end with a multiple of 1024 chunks, and there are fewer bands than 16. @param {PageName} name */
+/** Returns a number for each name. Pages end at a multiple of 1024 chunks, so 16 bands fit. @param {PageName} name */
 const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
 
 /**
@@ -251,7 +250,7 @@ export class PageEditor {
     this.#pages = new Pages(id)
   }
 
-  /** @param {number} node @param {Uint8Array} memory  holds the pair @param {number} at  there */
+  /** @param {number} node @param {Uint8Array} memory  holds the pair @param {number} at  where */
   setPair (node, memory, at) {
     const { page, slot } = placeInPages(node)
     this.#pages.get(page).setPair(slot, memory, at)
@@ -260,13 +259,13 @@ export class PageEditor {
   /** @param {number} group  index in the blob */
   addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
 
-  /** Loads pages that are stored already. @param {SafeDatabase} data @param {PageName[]} names */
+  /** Reads stored pages, to add to them. @param {SafeDatabase} data @param {PageName[]} names */
   load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
   /**
-   * Returns batch operations for the pages that end before a chunk, and forgets those pages.
+   * Returns the puts of all pages that end before a chunk, and forgets these pages.
    *
-   * @param {number} [chunks]  default: all of them
+   * @param {number} [chunks]  default: all pages
    */
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
@@ -284,7 +283,7 @@ export class StoredOutboard {
    * @param {SafeDatabase} data
    * @param {Uint8Array} root
    * @param {{ id: number, size: number, base?: number }} blob
-   * @param {object} options  for the database
+   * @param {object} options  for the reads
    */
   constructor (data, root, { id, size, base }, options) {
     this.#data = data
@@ -311,17 +310,17 @@ export class StoredOutboard {
 }
 
 /**
- * Finds the chunks of a blob whose groups are marked as present. It reads only the pages that exist, and not one for
- * each part of the claimed size. It also finds groups after the claimed size.
+ * Finds the chunks of a blob whose groups are marked as present. It reads only the pages that exist, so a large claimed
+ * size costs nothing. Groups after a claimed size are found, too.
  *
  * @param {SafeDatabase} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
- * @param {ChunkRanges} [wanted]  where to look. Others near them may be found, too. Default: everywhere
+ * @param {ChunkRanges} [wanted]  where to look. Chunks near these may be found, too. Default: everywhere
  */
 export async function presentChunks (data, { id, size, sizeProven }, wanted = ChunkRanges.all) {
   const runs = new RunList()
-  for (const [first, behind] of wanted.roundToGroups(GROUP_LOG + PAGE_LEVELS)) {
-    for await (const { lastChunk, page } of lowestPages(data, id, first, behind)) {
+  for (const [first, limit] of wanted.roundToGroups(GROUP_LOG + PAGE_LEVELS)) {
+    for await (const { lastChunk, page } of lowestPages(data, id, first, limit)) {
       for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
     }
   }
@@ -342,7 +341,7 @@ export function * markedChunks (lastChunk, page) {
   }
 }
 
-/** Would a blob of this size have such a page? @param {number} size @param {PageName} page */
+/** Returns true if a blob of this size can have this page. @param {number} size @param {PageName} page */
 export function isPageOf (size, { band, lastChunk }) {
   const span = PAGE_CHUNKS * PAGE_GROUPS ** band
   const start = lastChunk + 1 - span
@@ -350,8 +349,8 @@ export function isPageOf (size, { band, lastChunk }) {
 }
 
 /**
- * Gives the pages of the lowest band, skipping extents. Where there is an extent, there is a lowest page over it. A
- * blob in a file has pages only.
+ * Yields the pages of the lowest band, and skips extents. Each extent has a page of the lowest band over it; a blob in
+ * a file has pages only.
  *
  * @param {SafeDatabase} data @param {number} id
  * @param {number} start  the first chunk under a page @param {number} end  chunk, not included
@@ -360,7 +359,7 @@ async function * lowestPages (data, id, start, end) {
   const keys = data.keys({ ...dataOf(id, start, end), ...VIEWS })
   const next = () => orIfUnreadable(keys.next())
   try {
-    // On a damaged disk the keys may not increase; this makes sure that the loop comes to each page only once.
+    // On a damaged disk the keys may not increase. `passed` makes sure that the loop reads each page only once.
     let passed = -1
     for (let key = await next(); key !== undefined; key = await next()) {
       const place = placeOfKey(key)

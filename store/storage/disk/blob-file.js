@@ -1,6 +1,6 @@
-// Lets several readers share one open file. The system gives the number of a closed file to the next file that is
-// opened, and a read that is under way would then return the bytes of another file. So the file is closed only when
-// no read is under way.
+// Lets several readers share one open file. The system reuses the descriptor of a closed file for the next file that is
+// opened, and a read under way would then return bytes of that file. So the file is closed only when no read is under
+// way.
 
 import { read, readSync } from 'node:fs'
 
@@ -9,7 +9,7 @@ import { read, readSync } from 'node:fs'
  *   the part of a `FileHandle` of Node.js that the store uses
  */
 
-/** An open file that readers take and release. It is closed when it is retired and every reader has released it. */
+/** An open file that readers take and release. It is closed once it is retired and all readers have released it. */
 export class BlobFile {
   handle
   /** The file descriptor, once the file is open. */
@@ -18,7 +18,7 @@ export class BlobFile {
   #uses = 0
   #isRetired = false
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
-  /** Reads that must end before the file is closed: the system gives its number to the next file that is opened. */
+  /** Reads under way, which must end before the file is closed. */
   #reading = /** @type {Set<Promise<unknown>>} */ (new Set())
 
   /** @param {Promise<OpenFile>} opening @param {() => void} onClose */
@@ -30,7 +30,7 @@ export class BlobFile {
 
   get isUsed () { return this.#uses > 0 }
 
-  /** Was it opened, and is no reader using it? */
+  /** True if the file is open, and no reader uses it. */
   get isIdle () { return this.#fd !== undefined && !this.isUsed }
 
   take () { this.#uses++ }
@@ -56,9 +56,9 @@ export class BlobFile {
   }
 
   /**
-   * @param {Uint8Array} buffer  the caller must not touch it meanwhile
+   * @param {Uint8Array} buffer  callers must not touch it until this resolves
    * @param {number} start
-   * @returns {Promise<number>} how many bytes were read: fewer when the file ends before
+   * @returns {Promise<number>} how many bytes were read: fewer when the file ends early
    */
   async readInto (buffer, start) {
     const { fd } = await this.handle
@@ -82,7 +82,7 @@ export class BlobFile {
     return len === bytes.length ? bytes : undefined
   }
 
-  /** Waits for reads that are under way; later ones fail. */
+  /** Closes the file after the reads under way; later reads fail. */
   close () {
     this.#closing ??= this.#close()
     return this.#closing
@@ -99,14 +99,14 @@ export class BlobFile {
   }
 }
 
-/** Allocates memory that may hold old data: callers get only the part that was read into. @param {number} len */
+/** Allocates memory that may hold old data: callers must pass on only the part that was read. @param {number} len */
 const uncleared = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
 
 /**
  * @param {number} fd
  * @param {Uint8Array} bytes
  * @param {number} position
- * @returns {Promise<number>} how many bytes were read: fewer than fit when the file ends before
+ * @returns {Promise<number>} how many bytes were read: fewer when the file ends early
  */
 async function readWhole (fd, bytes, position) {
   let got = 0

@@ -1,8 +1,8 @@
-// Keeps large blobs in a folder, one file for each id. Files that were read stay open for a while, because opening a
-// file costs more than a small read. So a file may be deleted or replaced while readers still have the old one open.
+// Keeps large blobs in a folder, one file for each id. Files stay open for a while after a read, because opening a file
+// costs more than a small read. So a file may be deleted or replaced while readers have the old one open.
 //
-// The store touches only what it has made. In this folder these are the regular files whose names are ids. The store
-// follows no links, and neither writes to nor deletes anything but regular files.
+// The store touches only its own files: here, the regular files whose names are ids. It follows no links, and neither
+// writes to nor deletes anything but regular files.
 
 import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, readdir, realpath, rm, stat } from 'node:fs/promises'
@@ -16,11 +16,11 @@ import { openRegular } from '../../../lib/source/paths.node.js'
 import { isDenied, movedError, obstructed, readOnlyError } from '../errors.js'
 import { MAX_ID } from '../format/keys.js'
 
-/** Most files that are kept open for reading, so that many small reads need not open a file. */
+/** How many files are kept open for reading, so that most small reads need not open one. */
 const KEPT_OPEN = 128
 
 /**
- * @param {string} path  of a directory, which is made when it is missing; its parent must exist
+ * @param {string} path  made when it is missing; its parent must exist
  * @param {string} [location]  of the store, for messages
  * @throws {Error} when something else is there
  */
@@ -37,7 +37,7 @@ export async function openFolder (path, location) {
  */
 export const readFolder = (path, location) => new BlobFolder(path, { location, isReadOnly: true })
 
-/** Is it the name of a blob file? @param {string} name */
+/** Returns true for the name of a blob file. @param {string} name */
 export const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
 
 export class BlobFolder {
@@ -54,7 +54,7 @@ export class BlobFolder {
   /**
    * @param {string} path
    * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: of the store, for messages. Default:
-   *   the folder around this one. `isReadOnly`: refuse to change anything
+   *   the parent of this folder. `isReadOnly`: refuse every change. Default: false
    */
   constructor (path, { location = dirname(path), isReadOnly = false } = {}) {
     this.#path = path
@@ -74,7 +74,7 @@ export class BlobFolder {
     await assertFolder(this.#path)
   }
 
-  /** Does something other than a folder have the name of the folder? */
+  /** Returns true if something other than a folder has the name of the folder. */
   isObstructed () { return this.#isThere().then(() => false, () => true) }
 
   /**
@@ -82,9 +82,9 @@ export class BlobFolder {
    *
    * @param {number} id
    * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so a file that
-   *   exists does not belong to the store.
-   *   `mayBeShared`: an existing file may have other names (hard links), because the caller does not write to it
-   * @throws {BaoError} STORE_CORRUPT { location } when the name leads to something that the store must not write to
+   *   exists does not belong to the store. `mayBeShared`: accept a file with other names (hard links), because the
+   *   caller does not write to it. Default: false for both
+   * @throws {BaoError} STORE_CORRUPT { location } when something else has the name of the file; STORE_MOVED
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {
     this.#assertOpen()
@@ -93,7 +93,7 @@ export class BlobFolder {
     try {
       await this.make()
       const handle = await (isNew ? create(path) : openOrCreate(path, mayBeShared))
-      this.#retire(id) // Readers may have another file open, which was there before.
+      this.#retire(id) // Readers may have an older file of this name open.
       return new FileWriter(handle)
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error)
@@ -106,9 +106,9 @@ export class BlobFolder {
   /**
    * Opens the file of an id to append bytes. Its readers may keep it open.
    *
-   * @param {number} id @param {number} len  bytes that it must have
+   * @param {number} id @param {number} len  bytes that the file must have
    * @returns {Promise<FileWriter | undefined>} undefined when nothing may be appended: the file is missing, has another
-   *   length, or has other names (hard links), under which it belongs to somebody else, too
+   *   length, or has other names (hard links), so that others own it, too
    */
   async appender (id, len) {
     this.#assertOpen()
@@ -121,7 +121,7 @@ export class BlobFolder {
     return undefined
   }
 
-  /** Cuts off a file that is longer than it should be. @param {number} id @param {number} len  bytes that stay */
+  /** Shortens the file of an id, if it is longer. @param {number} id @param {number} len  bytes that stay */
   async cutOff (id, len) {
     this.#assertWritable()
     const handle = await openRegular(this.pathOf(id), { writes: true }).catch(unlessUnusable)
@@ -134,15 +134,15 @@ export class BlobFolder {
   }
 
   /**
-   * Makes a file for an id that shares the blocks of another file, where the file system can do that. It copies a block
-   * only when one of the files is written to.
+   * Makes a file for an id that shares the blocks of another file, if the file system can. The file system copies a
+   * block only when one of the files is written to.
    *
-   * @param {string} source  path of the other file @param {number} id  which has never had a file
-   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: bytes that the other file must have.
-   *   Default: none. `check`: throws when the file is not the one that is meant; the path must not be a link then
+   * @param {string} source  path of the other file @param {number} id  must never have had a file
+   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: the least bytes of the other file.
+   *   Default: 0. `check`: throws for a file that is not the expected one; with it, the path must not be a link
    * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot do it, the other file
-   *   is missing or refused, the folder is missing, or something has its name or that of the file. Callers then call
-   *   `writer`, which succeeds or throws the reason
+   *   is missing or refused, the folder is missing, or something has the name of the folder or of the file. Callers
+   *   then call `writer`, which succeeds or throws the reason
    */
   async clone (source, id, { from = 0, check } = {}) {
     this.#assertOpen()
@@ -185,11 +185,11 @@ export class BlobFolder {
     return file
   }
 
-  /** Is it open, so that `readNow` can read it? @param {number} id */
+  /** Returns true if the file is open, so that `readNow` can read it. @param {number} id */
   isOpen (id) { return this.#kept.peek(id)?.isOpen ?? false }
 
   /**
-   * Reads a file synchronously if it is open. Meanwhile the whole thread waits for the disk.
+   * Reads a file synchronously if it is open. The whole thread waits for the disk.
    *
    * @param {number} id @param {number} start @param {number} end
    * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when the file is not open, or ends before `end`
@@ -199,7 +199,7 @@ export class BlobFolder {
     return file?.readNow(start, end)
   }
 
-  /** Opens a file that is not the store's, for reading. The caller's release closes it. @param {string} path */
+  /** Opens a file that is not the store's, for reading. It closes when the caller releases it. @param {string} path */
   readerOf (path) {
     const file = this.#opened(path, true)
     file.take()
@@ -211,7 +211,7 @@ export class BlobFolder {
   forget (id) { this.#retire(id) }
 
   /**
-   * Deletes the file of an id, if it is a file of the store. A reader that has it open can read the rest.
+   * Deletes the file of an id, if it is a regular file. A reader that has it open can read on.
    *
    * @param {number} id
    */
@@ -220,7 +220,8 @@ export class BlobFolder {
     try {
       if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
     } finally {
-      // Retire it last: a reader could open it again meanwhile, and the disk frees its space only when it is closed.
+      // Retire it last, because a reader could open it again before it is deleted. The disk frees the space of a
+      // deleted file only when it is closed.
       this.#retire(id)
     }
   }
@@ -236,13 +237,13 @@ export class BlobFolder {
     return stat?.isFile() ? stat.size : undefined
   }
 
-  /** Does something other than a file of the store have the name of an id? @param {number} id */
+  /** Returns true if something other than a regular file has the name of an id. @param {number} id */
   async isTaken (id) { return (await this.#look(id))?.isFile() === false }
 
-  /** The ids that have a file. */
+  /** Returns the ids that have a file. */
   async ids () { return (await this.names()).flatMap(({ id, isFile }) => isFile ? [id] : []) }
 
-  /** All names that are ids, and whether a file of the store has them. */
+  /** Returns all names that are ids, and for each whether it is the name of a regular file. */
   async names () {
     if (!await this.#isOurs()) return []
     const entries = await withRoom(() => readdir(this.#path, { withFileTypes: true })).catch(unlessMissing) ?? []
@@ -252,7 +253,7 @@ export class BlobFolder {
   /** Makes new files survive a power cut. */
   sync () { return syncFolder(this.#path).catch(unlessMissing) }
 
-  /** Ends all reading. */
+  /** Closes all files after the reads under way. Later calls that open a file fail. */
   async close () {
     this.#isClosed = true
     this.#endKeeping()
@@ -266,7 +267,7 @@ export class BlobFolder {
     await Promise.allSettled([...this.#open].map(file => file.isIdle ? file.close() : undefined))
   }
 
-  /** @param {string} path @param {boolean} follows  may it be a link? */
+  /** @param {string} path @param {boolean} follows  true if the path may be a link */
   #opened (path, follows) {
     this.#assertOpen()
     const file = new BlobFile(openRegular(path, { follows }), () => this.#open.delete(file))
@@ -274,15 +275,15 @@ export class BlobFolder {
     return file
   }
 
-  /** Looks at what has the name of an id; undefined when nothing has, or the folder is missing. @param {number} id */
+  /** Returns the stat of the file of an id; undefined when it or the folder is missing. @param {number} id */
   async #look (id) { return await this.#isOurs() ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
 
-  /** Is the folder there, and one of the store's? */
+  /** Returns true if the folder is there, and is a folder. */
   #isOurs () { return this.#isThere().catch(() => false) }
 
   /**
    * @returns {Promise<boolean>} false when the folder is missing
-   * @throws {Error} when something else stands in its place
+   * @throws {Error} when something else has its name
    */
   #isThere () { return assertFolder(this.#path) }
 
@@ -303,18 +304,18 @@ export class BlobFolder {
   }
 }
 
-/** @param {string} source @param {string} path  at which nothing is yet */
+/** @param {string} source @param {string} path  must not exist */
 async function cloneFile (source, path) {
   const other = await realpath(source) // For a link, macOS would clone the link itself.
   await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
 }
 
-/** @param {string} source @param {string} path  at which nothing is yet @param {(fd: number) => void} check */
+/** @param {string} source @param {string} path  must not exist @param {(fd: number) => void} check */
 async function cloneChecked (source, path, check) {
   const file = await openRegular(source)
   try {
     check(file.fd)
-    // Linux finds the file by its descriptor. On other systems the path may lead to another file for a moment.
+    // On Linux the descriptor names the file. On other systems the path may lead to another file in between.
     const other = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : source
     await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
     check(file.fd)
@@ -328,10 +329,10 @@ function unlessUnusable (error) {
   if (!isNoFile(error) && !isDenied(error)) throw error
 }
 
-/** @param {string} path  at which nothing is yet */
+/** @param {string} path  must not exist */
 const create = path => withRoom(() => open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL))
 
-/** @param {string} path @param {boolean} mayBeShared  may the file have other names? */
+/** @param {string} path @param {boolean} mayBeShared  true if the file may have other names */
 async function openOrCreate (path, mayBeShared) {
   const handle = await openRegular(path, { writes: true }).catch(unlessMissing)
   if (handle === undefined) return create(path)

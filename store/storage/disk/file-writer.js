@@ -1,12 +1,12 @@
-// Writes bytes to a file: appended bytes, gathered until they are worth a write, or bytes at given positions.
+// Writes bytes to a file: appends bytes, which it gathers into large writes, or writes bytes at given positions.
 
 import { fdatasync, ftruncate, writev } from 'node:fs'
 
 /** @import { OpenFile } from './blob-file.js' */
 
 /**
- * Bytes that are gathered before they are written, and the most that one system call writes. From 2 MiB on, Linux looks
- * for contiguous memory of that length for its cache, which can take ten times as long as the write.
+ * Bytes that are gathered before they are written, and the most that one system call writes. For writes of 2 MiB or
+ * more, Linux looks for contiguous memory of that length for its cache, which can take ten times as long as the write.
  */
 const WRITE_LEN = 1 << 20
 
@@ -25,8 +25,7 @@ export class FileWriter {
   }
 
   /**
-   * Appends bytes. It copies them, and gathers the next ones while earlier ones are being written.
-   *
+   * Appends bytes. It copies them, and gathers bytes while earlier ones are being written.
    *
    * @param {Uint8Array} bytes
    */
@@ -41,13 +40,13 @@ export class FileWriter {
     }
   }
 
-  /** Moves on without writing: the next bytes of the file stay as they are. @param {number} len  bytes */
+  /** Skips bytes of the file, which stay as they are. @param {number} len */
   async skip (len) {
     await this.#flush()
     this.#position += len
   }
 
-  /** Cuts the file off, once everything is written. @param {number} len  bytes @returns {Promise<void>} */
+  /** Cuts the file off. Callers await `end` before. @param {number} len  bytes that stay @returns {Promise<void>} */
   truncate (len) {
     return new Promise((resolve, reject) => {
       ftruncate(this.#handle.fd, len, error => error ? reject(error) : resolve())
@@ -55,8 +54,10 @@ export class FileWriter {
   }
 
   /**
-   * @param {Uint8Array[]} pieces  side by side; callers must not change them until they are written
-   * @param {number} position  of the first
+   * Writes pieces one after the other.
+   *
+   * @param {Uint8Array[]} pieces  callers must not change them until this resolves
+   * @param {number} position  of the first byte
    */
   async write (pieces, position) {
     for (let rest = pieces; rest.length > 0;) {
@@ -102,7 +103,7 @@ const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
   writev(fd, pieces, position, (error, len) => error ? reject(error) : resolve(len))
 })
 
-/** Returns the first bytes of pieces. @param {number} len  at most @param {Uint8Array[]} pieces */
+/** Returns the first bytes of pieces. @param {number} len  the most bytes @param {Uint8Array[]} pieces */
 function upTo (len, pieces) {
   const first = []
   for (const piece of pieces) {
@@ -113,7 +114,7 @@ function upTo (len, pieces) {
   return first
 }
 
-/** Returns the rest of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes to leave out */
+/** Leaves out the first bytes of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes to leave out */
 function after (pieces, done) {
   const rest = []
   for (const piece of pieces) {

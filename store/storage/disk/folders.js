@@ -1,5 +1,5 @@
-// Finds, makes, moves and removes the folders of a store and of LevelDB. A folder that was made or moved stays
-// so after a power cut.
+// Finds, makes, moves and removes the folders of a store and of LevelDB. Unless a comment says otherwise, a folder that
+// was made or moved survives a power cut.
 
 import { access, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -20,7 +20,7 @@ export async function makeFolder (path) {
   return true
 }
 
-/** Makes a folder, and those above it that are missing. @param {string} path */
+/** Makes a folder and its missing parents, without syncing them. @param {string} path */
 export const makeFolders = path => mkdir(path, { recursive: true })
 
 /**
@@ -33,12 +33,12 @@ export const makeFolders = path => mkdir(path, { recursive: true })
 export async function assertFolder (path) {
   const stat = await lstat(path).catch(unlessMissing)
   if (stat === undefined || stat.isDirectory()) return stat !== undefined
-  const what = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is no folder'}`
-  throw Object.assign(new Error(`${what}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
+  const fault = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is not a folder'}`
+  throw Object.assign(new Error(`${fault}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
 }
 
 /**
- * Checks a folder of LevelDB: it may contain only files and folders. LevelDB follows links, truncates files that look
+ * Checks that a folder of LevelDB contains only files and folders. LevelDB follows links, truncates files that look
  * like its own logs, and deletes files that look like its old tables.
  *
  * @param {string} path
@@ -54,14 +54,14 @@ export async function assertLevel (path) {
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
 
-/** Is there no folder, or nothing in it? @param {string} path */
+/** Returns true if the folder is missing or empty. @param {string} path */
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
 
 /**
- * Gives a folder its name. If a folder that is not empty has the name already, it removes the new folder instead.
+ * Renames a new folder. If a folder that is not empty has the name already, it removes the new folder instead.
  *
  * @param {string} from
- * @param {string} to  beside it
+ * @param {string} to  in the same folder
  * @param {{ sync: boolean }} options  `sync`: the new name survives a power cut
  */
 export async function placeFolder (from, to, { sync }) {
@@ -74,16 +74,16 @@ export async function placeFolder (from, to, { sync }) {
   if (sync) await syncFolder(dirname(to))
 }
 
-/** Removes drafts of interrupted processes. @param {string} path  of a folder @param {string} prefix  of their names */
+/** Removes all folders whose names begin with a prefix. @param {string} path  of their parent @param {string} prefix */
 export async function removeFoldersLike (path, prefix) {
   for (const name of await readdir(path)) if (name.startsWith(prefix)) await removeFolder(`${path}/${name}`)
 }
 
 /**
- * Renames a folder, and makes the new name survive a power cut.
+ * Renames a folder.
  *
  * @param {string} from
- * @param {string} to  beside it; nothing may be there
+ * @param {string} to  in the same folder; must not exist
  */
 export async function moveFolder (from, to) {
   await rename(from, to)
@@ -91,9 +91,9 @@ export async function moveFolder (from, to) {
 }
 
 /**
- * Puts a folder in the place of another one, and keeps the other one at `old`. An interrupted call can be repeated.
+ * Replaces a folder by another one, and keeps the old one. An interrupted call can be repeated.
  *
- * @param {string} from @param {string} to  may be missing @param {string} old  where the folder at `to` goes
+ * @param {string} from @param {string} to  may be missing @param {string} old  the new path of the folder at `to`
  */
 export async function replaceFolder (from, to, old) {
   if (await exists(to)) {
@@ -106,10 +106,10 @@ export async function replaceFolder (from, to, old) {
   await syncFolder(dirname(from))
 }
 
-/** How many files are asked for their sizes at the same time. */
+/** How many files are looked at concurrently. */
 const STATS_AT_ONCE = 64
 
-/** Bytes that the files of a folder take on the disk. @param {string} path  may be missing */
+/** Returns how many bytes the files of a folder take on the disk. @param {string} path  may be missing */
 export async function folderLen (path) {
   const names = await readdir(path).catch(unlessMissing) ?? []
   let len = 0
@@ -121,7 +121,7 @@ export async function folderLen (path) {
 }
 
 /**
- * Returns the space that a file takes. Parts that were never written take no blocks. Windows does not tell the blocks.
+ * Returns the space that a file takes. Its holes take no blocks. Windows does not tell the number of blocks.
  *
  * @param {import('node:fs').Stats} stat
  */

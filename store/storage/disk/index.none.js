@@ -1,10 +1,10 @@
-// Stands in for index.node.js in browsers, where all bytes are in the databases.
+// Replaces index.node.js in browsers, where all bytes are in the databases.
 
 /** @param {string} _path @param {string} [_location] @returns {Promise<undefined>} */
 export const openFolder = async (_path, _location) => undefined
 
 /**
- * Callers ask before they open anything, because opening makes a store that is missing.
+ * Callers ask before they open anything, because opening makes a missing store.
  *
  * @param {string} location
  * @returns {Promise<boolean>} true also when the browser cannot tell

@@ -1,28 +1,28 @@
 // Copies a LevelDB that another process may be writing to, without touching it.
 //
-// LevelDB appends to its logs and its manifest, and never writes to a table again. The manifest says which tables and
-// logs count. So files that were copied while CURRENT and the manifest stayed as they were are the database of one
-// moment; the end of the last log may be torn, as after a crash.
+// LevelDB appends to its logs and its manifest, and never writes to a finished table. The manifest says which tables
+// and logs count. So if CURRENT and the manifest did not change while the files were copied, the copy is the database
+// of one moment. The end of its last log may be torn, as after a crash.
 
 import { constants, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unlessMissing } from './folders.js'
 
-/** How often copying may begin again because the manifest has changed. Each table is copied only once. */
+/** How often the copying may start again because the manifest has changed. Each table is copied only once. */
 const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
 
-/** First part of the names of folders with such copies; the id of the process follows. */
+/** The names of folders with such copies begin with this, and with the id of the process. */
 export const COPY_PREFIX = 'baobox-read-only-'
 
-/** Tables, logs and manifests. The file LOCK must not be opened: closing it would end a lock of this process. */
+/** The files to copy. The file LOCK must not be opened: closing it would end a lock of this process. */
 const TABLE = /^\d+\.(ldb|sst)$/
 const GROWING = /^(\d+\.log|MANIFEST-\d+|CURRENT)$/
 
 /**
- * Makes a folder for copies. Only this user can read it.
+ * Makes a folder for copies, which only this user can read.
  *
  * @param {string} [parent]  default: the folder of the system for temporary files
  */
@@ -40,14 +40,14 @@ export async function copyLive (from, to, signal) {
     const before = await versionOf(from)
     const isWhole = await copyFiles(from, to, copied, signal)
     if (isWhole && before !== undefined && before === await versionOf(from)) return
-    if (before === undefined && tries > 1) throw new Error(`${from} lacks the file CURRENT, or what that names`)
+    if (before === undefined && tries > 1) throw new Error(`${from} lacks the file CURRENT, or the manifest it names`)
     await new Promise(_resolve => setTimeout(_resolve, PAUSE))
   }
   throw new Error(`${from} changed faster than it could be copied`)
 }
 
 /**
- * Returns a text that changes whenever the manifest names other files. Undefined when there is no database.
+ * Returns a text that changes whenever the manifest changes; undefined when there is no database.
  *
  * @param {string} path
  */
@@ -58,12 +58,12 @@ async function versionOf (path) {
 }
 
 /**
- * Copies files that are new, or have grown since the last copy.
+ * Copies the tables that were not copied yet, and all other files again.
  *
  * @param {string} from @param {string} to
  * @param {Map<string, number>} copied  lengths of the tables that were copied
  * @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false when a file was deleted meanwhile
+ * @returns {Promise<boolean>} false when a file was deleted before it could be copied
  */
 async function copyFiles (from, to, copied, signal) {
   for (const name of await readdir(to)) if (GROWING.test(name)) await rm(`${to}/${name}`)
@@ -73,7 +73,7 @@ async function copyFiles (from, to, copied, signal) {
     const file = await stat(`${from}/${name}`).catch(unlessMissing)
     if (file === undefined) return false
     if (TABLE.test(name) && copied.get(name) === file.size) continue
-    // The copy shares the blocks where the file system can do that.
+    // The copy shares the blocks of the file if the file system can do that.
     const isThere = await copyFile(`${from}/${name}`, `${to}/${name}`, constants.COPYFILE_FICLONE)
       .then(() => true, unlessMissing)
     if (!isThere) return false

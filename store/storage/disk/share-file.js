@@ -1,5 +1,4 @@
-// Gives the bytes of a file of the store to a file of the caller without copying them, where the file system can do
-// that.
+// Makes a file of the caller from a file of the store without copying the bytes, if the file system can do that.
 
 import { constants } from 'node:fs'
 import { copyFile, link, rename, rm } from 'node:fs/promises'
@@ -7,19 +6,19 @@ import { basename, dirname, join } from 'node:path'
 import { absolute, openRegular } from '../../../lib/source/paths.node.js'
 import { syncFolder } from './folders.js'
 
-/** Characters of the final name that the temporary name has, at most, because systems limit a name to 255 bytes. */
+/** The temporary name has at most so many characters of the final one, because systems limit a name to 255 bytes. */
 const SHOWN_NAME_LEN = 50
 
 /**
- * Makes a file under a temporary name, and lets it replace the target when the caller finds it right.
+ * Makes a file under a temporary name, and replaces the target with it if the caller finds it right.
  *
  * @param {string} from  path of a file of the store
  * @param {string | URL} to
  * @param {object} options
  * @param {'link' | 'reflink'} options.mode  `link`: the target is the same file under another name; `reflink`: it
- *   shares the blocks until one of the files is written to, and is a plain copy where the disk cannot do that
- * @param {boolean} options.sync  does the target survive a power cut?
- * @param {(path: string) => Promise<boolean>} options.isRight  looks at the file before it gets its name
+ *   shares the blocks until one of the files is written to; it is a plain copy if the file system cannot do that
+ * @param {boolean} options.sync  true to make the target survive a power cut
+ * @param {(path: string) => Promise<boolean>} options.isRight  checks the file before it gets its final name
  * @returns {Promise<boolean>} false when the file could not be made, or is not right: the target is as it was
  */
 export async function shareFile (from, to, { mode, sync, isRight }) {
@@ -34,7 +33,7 @@ export async function shareFile (from, to, { mode, sync, isRight }) {
     if (sync) await syncFolder(dirname(target))
     return true
   } finally {
-    await rm(name, { force: true }) // It is still there when the target was the same file already.
+    await rm(name, { force: true }) // If the target is the same file already, `rename` leaves this name in place.
   }
 }
 

@@ -1,11 +1,10 @@
 // Allocates memory for the many small keys, records and blobs of a batch.
 //
-// Cutting the small parts of a batch from large slabs saves an eighth of the time to write 4 KiB blobs: native code
-// makes a second buffer for every small one that JavaScript made.
+// Cutting them from large slabs saves an eighth of the time to write 4 KiB blobs: native code makes a second buffer for
+// every small buffer that JavaScript has made.
 
 /**
- * @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns memory of `len` bytes for the caller to
- *   fill
+ * @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns `len` bytes of memory, which the caller fills
  */
 
 /** Bytes of a slab. Longer requests get a buffer of their own. */
@@ -15,8 +14,8 @@ const SLAB_LEN = 1 << 18
 export const allocateFresh = len => new Uint8Array(len)
 
 /**
- * Returns a function that cuts the requested memory from slabs. Use it only for memory that the receiver copies before
- * it returns: a receiver that keeps a small part would keep the whole slab.
+ * Returns a function that cuts the requested memory from slabs. Pass such memory only to functions that copy it before
+ * they return: whoever keeps a small part keeps the whole slab.
  *
  * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  default: a fresh one
  * @returns {Allocate}
@@ -36,8 +35,8 @@ export function slabAllocator (newSlab = () => allocateFresh(SLAB_LEN)) {
 }
 
 /**
- * Gives memory to batches, and uses it again for later batches. The first use of new memory costs the process time for
- * every page, and the garbage collector of JavaScript takes time to free it.
+ * Gives memory to batches, and reuses it for later batches. The first use of each page of new memory takes time, and so
+ * does the garbage collection of JavaScript.
  */
 export class BatchMemory {
   #free = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
@@ -54,5 +53,5 @@ export class BatchMemory {
   }
 }
 
-/** Stands in for `BatchMemory` where a database keeps the memory that it gets. @type {Pick<BatchMemory, 'take'>} */
+/** Used instead of `BatchMemory` if the database keeps the memory that it gets. @type {Pick<BatchMemory, 'take'>} */
 export const freshBatchMemory = { take: () => ({ allocate: allocateFresh, release: () => {} }) }

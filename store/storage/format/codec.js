@@ -1,5 +1,5 @@
-// Encodes the numbers and byte strings of the databases. Integers are big-endian, so that keys sort by them. Values get
-// a checksum (a *check*) where nothing else would reveal damage.
+// Encodes the numbers and byte strings of the databases. Integers are big-endian, so that keys sort by them. A value
+// gets a checksum (a *check*) if nothing else would reveal damage in it.
 
 import { hash } from '../../../lib/hash/hasher.js'
 
@@ -52,5 +52,5 @@ export function u64At (bytes, at) {
   return value
 }
 
-/** Computes a check. @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes */
+/** Computes a check. @param {Uint8Array} name  also covered: the key of the value @param {Uint8Array} bytes */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

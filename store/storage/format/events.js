@@ -1,5 +1,5 @@
-// Encodes and decodes the log of changes in the index. An entry holds what one write has changed. Its check covers the
-// check of the entry before it, so that a reader notices when an entry is missing or damaged.
+// Encodes and decodes the log of changes in the index. An entry holds the changes of one write. Its check covers the
+// check of the previous entry, so that a reader notices a missing or damaged entry.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -7,9 +7,9 @@ import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
 import { MAX_TIME } from './records.js'
 import { UTF8, eventKey, isEventKey } from './keys.js'
 
-/** The events; each is stored as one byte. `added`: a part of a blob came first; `addedWhole`: the whole blob came. */
+/** The events; each is stored as one byte. `added`: a part of a new blob was added; `addedWhole`: a whole new blob. */
 export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
-/** The first event of a tag. Entries of tags also have an alias and a name, with the lengths of both in front. */
+/** The first event of a tag. Events of tags also have an alias and a name, after the lengths of both. */
 const FIRST_OF_TAGS = EVENTS.indexOf('tagged')
 const LENS_LEN = 6
 const TIME_LEN = 8
@@ -17,15 +17,15 @@ const TIME_LEN = 8
 /**
  * @typedef {object} StoredEvent
  * @property {number} kind  index in `EVENTS`
- * @property {Uint8Array} root  of the blob; zeros where it is not known
+ * @property {Uint8Array} root  of the blob; zeros if it is not known
  * @property {Uint8Array} [alias]  the alias that the tag names; undefined when the tag names a blob
  * @property {string} [name]  the name of the tag
  */
 
 /**
  * @typedef {object} LogPlace  a place between two entries of the log
- * @property {number} position  the key of the entry before it: how many bytes the log has had up to the end of that one
- * @property {Uint8Array} check  the check of the entry before it
+ * @property {number} position  of the entry before the place: how many bytes the log has had up to the end of it
+ * @property {Uint8Array} check  of the entry before the place
  */
 
 /**
@@ -55,7 +55,7 @@ function partsOf ({ kind, root, alias = new Uint8Array(0), name }) {
  * @param {LogPlace} before  where the reader is
  * @param {Uint8Array} key @param {Uint8Array} value
  * @returns {LogPlace & { time: number, events: StoredEvent[] } | undefined} undefined when it is damaged, or does not
- *   follow the entry before
+ *   follow the place
  */
 export function decodeEntry (before, key, value) {
   const place = placeOfEntry(key, value)
@@ -67,12 +67,12 @@ export function decodeEntry (before, key, value) {
   return time > MAX_TIME || events === undefined ? undefined : { ...place, time, events }
 }
 
-/** The first entry of a log, which has no events. @param {LogPlace} place @param {number} time */
+/** Encodes the first entry of a log, which has no events. @param {LogPlace} place  after it @param {number} time */
 export const encodeBeginning = ({ position, check }, time) =>
   ({ key: eventKey(position), value: encode({ u64: time }, check) })
 
 /**
- * Returns the place after an entry. Only the entry itself is looked at, not the one before.
+ * Returns the place after an entry. It does not compare the check.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  * @returns {LogPlace & { time: number } | undefined} undefined when no store writes such an entry

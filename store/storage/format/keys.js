@@ -13,10 +13,10 @@
 //         0a | id (8)                 the path of an imported file
 //         0b | base (8) | size (8)    a sharer: a blob that shares its bytes with others
 // data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on
-//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers.
-//                                         So a blob that is written from start to end is written in the order of its
-//                                         keys, and LevelDB never has to move it
-// files   blobs/id                    the bytes of a large blob, instead of extents; or of several that share them
+//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers. So
+//                                         the keys of a blob that is written from start to end come in their order,
+//                                         and LevelDB never has to move its data
+// files   blobs/id                    the bytes of a large blob, or of several that share them, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
 import { compare } from 'uint8arrays/compare'
@@ -26,16 +26,16 @@ import { allocateFresh } from './buffers.js'
 
 /** @import { Allocate } from './buffers.js' */
 
-/** Encodings of keys and values as Uint8Arrays, whatever encodings a database was opened with. */
+/** Options for keys and values as Uint8Arrays, whatever encodings a database was opened with. */
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
 /**
- * Options for a batch. abstract-level copies these options for each operation and adds the operation's own properties.
- * An object that has all the properties from the start need not grow: V8 takes 1.2 us for each instead of 4.5.
+ * Options for a batch. abstract-level copies them for each operation and adds the properties of the operation. This
+ * object has all these properties, so that its copies need not grow: V8 takes 1.2 us for each copy instead of 4.5.
  */
 export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 
-/** The first byte of a key of the index. 7 is not in use. */
+/** The first byte of a key of the index. 7 is not used. */
 export const KIND = {
   state: 0,
   blob: 1,
@@ -57,7 +57,7 @@ const KIND_AT = 16
 const DATA_KEY_LEN = KIND_AT + 1
 /** The greatest id. A store that used a million ids a second would reach it after nine years. */
 export const MAX_ID = 2 ** 48 - 1
-/** The last chunk, and the band, of the last page over 2^53 - 1 bytes. */
+/** The greatest last chunk, and the highest band, of a page over 2^53 - 1 bytes. */
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
 
@@ -89,9 +89,9 @@ export function doomedKey (id, allocate = allocateFresh) {
 export const pathKey = id => encode(KIND.path, { u64: id })
 
 /**
- * Returns the key of a sharer. Two sharers of the same size on one base would be the same blob.
+ * Returns the key of a sharer. It has no hash: two sharers of one base with the same size would be the same blob.
  *
- * @param {number} base  the id under which the bytes are @param {number} size  of the blob
+ * @param {number} base  the id of the base @param {number} size  of the blob, in bytes
  */
 export const sharerKey = (base, size) => encode(KIND.sharer, { u64: base }, { u64: size })
 
@@ -104,10 +104,10 @@ export function placeOfSharer (key) {
   return base <= MAX_ID && size > 0 && size <= Number.MAX_SAFE_INTEGER ? { base, size } : undefined
 }
 
-/** Returns the key of a log entry. @param {number} position  bytes that the log has had up to the end of the entry */
+/** Returns the key of a log entry. @param {number} position  see `LogPlace` */
 export const eventKey = position => encode(KIND.event, { u64: position })
 
-/** Is it the key of a log entry? No key of the data database is as short. @param {Uint8Array} key */
+/** Returns true for the key of a log entry. Keys of the data database are longer. @param {Uint8Array} key */
 export const isEventKey = key => key[0] === KIND.event && key.length === 1 + ID_LEN
 
 /** @param {number} kind */
@@ -116,14 +116,14 @@ export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
 export const allDoomed = allOfKind(KIND.doomed)
 export const allEvents = allOfKind(KIND.event)
-/** The keys of all sharers. Those of one base go from the shortest to the longest. */
+/** The keys of all sharers: of each base from the shortest sharer to the longest. */
 export const allSharers = allOfKind(KIND.sharer)
 /** @param {number} base */
 export const allSharersOf = base => ({ gte: sharerKey(base, 0), lt: sharerKey(base + 1, 0) })
 /** The keys of all entries of the index. */
 export const allOfIndex = { gte: stateKey }
 
-/** Does this release write such keys in the index? @param {Uint8Array} key */
+/** Returns true if this release writes keys of this kind in the index. @param {Uint8Array} key */
 export const isKnownKind = key => KINDS.has(key[0])
 
 /**
@@ -144,18 +144,18 @@ export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : u
  * @typedef {object} HashRange
  * @property {string} [prefix]  beginning of the hashes: up to 64 hexadecimal digits, in lower case
  * @property {Uint8Array} [after]  only blobs after this hash
- * @property {boolean} [reverse]  from the last to the first? Default: false
+ * @property {boolean} [reverse]  true for the order from the last to the first. Default: false
  */
 
-/** Returns the range of the records of some blobs. @param {HashRange} range */
+/** Returns the keys of the records of a range of blobs. @param {HashRange} range */
 export const blobsIn = range => hashesIn(range, allBlobs, blobKey)
 
-/** Returns the range of the last uses of some blobs. @param {HashRange} range */
+/** Returns the keys of the last uses of a range of blobs. @param {HashRange} range */
 export const usedIn = range => hashesIn(range, allUsed, usedKey)
 
 /**
  * @param {HashRange} range
- * @param {{ gte: Uint8Array, lt: Uint8Array }} all  all keys of the kind, also those that no store writes
+ * @param {{ gte: Uint8Array, lt: Uint8Array }} all  all keys of the kind, even those that no store writes
  * @param {(hash: Uint8Array) => Uint8Array} keyOf
  * @returns {{ gte?: Uint8Array, gt?: Uint8Array, lte?: Uint8Array, lt?: Uint8Array, reverse: boolean }}
  */
@@ -163,11 +163,11 @@ function hashesIn ({ prefix = '', after, reverse = false }, all, keyOf) {
   const hashWith = (/** @type {string} */ digit) => fromString(prefix.padEnd(2 * HASH_LEN, digit), 'base16')
   const whole = prefix === '' ? all : { gte: keyOf(hashWith('0')), lte: keyOf(hashWith('f')) }
   if (after === undefined) return { ...whole, reverse }
-  const behind = keyOf(after)
+  const afterKey = keyOf(after)
   const { gte, ...end } = whole
-  const isOutside = reverse ? 'lte' in end && compare(behind, end.lte) > 0 : compare(behind, gte) < 0
+  const isOutside = reverse ? 'lte' in end && compare(afterKey, end.lte) > 0 : compare(afterKey, gte) < 0
   if (isOutside) return { ...whole, reverse }
-  return reverse ? { gte, lt: behind, reverse } : { gt: behind, ...end, reverse }
+  return reverse ? { gte, lt: afterKey, reverse } : { gt: afterKey, ...end, reverse }
 }
 
 /** @param {Uint8Array} multihash */
@@ -177,9 +177,9 @@ export const aliasOfKey = (hash, multihash) => encode(KIND.aliasOf, hash, multih
 export const allAliases = allOfKind(KIND.alias)
 /** The keys of all aliases, in the order of the blobs. */
 export const allAliasesByBlob = allOfKind(KIND.aliasOf)
-/** Sorts after every multihash: no multihash begins with ten bytes of ones, because its first number would not end. */
+/** Sorts after every multihash: ten bytes of ff cannot begin one, because its first number, a varint, would not end. */
 const AFTER_MULTIHASHES = new Uint8Array(10).fill(0xff)
-/** All aliases of a blob. @param {Uint8Array} hash */
+/** Returns the keys of all aliases of a blob. @param {Uint8Array} hash */
 export const allAliasesOf = hash =>
   ({ gte: encode(KIND.aliasOf, hash), lt: encode(KIND.aliasOf, hash, AFTER_MULTIHASHES) })
 /** @param {Uint8Array} key  of an alias */
@@ -198,15 +198,15 @@ export const tagKey = name => encode(KIND.tag, utf8(name))
 /** @param {Uint8Array} hash @param {string} name */
 export const taggedKey = (hash, name) => encode(KIND.tagged, hash, utf8(name))
 /**
- * Returns the range of the tags whose names begin with a prefix, in the order of their UTF-8 bytes. No byte of UTF-8
- * is ff.
+ * Returns the keys of the tags whose names begin with a prefix, in the order of their UTF-8 bytes. UTF-8 never has a
+ * byte ff.
  *
  * @param {string} prefix
  */
 export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: encode(KIND.tag, utf8(prefix), 0xff) })
 /** The keys of all tags, in the order of the blobs. */
 export const allTagged = allOfKind(KIND.tagged)
-/** The tags of one blob. @param {Uint8Array} hash */
+/** Returns the keys of the tags of one blob. @param {Uint8Array} hash */
 export const tagsOf = hash => ({ gte: encode(KIND.tagged, hash), lt: encode(KIND.tagged, hash, 0xff) })
 
 /** @param {string} text */
@@ -215,16 +215,16 @@ const utf8 = text => new TextEncoder().encode(text)
 export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Reads the name in the key of a tag, for messages. In the key of a damaged tag the name may be wrong, too.
+ * Reads the name in the key of a tag, for messages. The name of a damaged tag may be wrong.
  *
  * @param {Uint8Array} key
  */
 export const nameOfTag = key => UTF8.decode(key.subarray(1))
 
-/** Reads the name in the key of a tag beside a blob. @param {Uint8Array} key */
+/** Reads the name in the key of a tag in the order of the blobs. @param {Uint8Array} key */
 export const nameBeside = key => UTF8.decode(key.subarray(1 + HASH_LEN))
 
-/** @param {number} id @param {number} offset  bytes, whole chunks @param {Allocate} [allocate] */
+/** @param {number} id @param {number} offset  bytes: a multiple of a chunk @param {Allocate} [allocate] */
 export function extentKey (id, offset, allocate = allocateFresh) {
   const key = allocate(DATA_KEY_LEN)
   setU64(key, 0, id)
@@ -236,11 +236,11 @@ export function extentKey (id, offset, allocate = allocateFresh) {
 /** @param {number} id @param {{ band: number, lastChunk: number }} page */
 export const pageKey = (id, { band, lastChunk }) => encode({ u64: id }, { u64: lastChunk }, PAGE + band)
 
-/** Returns the range of all data under an id. @param {number} id */
+/** Returns the keys of all data under an id. @param {number} id */
 export const allOfId = id => ({ gte: encode({ u64: id }), lt: encode({ u64: id + 1 }) })
 
 /**
- * Returns the range of the extents that start, and of the pages that end, in some chunks.
+ * Returns the keys of the extents that start, and of the pages that end, in a range of chunks.
  *
  * @param {number} id @param {number} start  chunk @param {number} end  chunk, not included
  */
@@ -250,16 +250,16 @@ export function dataOf (id, start, end) {
 }
 
 /**
- * Returns the range of the extents that start in [start, end), and of the pages between them.
+ * Returns the keys of the extents that start in [start, end), and of the pages between them.
  *
- * @param {number} id @param {number} start  bytes, whole chunks @param {number} end  bytes
+ * @param {number} id @param {number} start  bytes: a multiple of a chunk @param {number} end  bytes
  */
 export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Says what a key of the data database stands for. A failing disk may change any bytes of the key, so its numbers may
- * be too large to compute with.
+ * Reads a key of the data database. A failing disk may change any byte of it, so this refuses numbers that no store
+ * writes.
  *
  * @param {Uint8Array} key
  * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, else an extent;

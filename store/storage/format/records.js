@@ -13,13 +13,13 @@ import {
 
 /** @import { Allocate } from './buffers.js' */
 
-/** The number of the layout of keys and values. A later release may write a higher one, and this release refuses it. */
+/** The number of the layout of keys and values. This release refuses stores with another number. */
 export const LAYOUT_VERSION = 1
 
 /**
  * @typedef {object} State
  * @property {number} version  of the layout
- * @property {boolean} isClean  was the store closed with nothing under way?
+ * @property {boolean} isClean  true if the store was closed with nothing under way
  * @property {number} swept  every id below this one has a record or no data
  * @property {number} nextId  no blob has had this id or a higher one
  */
@@ -29,18 +29,18 @@ export const LAYOUT_VERSION = 1
  * @property {number} id  the data of this blob, and nothing else, is kept under this id
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte present?
+ * @property {boolean} complete  true if every byte is present
  * @property {Home} home
  * @property {number} [base]  for the home `shared`: the id that has the file and the pairs that several blobs share
  * @property {number} created  milliseconds since 1970
- * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
- * @property {boolean} [isDamaged]  has damage cost it groups that have not all come back yet?
+ * @property {boolean} [isNameless]  true if the blockstore has the blob under its aliases only
+ * @property {boolean} [isDamaged]  true if damage has cost the blob groups that have not all come back yet
  */
 
 /**
  * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database; in a file of
- *   the store; in the imported file of a reference, which is not the store's; or at the beginning of a file of the
- *   store that several blobs share
+ *   the store; in an imported file, which is not the store's; or at the beginning of a file of the store that several
+ *   blobs share
  */
 
 /** Returns the ids that have data of a blob. @param {{ id: number, base?: number }} record */
@@ -109,7 +109,7 @@ const checkHash = new Uint8Array(HASH_LEN)
 const recordCheck = checkHash.subarray(0, CHECK_LEN)
 
 /**
- * Computes the same as `checkOf`, without allocating.
+ * Computes the check of a record as `checkOf` does, without allocating.
  *
  * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @param {number} len  of the record
  * @returns {Uint8Array} valid until the next call
@@ -122,7 +122,7 @@ function recordCheckOf (root, bytes, len) {
 }
 
 /**
- * Encodes the state. In this and every later layout, a state begins with the layout's number and ends with a check.
+ * Encodes the state. In every layout a state begins with the number of the layout and ends with a check.
  *
  * @param {State} state
  */
@@ -183,10 +183,10 @@ export function decodePath (id, bytes) {
 }
 
 /**
- * Returns the bytes before a check.
+ * Compares the check at the end of a value, and returns the bytes before it.
  *
- * @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes
- * @returns {Uint8Array | undefined} undefined when the check does not match, or no bytes are before it
+ * @param {Uint8Array} name  see `checkOf` @param {Uint8Array} bytes
+ * @returns {Uint8Array | undefined} undefined when the check does not match, or there are no bytes before it
  */
 function checkedPart (name, bytes) {
   const part = bytes.subarray(0, -CHECK_LEN)
@@ -194,7 +194,7 @@ function checkedPart (name, bytes) {
 }
 
 /**
- * Says which blob a sharer is. It is stored beside the record, so that a damaged record can be computed again.
+ * The blob that is a sharer. It is stored in addition to the record, so that a damaged record can be computed again.
  *
  * @typedef {object} Sharer
  * @property {Uint8Array} root
@@ -228,7 +228,7 @@ const ALIAS_LEN = HASH_LEN + 1
 /**
  * @typedef {object} Alias
  * @property {Uint8Array} root  of the blob that it leads to
- * @property {boolean} isForgotten  was this name deleted from the blockstore? The alias stays for the tags that name it
+ * @property {boolean} isForgotten  true if the name was deleted from the blockstore, and stays for tags that name it
  */
 
 /** @param {Uint8Array} multihash @param {Alias} alias */
@@ -256,7 +256,7 @@ export const encodeTime = time => encode({ u64: time })
 
 /**
  * @param {Uint8Array} bytes
- * @returns {number | undefined} undefined when it is obviously damaged; a time has no check that would show all damage
+ * @returns {number | undefined} undefined when it is obviously damaged; a time has no check
  */
 export function decodeTime (bytes) {
   const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
@@ -264,8 +264,8 @@ export function decodeTime (bytes) {
 }
 
 /**
- * Do a key and its value look like those that this release writes? Checks records only as far as that is cheap, and
- * accepts tags and unknown kinds.
+ * Returns true if a key and its value look as this release writes them. It does not decode records, and accepts all
+ * tags and unknown kinds.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  */

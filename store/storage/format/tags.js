@@ -1,5 +1,5 @@
-// Encodes and decodes tags. The index keeps each tag twice: under its name, and in the order of the blobs. Each place
-// holds the whole tag, with the same check.
+// Encodes and decodes tags. The index keeps each tag twice: under its name, and in the order of the blobs. Both entries
+// hold the whole tag, with the same check.
 
 import { decode, encode as encodeCbor } from '@ipld/dag-cbor'
 import { equals } from 'uint8arrays/equals'
@@ -10,34 +10,37 @@ import { KIND, UTF8, aliasKey, tagKey, taggedKey } from './keys.js'
 import { MAX_TIME } from './records.js'
 
 /**
- * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: `raw`: its blob; `hashseq`: its blob and all members of
+ * @typedef {'raw' | 'hashseq'} TagFormat  `raw`: the tag protects its blob; `hashseq`: it also protects all members of
  *   this hash sequence
  */
 
 /**
  * @typedef {object} Tag
  * @property {string} name
- * @property {Uint8Array} root  of the blob; for a tag of an alias it is `placeOfAlias`, which is no blob's root
+ * @property {Uint8Array} root  of the blob; for a tag of an alias the result of `placeOfAlias`, which is no blob's root
  * @property {TagFormat} format  `raw` for an alias
  * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
- * @property {number} [expires]  milliseconds since 1970; the tag counts as gone from then on. Undefined: never
+ * @property {boolean} [weak]  true for a tag that protects nothing; it counts as gone when its blob is
+ * @property {number} [expires]  milliseconds since 1970, at which the tag expires; undefined for never
  * @property {Uint8Array} [meta]  data that the caller keeps with the tag, as DAG-CBOR
  */
 
 /** @type {TagFormat[]} */
 export const TAG_FORMATS = ['raw', 'hashseq']
+/** Stored in the place of the format of a weak tag, whose format is `raw`. */
+const WEAK = TAG_FORMATS.length
 
 /** Longest metadata of a tag, in bytes of DAG-CBOR. */
 export const MAX_META_LEN = 4096
 
-/** How deeply arrays and objects may be nested: stored metadata must be readable whatever else is on the stack. */
+/** How deeply arrays and objects may be nested: decoding stored metadata must not overflow the stack. */
 const MAX_META_DEPTH = 64
 /** Bytes of a value between the hash and the alias: format, time, length of the alias. */
 const FIXED_LEN = 11
 const ALIAS_LEN_AT = 9
 const NOTHING = new Uint8Array(0)
 
-/** Returns where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
+/** Returns the hash under which the tags of an alias are in the order of the blobs. @param {Uint8Array} multihash */
 export const placeOfAlias = multihash => hash(aliasKey(multihash))
 
 /**
@@ -45,9 +48,10 @@ export const placeOfAlias = multihash => hash(aliasKey(multihash))
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} the entry
  *   under its name, and the entry in the order of the blobs
  */
-export function encodeTag ({ name, root, format, alias = NOTHING, expires = 0, meta = NOTHING }) {
+export function encodeTag ({ name, root, format, weak = false, alias = NOTHING, expires = 0, meta = NOTHING }) {
   const { length } = alias
-  const target = encode(root, TAG_FORMATS.indexOf(format), { u64: expires }, length >> 8, length & 255, alias, meta)
+  const kind = weak ? WEAK : TAG_FORMATS.indexOf(format)
+  const target = encode(root, kind, { u64: expires }, length >> 8, length & 255, alias, meta)
   const check = checkOf(tagKey(name), target)
   return {
     named: [tagKey(name), encode(target, check)],
@@ -78,7 +82,8 @@ function tagOf (name, root, rest) {
   if (root.length !== HASH_LEN || rest.length < FIXED_LEN + CHECK_LEN) return undefined
   const metaAt = FIXED_LEN + (rest[ALIAS_LEN_AT] << 8 | rest[ALIAS_LEN_AT + 1])
   const metaLen = rest.length - CHECK_LEN - metaAt
-  const format = TAG_FORMATS[rest[0]]
+  const weak = rest[0] === WEAK
+  const format = weak ? 'raw' : TAG_FORMATS[rest[0]]
   if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
@@ -87,41 +92,44 @@ function tagOf (name, root, rest) {
   const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
   const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)
   if (expires > MAX_TIME || (meta !== undefined && decodeMeta(meta) === undefined)) return undefined
-  if (alias !== undefined && format !== 'raw') return undefined
-  return { name: UTF8.decode(name), root: new Uint8Array(root), format, alias, expires: expires || undefined, meta }
+  if (alias !== undefined && (format !== 'raw' || weak)) return undefined
+  const tag = { name: UTF8.decode(name), root: new Uint8Array(root), format, weak, alias, meta }
+  return { ...tag, expires: expires || undefined }
 }
 
 /**
- * Returns the check of a tag as one number, which is the same for both of its places.
+ * Returns the check of a tag as one number, which is the same in both of its entries.
  *
- * @param {Uint8Array} value  from either place
+ * @param {Uint8Array} value  of either entry
  */
 export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
 
-/** Does a tag protect its blob at a time? @param {Tag} tag @param {number} now  milliseconds since 1970 */
+/** Returns true if a tag has not expired. @param {Tag} tag @param {number} now  milliseconds since 1970 */
 export const isLive = ({ expires }, now) => expires === undefined || now < expires
 
 /**
- * Does an entry in the order of the blobs protect its blob? A damaged entry does, because the tag may still be wanted.
+ * Returns true if an entry in the order of the blobs protects its blob. A damaged entry does, because its tag may not
+ * have expired.
  *
  * @param {Uint8Array} key @param {Uint8Array} value @param {number} now  milliseconds since 1970
  */
 export function protects (key, value, now) {
-  const isForever = value.length >= FIXED_LEN && u64At(value, 1) === 0
+  const isForever = value.length >= FIXED_LEN && value[0] !== WEAK && u64At(value, 1) === 0
   if (isForever) return true
   const tag = decodeTagged(key, value)
-  return tag === undefined || isLive(tag, now)
+  return tag === undefined || (!tag.weak && isLive(tag, now))
 }
 
-/** Are two tags equal? @param {Tag} tag @param {Tag | undefined} other */
+/** @param {Tag} tag @param {Tag | undefined} other */
 export const areSameTags = (tag, other) => other !== undefined && tag.name === other.name &&
-  tag.format === other.format && tag.expires === other.expires && equals(tag.root, other.root) &&
+  tag.format === other.format && (tag.weak ?? false) === (other.weak ?? false) && tag.expires === other.expires &&
+  equals(tag.root, other.root) &&
   equals(tag.meta ?? NOTHING, other.meta ?? NOTHING)
 
 /**
  * @param {unknown} meta  metadata as the caller gives it
  * @returns {Uint8Array}
- * @throws {TypeError | RangeError} when DAG-CBOR cannot hold it, or it is too long
+ * @throws {TypeError | RangeError} when DAG-CBOR cannot hold it, or it is too long or nested too deeply
  */
 export function encodeMeta (meta) {
   const bytes = cborOf(meta)
@@ -134,10 +142,11 @@ function cborOf (meta) {
   if (!isShallow(meta, MAX_META_DEPTH)) throw new RangeError(`"meta" expected at most ${MAX_META_DEPTH} levels`)
   try {
     const bytes = encodeCbor(meta)
-    if (bytes.length <= MAX_META_LEN) decode(bytes) // Refuse metadata that could not be read later.
+    if (bytes.length <= MAX_META_LEN) decode(bytes) // This refuses metadata that could not be decoded later.
     return bytes
   } catch (cause) {
-    throw new TypeError(`"meta" expected what DAG-CBOR can hold: ${/** @type {Error} */ (cause).message}`, { cause })
+    throw new TypeError(
+      `"meta" expected a value that DAG-CBOR can hold: ${/** @type {Error} */ (cause).message}`, { cause })
   }
 }
 
@@ -148,10 +157,10 @@ function cborOf (meta) {
 const isShallow = (value, depth) => typeof value !== 'object' || value === null || ArrayBuffer.isView(value) ||
   (depth > 0 && Object.values(value).every(part => isShallow(part, depth - 1)))
 
-/** @param {Uint8Array} bytes @returns {{ value: unknown } | undefined} undefined when they are no DAG-CBOR */
+/** @param {Uint8Array} bytes @returns {{ value: unknown } | undefined} undefined when they are not DAG-CBOR */
 export function decodeMeta (bytes) {
   try {
     const value = decode(bytes)
     return isShallow(value, MAX_META_DEPTH) ? { value } : undefined
-  } catch {} // also when nesting is so deep that the stack overflows
+  } catch {} // also when the nesting is so deep that the stack overflows
 }

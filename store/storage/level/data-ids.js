@@ -1,5 +1,5 @@
-// Finds the ids that have entries in the data database. It reads key after key; when an id has many keys, it skips the
-// rest of them.
+// Finds the ids that have entries in the data database. It reads all keys in their order, but of an id with many keys
+// it skips most.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
@@ -10,11 +10,11 @@ import { orIfUnreadable } from '../errors.js'
 /**
  * @typedef {object} FoundId
  * @property {number} [id]  undefined for a key that no store writes
- * @property {Uint8Array} key  the first one of the id
- * @property {boolean} isAlone  does the id have only this key, and is it the key of an extent that starts the blob?
+ * @property {Uint8Array} key  the first key of the id
+ * @property {boolean} isAlone  true if the id has only this key, and it is that of the extent at the start of the blob
  */
 
-/** How many keys of an id are read before the rest of them is skipped. */
+/** How many keys of an id are read before the others are skipped. */
 const FEW_KEYS = 16
 
 /**
@@ -42,7 +42,7 @@ export async function * dataIds (data, from, onDamage) {
           onDamage?.()
           break
         }
-        // LevelDB reports damage at the end, and then withholds the last batch: read the keys of that batch one by one.
+        // LevelDB reports damage at the end, and then does not give the last batch. Read its keys again, one by one.
         isDamaged = true
         await keys.close()
         keys = open(last === undefined ? { gte: allOfId(from).gte } : { gt: last })

@@ -1,4 +1,4 @@
-// Reads the entries of a key range in batches, because waiting for a thousand entries takes hardly longer than for one.
+// Reads the entries of a key range in batches, because a thousand entries take hardly longer than one.
 
 import { VIEWS } from '../format/keys.js'
 import { isCorruption } from '../errors.js'
@@ -14,8 +14,8 @@ export const BATCH_ENTRIES = 1000
 export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
- * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports it at the end
- * of the range, and then withholds the last batch. `readEntries` reads the entries of that batch again, one by one.
+ * Yields the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports that at the
+ * end of the range, and then does not give the last batch. So this reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
@@ -28,7 +28,7 @@ export async function * readEntries (database, range, onDamage) {
     const iterator = database.iterator({ ...rest, ...SMALL_ENTRIES })
     try {
       for (let batch = await iterator.nextv(size); batch.length > 0; batch = await iterator.nextv(size)) {
-        rest = behind(range, batch[batch.length - 1][0])
+        rest = restAfter(range, batch[batch.length - 1][0])
         yield batch
       }
       return
@@ -42,12 +42,12 @@ export async function * readEntries (database, range, onDamage) {
 }
 
 /**
- * Returns the rest of a range.
+ * Returns the part of a range after a key.
  *
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
  * @param {Uint8Array} key  the last key that was read
  */
-function behind ({ gte, gt, lt, lte, reverse }, key) {
+function restAfter ({ gte, gt, lt, lte, reverse }, key) {
   if (reverse) return { ...gte === undefined ? { gt } : { gte }, lt: key, reverse }
   return { gt: key, ...lte === undefined ? { lt } : { lte } }
 }

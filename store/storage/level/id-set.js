@@ -1,11 +1,11 @@
-// Keeps a set of ids in one bit for each: a store gives its ids one after the other, so most of them are in use.
+// A set of ids that takes one bit for each id. A store gives consecutive ids, so most of the bits are set.
 
 const PART = 65536
 
 export class IdSet {
   #parts = /** @type {Map<number, Uint8Array>} */ (new Map())
 
-  /** @param {number} id @returns {boolean} was the id new? */
+  /** @param {number} id @returns {boolean} true if the id is new */
   add (id) {
     const number = Math.floor(id / PART)
     const part = this.#parts.get(number) ?? new Uint8Array(PART / 8)

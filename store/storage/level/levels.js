@@ -1,15 +1,15 @@
-// Makes the two levels that a store is kept in. In Node.js a level is a LevelDB, in browsers an IndexedDB.
+// Makes the two levels of a store. In Node.js a level is a LevelDB, in browsers an IndexedDB.
 //
-// There are two levels because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves
-// it; the index is small and is written in random order. In one database each would slow the other down.
+// There are two because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves it. The
+// index is small, and is written in random order. In one database, each would slow the other down.
 
 import { Level } from 'level'
 import { realPath } from '#disk'
 import { VIEWS } from '../format/keys.js'
 
 /**
- * The part of abstract-level 3's `AbstractLevel` that a store uses. The declarations of that package need those of
- * Node.js, which programs for browsers do not have, so the store does not import its types.
+ * The part of abstract-level 3's `AbstractLevel` that a store uses. The store does not import the types of that
+ * package, because they need those of Node.js, which programs for browsers do not have.
  *
  * @typedef {object} AnyLevel  keys and values are bytes
  * @property {string} status
@@ -34,20 +34,20 @@ import { VIEWS } from '../format/keys.js'
 /** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**
- * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as many while a table is
- * written. With LevelDB's own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each, with 32 MiB 17; 16 MiB
- * are as quick as 32, and keep the process below 150 MB for a store of a million blobs.
+ * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as many while it writes
+ * one. Of 10 000 blobs of 4 KiB, each costs 23 us of processor time with LevelDB's default of 4 MiB, and 17 us with
+ * 32 MiB. 16 MiB are as fast as 32, and keep the process below 150 MB for a store of a million blobs.
  */
 const WRITE_BUFFER_LEN = 1 << 24
 
-/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller gave two levels, of whatever kind */
+/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller gave two levels of any kind */
 
 /** The kind of levels that this runtime makes. Only LevelDB can repair its files. @type {Kind} */
 export const OUR_KIND = 'repair' in Level ? 'LevelDB' : 'IndexedDB'
 
-/** The names of the databases, which are beside each other in the directory of a store. @type {('index' | 'data')[]} */
+/** The names of the databases, and of their folders in the directory of a store. @type {('index' | 'data')[]} */
 export const NAMES = ['index', 'data']
-/** Options for new levels. Data is not compressed: most content is compressed already, and hashing takes time, too. */
+/** Options for new levels. Data is not compressed, because most content is compressed already. */
 const LEVEL_OPTIONS = {
   index: VIEWS,
   data: { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }
@@ -59,26 +59,25 @@ export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path,
 /**
  * Makes the two levels of a store, without opening them.
  *
- * @param {string} location  the real path: LevelDB notes by their names which files the threads of this process have
- *   locked
+ * @param {string} location  the real path, because LevelDB knows by their paths which files this process has locked
  * @returns {DatabasePair}
  */
 export const levelsAt = location =>
   ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
 /**
- * Does another process have this database open? Callers hold the location of the store: LevelDB would end the lock if
- * this process had it.
+ * Returns true if another process has this database open. Callers hold the location of the store: if this process had
+ * the lock, LevelDB would end it.
  *
  * @param {string} path
  */
 export async function isOpen (path) {
-  // LevelDB takes its lock first. So this call always fails, before LevelDB reads or writes anything.
+  // LevelDB takes its lock first. Then these options make the call fail before LevelDB reads or writes anything.
   const level = new Level(await realPath(path), { ...VIEWS, createIfMissing: false, errorIfExists: true })
   const error = await level.open().then(() => undefined, error => error)
   return isLocked(error)
 }
 
-/** @param {unknown} error  of LevelDB, or its cause */
+/** @param {unknown} error  of LevelDB, or with such an error as its cause */
 export const isLocked = error =>
   [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')

@@ -10,26 +10,25 @@ import { BATCH_ENTRIES } from './entries.js'
 /** @import { AnyLevel } from './levels.js' */
 /** @import { SafeDatabase } from './safe-database.js' */
 
-/** Bytes of entries that are looked up at once. */
+/** How many bytes of entries are looked up together. */
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Checks four things: LevelDB can read everything; it finds by its key every entry that an iterator shows; it shows
- * nothing after the last entry; and it shows the same entries in both directions.
+ * Returns true if LevelDB can read everything, finds every entry that an iterator shows by its key, finds nothing after
+ * the last entry, and shows the same number of entries in both directions.
  *
- * Reads from the last entry to the first. Suppose that damage has made a key greater. An iterator that goes forwards
- * then misses all entries that this key overtakes, but one that goes backwards misses only one. A damaged index of a
- * table may hide some entries from one direction and others from the other.
+ * It reads backwards. If damage has made a key greater, an iterator that goes forwards misses all entries that this key
+ * has overtaken, but one that goes backwards misses only one. A damaged index of a table may hide some entries from one
+ * direction and others from the other.
  *
- * @param {SafeDatabase | AnyLevel} database  counts as in order when it has no snapshots: then it is not LevelDB, and
- *   cannot be checked while it is in use
+ * @param {SafeDatabase | AnyLevel} database  without snapshots it is not a LevelDB, and counts as in order
  * @param {AbortSignal} [signal]
  */
 export async function isInOrder (database, signal) {
   if (!database.supports.explicitSnapshots || !database.supports.has) return true
   const snapshot = database.snapshot()
   const options = { ...VIEWS, snapshot, fillCache: false }
-  // The values are read as well, because they tell how many can be looked up together.
+  // Values are read, too: their length limits how many entries are looked up together.
   const entries = database.iterator({ ...options, reverse: true, ...{ highWaterMarkBytes: LOOKUP_LEN } })
   try {
     let batch = await entries.nextv(BATCH_ENTRIES)
@@ -73,7 +72,7 @@ async function areFound (database, keys, options) {
 }
 
 /**
- * Does a search after this key find nothing?
+ * Returns true if a search after this key finds nothing.
  *
  * @param {SafeDatabase | AnyLevel} database
  * @param {Uint8Array} key

@@ -1,10 +1,10 @@
 // Wraps one of the two databases of a store (a *level*: an abstract-level instance, usually LevelDB). It acknowledges
 // only writes that are still there after the level was closed and opened again.
 //
-// After a write to its log has failed half way, LevelDB goes on. Later writes land after the torn record, can be read,
-// and are gone when LevelDB replays the log at the next opening. So this class writes one batch after the other. After
-// a batch has failed it closes the level and opens it again before it writes the next one: LevelDB then drops the torn
-// record and begins a new log. Until then reads use the level as it is.
+// When a write to its log fails halfway, LevelDB goes on. It appends later writes after the torn record; they can be
+// read, but LevelDB drops them when it replays the log at the next opening. So this class writes one batch after the
+// other. After a failed batch, it closes the level and opens it again before it writes the next one: LevelDB then drops
+// the torn record and begins a new log. Until then, reads use the level as it is.
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -22,39 +22,40 @@ import {
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
 /**
- * The last acknowledged entry. After reopening, the store looks for it; if it is missing, acknowledged writes are lost.
+ * The last acknowledged entry. After the level was reopened, the store looks for it: if it is missing, acknowledged
+ * writes were lost.
  *
  * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: the key
  *   was deleted
  */
 
 /**
- * A write that waits to be written.
+ * A waiting write.
  *
  * @typedef {object} Write
  * @property {Operation[]} operations
  * @property {KeyRange} [range]  keys to delete, instead of operations
- * @property {boolean} sync  must the write reach the disk before it counts as done?
+ * @property {boolean} sync  true if the write must reach the disk before it counts as done
  * @property {() => void} resolve
  * @property {(error: unknown) => void} reject
  */
 
-/** Writes are joined up to this many bytes of values and this many operations. A single write may be longer. */
+/** Writes are joined up to so many bytes of values and so many operations. A single write may have more. */
 const WRITE_LEN = 1 << 20
 const WRITE_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, in addition to those in its logs. */
 const OPENING_LEN = 1 << 20
-/** How often opening tries again. Another process that tries to open the store holds LevelDB's lock for a moment. */
+/** How often opening is tried. Another process that tries to open the store holds LevelDB's lock for a moment. */
 const LOCK_TRIES = 50
 /** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20
 
-/** Milliseconds from one attempt to open a level again to the next, unless something is to be written. */
+/** Milliseconds between attempts to open a level again. A write does not wait for them. */
 const RETRY_MS = 1000
 /** Milliseconds between checks that the directory is still there, for writes that need not reach the disk. */
 const LOOK_MS = 1000
-/** Bytes of a value that are compared with the stored value after the level was opened again. */
+/** Bytes of the witness's value that are compared with the stored value after the level was opened again. */
 const WITNESS_LEN = 64
 
 export class SafeDatabase {
@@ -62,9 +63,9 @@ export class SafeDatabase {
   /** The directory of LevelDB; undefined when the level is not LevelDB, or the caller made it. */
   #path
   #location
-  /** Does a failed write leave nothing behind? (IndexedDB) */
+  /** True if a failed write changes nothing (IndexedDB). */
   #isTransactional
-  /** Are all writes refused? */
+  /** True if all writes are refused. */
   isReadOnly
   #exclusively
   #otherIsOpen
@@ -74,14 +75,14 @@ export class SafeDatabase {
   #failure = /** @type {unknown} */ (undefined)
   #reopening = /** @type {Promise<void> | undefined} */ (undefined)
   #triedAt = -Infinity
-  /** Set when acknowledged data disappeared; all later writes fail with it. */
+  /** Set when acknowledged writes were lost: all later writes fail with this error. */
   #lost = /** @type {BaoError | undefined} */ (undefined)
   #isClosed = false
-  /** Has anything been written that the disk may not have? */
+  /** True if a write may not be on the disk yet. */
   #hasUnsynced = false
-  /** The last acknowledged entry. If it is there, so is everything before it in the log. */
+  /** The last acknowledged entry. If it is there, all earlier writes are there. */
   #witness = /** @type {Witness | undefined} */ (undefined)
-  /** Which file LevelDB holds its lock on, and when this class last checked that the file is still in place. */
+  /** The identity of LevelDB's lock file, and the time of the last check that this file is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 
@@ -89,13 +90,13 @@ export class SafeDatabase {
    * @param {AnyLevel} level  not opened yet
    * @param {object} about
    * @param {string} about.location  of the store, for messages
-   * @param {string} [about.path]  the directory of the level, if it is a LevelDB that the store has made
+   * @param {string} [about.path]  the directory of the level, if it is a LevelDB that the store has made for writing
    * @param {<T>(work: () => Promise<T>) => Promise<T>} about.exclusively  runs `work` while the other database is not
    *   being reopened
-   * @param {() => boolean} about.otherIsOpen  is the other database open? Its lock then keeps other processes away
-   *   while this one is closed
-   * @param {boolean} [about.isReadOnly]  refuse all writes? Default: false
-   * @param {boolean} [about.isTransactional]  does a write that fails leave nothing behind (IndexedDB)? Default: false
+   * @param {() => boolean} about.otherIsOpen  returns true if the other database is open. Its lock then keeps other
+   *   processes away while this one is closed
+   * @param {boolean} [about.isReadOnly]  true to refuse all writes. Default: false
+   * @param {boolean} [about.isTransactional]  true if a failed write changes nothing (IndexedDB). Default: false
    */
   constructor (level, { location, path, exclusively, otherIsOpen, isReadOnly = false, isTransactional = false }) {
     this.#level = level
@@ -122,13 +123,13 @@ export class SafeDatabase {
 
   get supports () { return this.#level.supports }
 
-  /** Can the level be read synchronously? See `getSync`. */
+  /** True if `getSync` can read the level now. */
   get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
-   * Prepares a call of the store; the call waits for the returned promise before it begins. After a failed write this
-   * opens the level again, so that a reopening does not end iterators of the call. When the disk has no space for
-   * opening, the level stays open for reads.
+   * Prepares a call of the store, which awaits the returned promise before it begins. After a failed write this opens
+   * the level again, so that no reopening ends the iterators of the call. If the disk has no space for that, the level
+   * stays open for reads.
    *
    * @returns {Promise<void> | undefined}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed and cannot be opened
@@ -154,23 +155,24 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {object} options @returns {any} */
   getSync (key, options) { return this.#level.getSync(key, options) }
 
-  /** The iterator fails when the level is opened again. @param {object} options */
+  /** Returns an iterator, which fails when the level is opened again. @param {object} options */
   iterator (options) { return this.#level.iterator(options) }
 
-  /** The iterator over keys fails when the level is opened again. @param {object} options */
+  /** Returns an iterator over keys, which fails when the level is opened again. @param {object} options */
   keys (options) { return this.#level.keys(options) }
 
-  /** The snapshot ends when the level is opened again. */
+  /** Returns a snapshot, which ends when the level is opened again. */
   snapshot () { return this.#level.snapshot() }
 
   /**
-   * Writes all operations or none, after everything that was written before.
+   * Writes all operations or none, after all earlier writes.
    *
    * @param {Operation[]} operations  callers must not change them until this resolves
-   * @param {{ sync?: boolean }} [options]  `sync`: this write and all earlier ones are on the disk when it resolves
+   * @param {{ sync?: boolean }} [options]  `sync`: this write and all earlier ones are on the disk when it resolves.
+   *   Default: false
    * @returns {Promise<void>}
-   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED: the operations may be there all the same when the
-   *   level is opened again
+   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED. The operations may still be there after the level
+   *   was opened again
    */
   batch (operations, { sync = false } = {}) { return this.#write({ operations, sync }) }
 
@@ -180,7 +182,7 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {{ sync?: boolean }} [options] */
   del (key, options) { return this.batch([{ type: 'del', key }], options) }
 
-  /** Deletes a range of keys. After a failure, some of them may be deleted. @param {KeyRange} range */
+  /** Deletes a range of keys. If it fails, some of them may be deleted. @param {KeyRange} range */
   clear (range) { return this.#write({ operations: [], range, sync: false }) }
 
   /** Makes LevelDB rewrite its tables without deleted entries. Does nothing for other levels. */
@@ -200,8 +202,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Writes the waiting writes, one joined write after the other. If several ran at the same time and one failed,
-   * LevelDB would not say which came after it.
+   * Joins the waiting writes, and runs one joined write after the other. If several ran at the same time and one
+   * failed, nothing would tell which of the others came after it.
    */
   async #writeAll () {
     while (this.#waiting.length > 0) {
@@ -216,7 +218,7 @@ export class SafeDatabase {
     this.#writing = undefined
   }
 
-  /** Takes the next of the waiting writes. They are joined into one, so that they wait for the disk once. */
+  /** Takes the next waiting writes, which are joined so that they wait for the disk only once. */
   #nextWrites () {
     const [first] = this.#waiting
     let count = 1
@@ -233,7 +235,7 @@ export class SafeDatabase {
   }
 
   /**
-   * @param {Write[]} writes  several batches, or a single range @param {boolean} [isRetry]  is this the second attempt?
+   * @param {Write[]} writes  batches, or a single range @param {boolean} [isRetry]  true for the second attempt
    * @returns {Promise<void>}
    */
   async #writeJoined (writes, isRetry = false) {
@@ -244,22 +246,22 @@ export class SafeDatabase {
     const operations = writes.length === 1 ? writes[0].operations : writes.flatMap(({ operations }) => operations)
     try {
       const placeCheck = this.#assertInPlaceSometimes(sync)
-      placeCheck.catch(() => {}) // Runs beside the write; a failure is thrown below.
+      placeCheck.catch(() => {}) // The check runs during the write. Its failure is thrown below.
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
-      // When LevelDB begins a new log it does not sync the old one, which stays until its entries are in a table.
+      // When LevelDB begins a new log, it does not sync the old one, and needs it until its entries are in a table.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)
       await placeCheck
     } catch (error) {
-      // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot clear a range because its keys
-      // are corrupt. Neither needs the level to be reopened.
+      // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot read the keys of a range that it
+      // should clear. In both cases there is no need to reopen the level.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
       // 2. The log may have a torn record: write nothing until the level is open again.
       if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
       await this.#assertInPlace()
-      // 3. LevelDB refuses all writes because of an old failure: reopen, and try once more.
+      // 3. LevelDB refuses all writes because of an earlier failure: reopen the level, and try once more.
       if (this.#failure === error && !isRetry && needsReopenAndRetry(error)) return this.#writeJoined(writes, true)
       throw asWriteFailed(error)
     }
@@ -268,11 +270,11 @@ export class SafeDatabase {
   /** @param {Write[]} writes @param {unknown} error */
   #fail (writes, error) {
     this.#failure = error
-    // The failed writes may be there when the level is open again, and may have changed the witness.
+    // The failed writes may be there after reopening, and then may have changed the entry of the witness.
     if (this.#witness !== undefined && touches(writes, this.#witness.key)) this.#witness = undefined
   }
 
-  /** Checks the directory now and then. @param {boolean} sync  check it in any case */
+  /** Checks the directory once a second. @param {boolean} sync  true to check it in any case */
   async #assertInPlaceSometimes (sync) {
     const now = performance.now()
     if (!sync && now - this.#lookedAt < LOOK_MS) return
@@ -280,7 +282,7 @@ export class SafeDatabase {
     await this.#assertInPlace()
   }
 
-  /** Is no record of the log torn, and does the path lead to the directory that was opened? */
+  /** Returns true if no record of the log is torn, and the path still leads to the directory that was opened. */
   async isWhole () { return this.#failure === undefined && await this.#isInPlace() }
 
   async #isInPlace () { return await this.#lockIdentity() === this.#identity }
@@ -320,13 +322,13 @@ export class SafeDatabase {
     }
   }
 
-  /** Throws when there is no space to open the level. The level then stays open, so that it can be read. */
+  /** Throws when the disk has no space for opening the level. The level then stays open for reads. */
   async #assertSpace () {
     if (!this.isOpen || this.#path === undefined) return
     await assertSpaceFor(`${this.#path}.space`, await logsLen(this.#path) + OPENING_LEN)
   }
 
-  /** Opens the level, and tries again while another process holds its lock for a moment. */
+  /** Opens the level. While another process holds its lock, it tries again. */
   async #openWhenUnlocked () {
     for (let tries = 1; ; tries++) {
       try {
@@ -339,10 +341,10 @@ export class SafeDatabase {
   }
 
   /**
-   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is there, all writes
-   * that were acknowledged before it are there, too.
+   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is there, all earlier
+   * acknowledged writes are there, too.
    *
-   * @throws {BaoError} STORE_WRITE_FAILED
+   * @throws {BaoError} STORE_WRITE_FAILED when the witness is missing
    */
   async #assertAcknowledged () {
     if (this.#witness === undefined) return
@@ -369,7 +371,7 @@ const sizeOf = ({ operations }) => {
   return [len, operations.length]
 }
 
-/** Returns the witness of operations: a copy, because their memory may be reused. @param {Operation[]} operations */
+/** Returns the witness of operations. It copies bytes whose memory may be reused. @param {Operation[]} operations */
 function witnessOf (operations) {
   const last = operations.at(-1)
   if (last === undefined) return undefined
@@ -377,14 +379,14 @@ function witnessOf (operations) {
   return last.type === 'del' ? { key } : { key, len: last.value.length, head: last.value.slice(0, WITNESS_LEN) }
 }
 
-/** Does one of these writes change the entry of a key? @param {Write[]} writes @param {Uint8Array} key */
+/** Returns true if one of these writes changes the entry of a key. @param {Write[]} writes @param {Uint8Array} key */
 const touches = (writes, key) => writes.some(({ operations, range }) => range === undefined
   ? operations.some(operation => equals(operation.key, key))
   : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
 
 /**
- * Did LevelDB fail on a table or the manifest, and not on the log? It then refuses every later write until it is
- * reopened, even when there is space again.
+ * Returns true if LevelDB has failed on a table or the manifest, and not on the log. It then refuses all writes until
+ * it is reopened, even when there is space again.
  *
  * @param {unknown} error
  */
@@ -393,7 +395,7 @@ function needsReopenAndRetry (error) {
   return message.startsWith('IO error: ') && !isOfLog(error)
 }
 
-/** Does the error of LevelDB name its log? @param {unknown} error */
+/** Returns true if an error of LevelDB names its log. @param {unknown} error */
 const isOfLog = error => /\.log: /.test(/** @type {{ message?: string }} */ (error).message ?? '')
 
 /** @param {unknown} error */

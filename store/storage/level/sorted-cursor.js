@@ -1,5 +1,5 @@
-// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That takes no lookups and
-// little memory.
+// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs. This needs no
+// lookups and little memory.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../errors.js'
@@ -17,7 +17,7 @@ export class SortedCursor {
   /**
    * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys that contain
    *   a hash, in the order of the hashes
-   * @param {{ reverse?: boolean }} [options]  `reverse`: in the reverse order. Default: false
+   * @param {{ reverse?: boolean }} [options]  `reverse`: true if the iterator goes backwards. Default: false
    */
   constructor (iterator, { reverse = false } = {}) {
     this.#iterator = iterator
@@ -36,7 +36,8 @@ export class SortedCursor {
   }
 
   /**
-   * Does a blob have an entry that `isMeant` accepts? Callers ask for blobs in the order of their hashes, each once.
+   * Returns true if a blob has an entry that `isMeant` accepts. Callers ask for blobs in the order of their hashes, for
+   * each only once.
    *
    * @param {Uint8Array} root @param {(entry: Entry) => boolean} isMeant
    */
@@ -48,7 +49,7 @@ export class SortedCursor {
     return false
   }
 
-  /** Reads the next batch. Throws if it cannot: a blob's entry may be in it. @returns {Promise<boolean>} */
+  /** Reads the next batch. @returns {Promise<boolean>} false at the end @throws STORE_CORRUPT when it is unreadable */
   async #next () {
     if (this.#hasEnded) return false
     try {
@@ -65,10 +66,10 @@ export class SortedCursor {
 }
 
 /**
- * Does a hash sort before the hash in a key, or after it?
+ * Compares a hash with the hash in a key.
  *
  * @param {Uint8Array} root @param {Uint8Array} key  a damaged one may be too short
- * @returns {number} below 0, 0 or above 0
+ * @returns {number} below 0 if the hash sorts before that of the key, 0 if they are equal, above 0 otherwise
  */
 function compareWithKey (root, key) {
   for (let i = 0; i < HASH_LEN; i++) {

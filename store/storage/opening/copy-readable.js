@@ -1,4 +1,4 @@
-// Copies every entry that can be read of a damaged LevelDB into a new one. The damaged files stay as they are.
+// Copies every readable entry of a damaged LevelDB into a new one. The damaged files stay as they are.
 
 import { toString } from 'uint8arrays/to-string'
 import { Salvage, removeFolder } from '#disk'
@@ -19,9 +19,9 @@ const BATCH_COUNT = 1000
  * @param {'index' | 'data'} name
  * @param {object} options
  * @param {string} options.from  the damaged database; may be missing
- * @param {string} options.to  a folder for the new database: made here; the database is closed, but not synced
- * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined leaves it
- *   out
+ * @param {string} options.to  a folder for the new database, made here. The new database is closed, but not synced
+ * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined to write
+ *   none
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<number>} how many bytes of the damaged files could not be read
  */
@@ -42,8 +42,8 @@ export async function copyReadable (name, { from, to, change, signal }) {
 }
 
 /**
- * Writes the newest version of each key, whatever the order in which the versions come. A second database keeps the
- * sequence number of each version that was written.
+ * Writes the newest version of each key. The versions may come in any order: a second database keeps the sequence
+ * numbers of those that were written.
  */
 class Newest {
   #copy
@@ -65,7 +65,7 @@ class Newest {
 
   /**
    * @param {Versioned[]} entries
-   * @param {boolean} isDoubtful  write an entry only if nothing else is known of its key? Such entries come last
+   * @param {boolean} isDoubtful  true to write an entry only if its key has no other version. Such entries come last
    */
   async add (entries, isDoubtful) {
     for (const { key, value, sequence } of entries) {
@@ -78,7 +78,7 @@ class Newest {
     if (this.#len >= BATCH_LEN || this.#batch.size >= BATCH_COUNT) await this.write()
   }
 
-  /** Writes what was added and is newer than what was written before. */
+  /** Writes the added entries that are newer than those written before. */
   async write () {
     const entries = [...this.#batch.values()]
     this.#batch.clear()
@@ -96,5 +96,5 @@ class Newest {
   }
 }
 
-/** LevelDB gives numbers from 1 on. */
+/** The sequence number of doubtful entries. LevelDB's own numbers begin with 1. */
 const DOUBTFUL = 0

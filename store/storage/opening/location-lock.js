@@ -1,9 +1,9 @@
 // Makes sure that only one store at a time is open at a location.
 //
-// LevelDB keeps other processes away with a lock file. When a process tries to lock a file that it has locked already,
-// it loses that lock to other processes. So before LevelDB is asked, this file looks whether the process has the store
+// LevelDB keeps other processes away with a lock file. But if a process tries to lock a file that it has locked
+// already, it loses its lock. So before LevelDB opens anything, this file finds out whether this process has the store
 // open, under any name of its directory. IndexedDB lets every page in, so pages use a lock of the browser: two open
-// stores would give the same ids to different blobs, and each would delete the data that the other is putting.
+// stores would give the same ids to different blobs, and each would delete the data that the other one is putting.
 
 import { claimFolder, identityOf, lockOwner, ownPid, realPath } from '#disk'
 import { lockedError } from '../errors.js'
@@ -13,8 +13,8 @@ import { NAMES } from '../level/levels.js'
 
 const HELD = Symbol.for('baobox.locations')
 /**
- * The locations that this thread holds: for each its path, and what identifies its directory. All copies of this
- * package that the thread has loaded share them.
+ * The paths and the identities of the directories that this thread holds. All copies of this package in the thread
+ * share this set.
  */
 const held = /** @type {Set<string>} */ (/** @type {any} */ (globalThis)[HELD] ??= new Set())
 
@@ -22,7 +22,7 @@ const held = /** @type {Set<string>} */ (/** @type {any} */ (globalThis)[HELD] ?
 const browserLocks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
 
 /**
- * @param {string} location  LevelDB must get its real path, by which it knows what other threads have locked
+ * @param {string} location  of a store. LevelDB must get the real path of it, see `levelsAt`
  * @returns {Promise<() => Promise<void>>} releases the location
  * @throws {BaoError} STORE_LOCKED when this process, or another page, holds it
  */
@@ -44,17 +44,17 @@ export async function holdLocation (location) {
 }
 
 /**
- * Returns the files whose locks keep other processes away: of the two databases, and of the database of a rescue.
+ * Returns the files whose locks keep other processes away: those of the two databases, and that of a rescue.
  *
  * @param {string} location
  */
 const locksOf = location => [...NAMES, 'rescue/lock'].map(folder => `${location}/${folder}/LOCK`)
 
-/** Returns the process that has a store open, where the system tells it. @param {string} location */
+/** Returns the id of the process that has a store open, if the system tells it. @param {string} location */
 export const ownerOf = location => lockOwner(locksOf(location))
 
 /**
- * Returns the error for a lock of LevelDB that another process holds. It names the process where the system tells it.
+ * Returns the error for a lock of LevelDB that another process holds. It names the process if the system tells it.
  *
  * @param {string} location @param {unknown} [cause]
  */

@@ -1,16 +1,16 @@
-// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the
-// store creates each database under a temporary name, and renames it when all its files are on the disk. The index
-// comes first, and says which store both belong to.
+// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut has interrupted. So the
+// store makes each database under a temporary name, and renames it when all its files are on the disk. It makes the
+// index first; the data gets the index's id of the store.
 
 import { isMissing, nameStore, placeFolder, removeFolder, removeFoldersLike, storeIdOf, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'
 
 /**
- * Several processes may call this at the same time: the first that finishes renames its draft, and the others delete
- * theirs.
+ * Makes the databases that are missing. Several processes may call this at the same time: the first that finishes
+ * renames its draft, and the others delete theirs.
  *
- * @param {string} location  a directory, made when it is missing
- * @param {{ sync: boolean }} options  `sync`: the databases survive a power cut
+ * @param {string} location  a directory
+ * @param {{ sync: boolean }} options  `sync`: true to make the databases survive a power cut
  */
 export async function makeMissing (location, { sync }) {
   if (OUR_KIND !== 'LevelDB') return

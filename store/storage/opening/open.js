@@ -18,7 +18,7 @@ import { lockFolder, removeRescued, rescueAt, rescueFolder } from './rescue-mark
 
 /** @import { DatabasePair } from '../level/levels.js' */
 
-/** Milliseconds between the first two attempts to open a store that is open elsewhere. */
+/** Milliseconds between the first two attempts to open a locked store. Each later pause is twice as long. */
 const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 200
 
@@ -45,7 +45,7 @@ export async function openDatabases (where, { wait, ...options }) {
 }
 
 /**
- * The path of a directory that a caller names by a `file:` URL; anything else as it is.
+ * Returns the path in a `file:` URL, and anything else as it is.
  *
  * @template T
  * @param {T} where @returns {string | Exclude<T, URL>}
@@ -86,10 +86,10 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.isRescue  does a rescue open the store? Then no leftovers are told, because `fsck` looks at
- *   all data
+ * @param {boolean} options.isRescue  true if a rescue opens the store: then `leftovers` is undefined, because `fsck`
+ *   looks at all data
  * @param {AbortSignal} [options.signal]
- * @param {() => Promise<void>} [options.release]  called when the store is closed; not called when it cannot be opened
+ * @param {() => Promise<void>} [options.release]  called when the store is closed, but not when it cannot be opened
  * @returns {Promise<Databases>}
  */
 export async function openHeld (where, { sync, isRescue, release = async () => {}, ...options }) {
@@ -97,7 +97,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
-  // Levels open themselves as soon as they are made. So LevelDB's files are checked before.
+  // A level opens itself as soon as it is made. So LevelDB's files are checked before.
   const checked = isDirectory && !isRescue ? await checkTables(location, path, options.signal) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
@@ -145,8 +145,8 @@ async function checkTables (location, path, signal) {
 }
 
 /**
- * Refuses a store in which a folder of its own is a link, because the target of a link is not the store's to write
- * to or delete. The location itself may be one.
+ * Refuses a store if one of its folders is a link, because the store must not change the target of a link. The location
+ * itself may be a link.
  *
  * @param {string} location
  * @throws {BaoError} STORE_OPEN_FAILED
@@ -165,7 +165,7 @@ export async function assertOwnFolders (location) {
 }
 
 /**
- * Checks that a store can be opened. Call this before any level is made, because opening a level makes missing files.
+ * Checks that a store can be opened. Callers do this before they make a level, because a level makes missing files.
  *
  * @param {string} location @param {boolean} create
  */
@@ -186,15 +186,15 @@ async function assertNoRescue (location) {
   }
 }
 
-/** @param {'open' | 'read'} action  the action that failed @param {string} location @param {unknown} cause */
+/** @param {'open' | 'read'} action  that has failed @param {string} location @param {unknown} cause */
 export function notOpened (action, location, cause) {
   // LevelDB writes when it is opened, so a full disk can be the cause.
   if (isDiskFull(cause)) return diskFull(cause)
-  const what = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
-  return new BaoError('STORE_OPEN_FAILED', what, { location, cause })
+  const message = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
+  return new BaoError('STORE_OPEN_FAILED', message, { location, cause })
 }
 
-/** @param {unknown} cause  possibly an error of LevelDB, whose own cause says more */
+/** @param {unknown} cause  if it is an error of LevelDB, its own cause says more */
 function reasonOf (cause) {
   const { cause: deeper = cause } = /** @type {{ cause?: unknown }} */ (cause ?? {})
   return deeper instanceof Error ? deeper.message : String(deeper)

@@ -1,8 +1,8 @@
-// Opens a store for reading, and leaves its directory as it is. LevelDB writes when it opens a database. So the two
-// databases are copied to a folder for temporary files, and opened there; the files of large blobs are read in place.
+// Opens a store for reading, and leaves its directory as it is. LevelDB writes when it opens a database. So this file
+// copies the two databases to a temporary folder, and opens the copies. It reads the files of large blobs in place.
 //
-// Another process may have the store open. The index is copied before the data, because a store writes data before
-// the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
+// Another process may have the store open. The index is copied before the data, because a store writes data before the
+// record that names it. So the copy has the data of each of its records, unless the other process has deleted the blob.
 
 import {
   checkDatabase, copyLive, identityOf, isStoreAt, makeCopyFolder, moveFolder, openingFault, readFolder, realPath,
@@ -44,7 +44,7 @@ export async function openReadOnly (where, { tempDir, signal }) {
 async function assertReadable (location) {
   if (!await isStoreAt(location)) throw absentError(location)
   await assertOwnFolders(location)
-  // A rescue copies the databases and leaves the old ones in place until the copies are complete.
+  // A rescue leaves the old databases in place until the new ones are complete.
   const fault = await isHalfReplaced(location) ? halfReplaced() : await openingFault(location)
   if (fault !== undefined) throw notOpened('open', location, fault)
 }
@@ -86,7 +86,8 @@ async function openCopy (location, copy, signal) {
 }
 
 /**
- * Makes a copy anew of what can be read of it if it is damaged, because LevelDB must not meet the damage.
+ * If a copy is damaged, replaces it by a new database with everything that can be read of it, because LevelDB must not
+ * read damaged tables.
  *
  * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]
  * @returns {Promise<number>} bytes in which nothing could be read

@@ -1,4 +1,4 @@
-// Reads which ids the index of a store names.
+// Collects the ids that the index of a store names.
 
 import { allBlobs, allSharers, hashOfKey, placeOfSharer } from '../format/keys.js'
 import { decodeRecord, decodeSharer, idsOf } from '../format/records.js'
@@ -13,10 +13,10 @@ import { IdSet } from '../level/id-set.js'
  * @property {IdSet} ids  the ids in all records and in all entries of sharers, and the bases
  * @property {Map<number, number>} bases  length of the longest sharer of each base, in bytes
  * @property {number} after  an id greater than all of them
- * @property {boolean} areAll  could all records be read?
+ * @property {boolean} areAll  true if all records and sharers could be read
  */
 
-/** Reads all records. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+/** @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
   /** @type {Recorded} */
   const recorded = { ids: new IdSet(), bases: new Map(), after: 0, areAll: true }
@@ -29,7 +29,7 @@ export async function recordedIds (index, signal) {
       else add(recorded, record)
     }
   }
-  // Damage may have cost a sharer its record.
+  // The record of a sharer may be damaged, and its entry not.
   for await (const entries of readEntries(index, allSharers, () => { recorded.areAll = false })) {
     for (const [key, value] of entries) {
       const [place, sharer] = [placeOfSharer(key), decodeSharer(key, value)]

@@ -1,5 +1,5 @@
-// Recovers a store that was not closed: completes deletions, and finds the next free id. A store that was closed is
-// opened without a look at all of it. check/orphans.js restores or deletes orphans.
+// Recovers a store that was not closed: completes deletions, and finds the next free id. For a store that was closed it
+// does not read all records. check/orphans.js restores or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
@@ -10,21 +10,21 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /** @import { Recorded } from './recorded-ids.js' */
 
 /**
- * @typedef {{ recorded: Recorded, swept: number }} Leftovers  what an earlier process may have left. `swept`: ids below
- *   are known to have a record or no data
+ * @typedef {{ recorded: Recorded, swept: number }} Leftovers  tells where an earlier process may have left orphans:
+ *   under ids that are not in `recorded`, from `swept` on. Every id below `swept` has a record or no data
  */
 
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
- * An index that lacks its state, or that has not given an id under which there is data, may have lost records: it was
- * damaged, it is an older copy, or it is that of another store. Then nothing is swept, and no state is written until
+ * An index may have lost records if it lacks its state, or if there is data under an id that it has not given: it was
+ * damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written until
  * `fsck` has looked at all data.
  *
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, isRescue: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see
- *   `openHeld`. `takesLostIndex`: may the index have no entries although there is data?
- * @returns {Promise<Leftovers | undefined>} what `Orphans.sweepLeftovers` must look at
+ *   `openHeld`. `takesLostIndex`: true to accept an index without entries although there is data
+ * @returns {Promise<Leftovers | undefined>} for `Orphans.sweepLeftovers`; undefined when there is nothing to sweep
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
 export async function recover (databases, { create, isRescue, takesLostIndex, signal }) {
@@ -37,7 +37,7 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
   if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
   const isWhole = state === undefined ? isEmpty && given === 0 : given <= state.nextId
   const swept = state?.swept ?? 0
-  // LevelDB may have lost the last state and show an older one, so look at the records for the ids that are in use.
+  // LevelDB may have lost the last state and show an older one. So the records tell which ids are in use.
   const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
   await deleteAllDoomed(databases)
@@ -48,8 +48,8 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
 
 /**
  * @param {Databases} databases
- * @returns {Promise<{ given: number, taken: number }>} `given`: an id greater than any that has data. `taken`: an id
- *   greater than that, and than any number that something else in the folder of the files has as its name
+ * @returns {Promise<{ given: number, taken: number }>} `given`: the least id above all that have data. `taken`: the
+ *   least id above these, and above all numbers that other things in the folder of blob files have as their names
  */
 async function idsAfterData ({ data, files }) {
   let [given, taken] = [0, 0]
@@ -72,7 +72,7 @@ async function deleteAllDoomed (databases) {
     const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
     if (doomed === undefined) continue
     databases.doom(doomed)
-    await orIfUnreadable(databases.deleteDoomed(doomed)) // When it fails, the note stays.
+    await orIfUnreadable(databases.deleteDoomed(doomed)) // If it fails, the note stays.
   }
   await databases.dropNotes()
 }

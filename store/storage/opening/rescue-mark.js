@@ -1,9 +1,9 @@
 // Marks a store that is being rescued, so that nobody opens it, and lets only one process at a time rescue it.
 //
-// The mark is the folder `rescue`. It stays when a rescue is interrupted: some records may be lost whose data must
-// still be looked at, and a store that is opened deletes data without a record. The folder contains a database without
-// entries. The lock of this database ends with its process. A rescue takes this lock and then checks those of the
-// store. A store takes its own locks and then checks for the mark. So at least one of the two sees the other.
+// The mark is the folder `rescue`. It stays when a rescue is interrupted, because the rescue may have lost records, and
+// opening the store would delete the data of these. The folder contains a database without entries, whose lock ends
+// with the process. A rescue takes this lock and then checks those of the store. A store takes its own locks and then
+// checks for the mark. So at least one of the two sees the other.
 
 import { Level } from 'level'
 import { exists, makeFolder, moveFolder, realPath, removeFolder } from '#disk'
@@ -13,12 +13,12 @@ import { VIEWS } from '../format/keys.js'
 
 /** @param {string} location */
 export const rescueFolder = location => `${location}/rescue`
-/** The folder to be deleted after a rescue. It is `rescue`, renamed so that it is no mark. @param {string} location */
+/** Returns the new name of `rescue` after a rescue, so that it is no longer a mark. @param {string} location */
 const doneFolder = location => `${location}/rescue.done`
 /** @param {string} location */
 export const lockFolder = location => `${rescueFolder(location)}/lock`
 
-/** @param {string} location @returns {Promise<'running' | 'interrupted' | undefined>} undefined: there is none */
+/** @param {string} location @returns {Promise<'running' | 'interrupted' | undefined>} undefined without a rescue */
 export async function rescueAt (location) {
   if (!await exists(rescueFolder(location))) return undefined
   return await isOpen(lockFolder(location)) ? 'running' : 'interrupted'
@@ -28,9 +28,9 @@ export async function rescueAt (location) {
  * Marks a store, and takes the lock of its rescue.
  *
  * @param {string} location  a directory, which the caller holds
- * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock; unless
+ * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock. Without
  *   `isMarked` it also deletes the mark, with everything in its folder
- * @throws {BaoError} STORE_LOCKED when the store is open, or somebody else rescues it
+ * @throws {BaoError} STORE_LOCKED when the store is open, or another process rescues it
  */
 export async function markRescue (location) {
   const isFirst = await makeFolder(rescueFolder(location))
@@ -46,7 +46,7 @@ export async function markRescue (location) {
   }
 
   const end = async (/** @type {{ isMarked: boolean }} */ { isMarked }) => {
-    // No other rescue uses the folder while this one holds the lock. Windows cannot rename a folder with an open file.
+    // Rename the folder under the lock, so that no other rescue uses it. Windows cannot: the folder has an open file.
     const isMoved = !isMarked &&
       await moveFolder(rescueFolder(location), doneFolder(location)).then(() => true, () => false)
     await lock.close()
@@ -62,5 +62,5 @@ export async function markRescue (location) {
   return { end }
 }
 
-/** Removes the folder that an earlier rescue has left to be deleted. @param {string} location */
+/** Removes the renamed folder of an earlier rescue, if there is one. @param {string} location */
 export const removeRescued = location => removeFolder(doneFolder(location)).catch(() => {})

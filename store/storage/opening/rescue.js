@@ -1,15 +1,15 @@
-// Rescues a store whose LevelDB files are damaged: makes new databases from everything that can be read of the old
-// ones, and then replaces these. A data database that is sound stays as it is.
+// Rescues a store whose LevelDB files are damaged: makes new databases with everything that can be read of the old
+// ones, and puts them in the place of the old ones. A sound data database stays as it is.
 //
 // All of this happens in the folder `rescue`, which marks the store until the rescue is done:
 //
 //   rescue/lock    a database that is open for as long as the rescue runs: see rescue-mark.js
 //   rescue/draft   the new databases while they are being written
-//   rescue/new     the new databases, complete and synced. Before this name exists, nothing of the store has changed
-//   rescue/old     the old databases, from the moment in which the new ones take their places
+//   rescue/new     the new databases, complete and synced. Before this name exists, the store has not changed
+//   rescue/old     the old databases, once the new ones have taken their places
 //
-// An interrupted rescue is run again. If it finds `rescue/new` it goes on from there, otherwise it begins again. Large
-// blobs are in files that LevelDB does not know: they stay where they are, and need no more space.
+// The caller repeats an interrupted rescue. If it finds `rescue/new`, it goes on from there; otherwise it starts again.
+// Large blobs are in files that do not belong to LevelDB: they stay where they are, and need no more space.
 
 import {
   assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
@@ -33,19 +33,19 @@ const newOf = location => `${rescueFolder(location)}/new`
 /** @param {string} location */
 const oldOf = location => `${rescueFolder(location)}/old`
 
-/** Does not delete orphans: `check` looks at them first, because the rescue may have lost their records. */
+/** With `isRescue`, opening deletes no orphans. The rescue may have lost their records, so `check` looks at them. */
 const RESCUED = { sync: true, create: true, isRescue: true }
 
 /**
- * Rescues a store. In a browser there are no files to rescue, and the store is only checked.
+ * Rescues a store. In a browser there are no files to rescue, so the store is only checked.
  *
  * @template T
  * @param {string} location
- * @param {(databases: Databases, lostBytes?: number) => Promise<T>} check  verifies the rescued data and repairs the
- *   rest, then closes the databases. `lostBytes`: bytes of LevelDB's files in which nothing could be read; undefined
+ * @param {(databases: Databases, lostBytes?: number) => Promise<T>} check  verifies the rescued data, repairs the
+ *   store, and closes the databases. `lostBytes`: bytes of LevelDB's files in which nothing could be read; undefined
  *   when that is not known
  * @param {AbortSignal} [signal]
- * @returns {Promise<T>} what `check` returns
+ * @returns {Promise<T>} the result of `check`
  * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
  */
 export async function rescueDatabases (location, check, signal) {
@@ -80,8 +80,8 @@ async function rescueFiles (location, check, signal) {
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // Opening them has recorded that orphans were not deleted, or has left the index without a state. So no opening
-    // deletes them, even if `check` fails.
+    // This opening has marked all ids as swept, or has left the index without a state. Either way no later opening
+    // deletes orphans, even if `check` fails.
     isMarked = false
     return await check(databases, lostBytes)
   } finally {
@@ -90,7 +90,7 @@ async function rescueFiles (location, check, signal) {
 }
 
 /**
- * Makes `rescue/new`, and leaves nothing when it fails.
+ * Makes `rescue/new`. If that fails, it leaves nothing.
  *
  * @param {string} location @param {AbortSignal} [signal]
  * @returns {Promise<number>} bytes of LevelDB's files in which nothing could be read
@@ -108,7 +108,7 @@ async function copyAll (location, signal) {
       lostBytes += lostSince
       if (name === 'data' && await isSound(from, signal)) continue
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
-      // Files that are missing may count in both numbers.
+      // Missing files may count in both numbers.
       lostBytes += Math.max(await copyReadable(name, { from, to, change, signal }) - lostSince, 0)
       await nameStore(to, storeId)
       await syncFiles(to)
@@ -122,7 +122,7 @@ async function copyAll (location, signal) {
 }
 
 /**
- * Can LevelDB read a data database without harm? Its values may be damaged: the store verifies them.
+ * Returns true if LevelDB can read a data database without harm. It may have damaged values: the store verifies them.
  *
  * @param {string} path @param {AbortSignal} [signal]
  */
@@ -132,13 +132,13 @@ async function isSound (path, signal) {
 }
 
 /**
- * Returns the entry to write for an entry that was read. LevelDB may have lost the last state and show an older one, so
- * the state must not say that the store was closed: then the next opening looks for the ids that are in use. The log of
- * changes is left out, because it does not say which changes were lost and which are back.
+ * Returns the entry to write for an entry that was read. The state must not say that the store was closed: it may be an
+ * older one than the last, so the next opening must look for the ids that are in use. The log of changes is left out,
+ * because it does not say which changes were lost.
  *
  * @param {string} location
  * @param {Entry} entry
- * @returns {Entry | undefined}
+ * @returns {Entry | undefined} undefined to write none
  * @throws {BaoError} STORE_VERSION
  */
 function changed (location, [key, value]) {
@@ -151,7 +151,7 @@ function changed (location, [key, value]) {
 }
 
 /**
- * Replaces the old databases by the new ones. An earlier call may have been interrupted at any step.
+ * Replaces the old databases by the new ones. It completes an earlier call that was interrupted at any step.
  *
  * @param {string} location
  */
@@ -165,7 +165,7 @@ async function replaceAll (location) {
 }
 
 /**
- * Has a rescue replaced, or taken away, one database and not yet the other one? It begins with the index.
+ * Returns true if a rescue has moved away or replaced one database, and not yet the other. It begins with the index.
  *
  * @param {string} location
  */

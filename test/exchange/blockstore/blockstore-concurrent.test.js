@@ -16,7 +16,7 @@ describe('store: blockstore, concurrent calls', () => {
   const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
-  it('a use is noted for the right block when the buffer of its CID is used again', async () => {
+  it('a use is noted for the right block when the buffer of its CID is reused', async () => {
     const { store, place } = await newStore()
     const content = noise(200, 8)
     const { cid } = await store.put(content)
@@ -110,13 +110,13 @@ describe('store: blockstore, concurrent calls', () => {
     }
   })
 
-  it('put() of one block under many names at once loses no name', async () => {
+  it('put() of one block under many names at the same time loses no name', async () => {
     const { blocks, place, store } = await newBlocks()
     const cids = await Promise.all([sha256, sha512, blake3].map(hasher => cidOf(hasher, bytes)))
     await Promise.all([0, 1, 2, 3].flatMap(() => cids.map(cid => blocks.put(cid, bytes))))
     expect(await namesIn(blocks)).to.deep.equal(cids.map(String).sort())
     for (let round = 0; round < 8; round++) {
-      // One name goes and comes while another one goes: whatever the order, who was put last is there.
+      // One name is deleted and put again while another is deleted. In any order, the name that was put last stays.
       const [a, b] = [cids[round % 3], cids[(round + 1) % 3]]
       await Promise.all([blocks.delete(a).then(() => blocks.put(a, bytes)), blocks.delete(b)])
       expect([await blocks.has(a), await blocks.has(b)]).to.deep.equal([true, false])

@@ -17,7 +17,7 @@ describe('store: damaged blockstore', () => {
   const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
-  it('get() fails with the place of damaged bytes', async () => {
+  it('get() fails with an error that says where bytes are damaged', async () => {
     const { blocks, data } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     await blocks.put(cid, bytes)
@@ -28,7 +28,7 @@ describe('store: damaged blockstore', () => {
     expect(error).to.include({ code: 'STORE_CORRUPT', start: 16384, len: 16384 })
   })
 
-  it('a damaged alias gives no other bytes, and put() repairs it', async () => {
+  it('a damaged alias gives no wrong bytes, and put() repairs it', async () => {
     const other = noise(30_000, 93)
     const { blocks, store, index } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
@@ -104,7 +104,7 @@ describe('store: damaged blockstore', () => {
     }
 
     for (const [what, { before, job }] of Object.entries(JOBS)) {
-      it(`a crash ${what} leaves the names from before, or those from after`, async () => {
+      it(`a crash ${what} leaves the names as they were before, or as they should be after`, async () => {
         const cids = await CIDS
         const seen = new Set()
         let isDone = false
@@ -117,7 +117,7 @@ describe('store: damaged blockstore', () => {
           isDone = await errorOf(job(blocks, cids, store)) === undefined
           revive()
 
-          // As a new process finds it: the store was not closed.
+          // As a new process finds the store, which was not closed.
           const again = await place.open()
           const found = asBlockstore(again)
           const names = await namesIn(found)
@@ -150,7 +150,7 @@ async function expectNothing (place) {
   })
 }
 
-/** After so many writes none reaches the databases any more. @returns {() => void} ends that */
+/** Makes all but the next `writes` writes fail. @returns {() => void} ends that */
 function dieAfter (writes, ...databases) {
   let left = writes
   const revivals = databases.flatMap(database => ['put', 'del', 'batch', 'clear'].map(method => {

@@ -1,4 +1,4 @@
-// What a blockstore refuses: wrong bytes, unknown hash functions, and more than fits into memory.
+// A blockstore refuses wrong bytes, unknown hash functions, and blocks that do not fit into memory.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
@@ -29,7 +29,7 @@ describe('store: blockstore input', () => {
         }
       }
     }
-    // Of which something is written before the end is seen.
+    // Of this one, bytes are written before the end is read.
     const large = noise(5_000_000, 92)
     const cid = toCid(hash(large))
     expect(await errorOf(blocks.put(cid, stream([large, bytes])))).to.include({ code: 'CID_MISMATCH', cid })
@@ -37,7 +37,7 @@ describe('store: blockstore input', () => {
     await expectNothing(place)
   })
 
-  it('put() hashes the bytes that it keeps, not what callers write there meanwhile', async () => {
+  it('put() hashes the bytes that it keeps, not those that callers write into the buffer during the call', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha512, bytes)
     const lent = bytes.slice()
@@ -67,7 +67,7 @@ describe('store: blockstore input', () => {
     expect(await errorOf(collect(asBlockstore(store).get(cid)))).to.include({ code: 'CID_UNSUPPORTED' })
   })
 
-  it('every call refuses what is no CID, and put() what are no bytes', async () => {
+  it('every call refuses values that are no CIDs, and put() values that are no bytes', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     for (const bad of [undefined, null, 5, 'bafk', cid.toString(), hash(bytes)]) {
@@ -116,7 +116,7 @@ describe('store: blockstore input', () => {
     expect(isClosed).to.equal(true)
     expect(await blocks.has(await cidOf(sha256, long))).to.equal(false)
     await narrow.put(toCid(hash(long)), stream([long]))
-    // BLAKE3 needs none of that, nor has what is here to be got by those alone who could put it.
+    // The limit is neither for blocks under a BLAKE3 name nor for reads.
     expect(await listed(narrow.putMany([{ cid: toCid(hash(long)), bytes: long }]))).to.have.length(1)
     const cid = await cidOf(sha256, long)
     await blocks.put(cid, long)

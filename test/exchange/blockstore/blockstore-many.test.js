@@ -56,7 +56,7 @@ describe('store: blockstore, many blocks', () => {
       if (i % 10 !== 9) await blocks.put(cid, content)
       wanted.push({ cid, content: i % 10 !== 9 || i % 4 === 3 ? content : undefined })
     }
-    const nameless = await cidOf(blake3, wanted[0].content) // only its alias is here
+    const nameless = await cidOf(blake3, wanted[0].content) // it is kept under its alias only
     wanted.push({ cid: nameless, content: undefined }, { cid: 'no CID', content: undefined }, wanted[1], wanted[1])
     let calls = 0
     for (const level of [index, data]) {
@@ -81,7 +81,7 @@ describe('store: blockstore, many blocks', () => {
     await store.close()
   })
 
-  it('getMany() gives blocks soon when its source gives no more CIDs for a while', async () => {
+  it('getMany() gives blocks soon when its source pauses', async () => {
     const { blocks } = await newBlocks()
     const cids = []
     for (let i = 0; i < 3; i++) cids.push(await blocks.put(await cidOf(hashers[i], noise(100, i)), noise(100, i)))
@@ -97,7 +97,7 @@ describe('store: blockstore, many blocks', () => {
     expect(seen.map(([cid]) => cid)).to.deep.equal(cids)
   })
 
-  it('putMany() keeps blocks soon when its source gives no more for a while', async () => {
+  it('putMany() keeps blocks soon when its source pauses', async () => {
     const { blocks } = await newBlocks()
     const seen = []
     const pairs = (async function * () {
@@ -107,7 +107,7 @@ describe('store: blockstore, many blocks', () => {
         yield { cid, bytes: noise(100, i) }
         while (seen.length === before) {
           await new Promise(resolve => setTimeout(resolve, 1))
-        } // it goes on when it has had word
+        } // it goes on after a result
       }
     })()
     for await (const cid of blocks.putMany(pairs)) seen.push(cid)

@@ -60,7 +60,7 @@ describe('store: blockstore', () => {
   const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
-  it('every call goes by the multihash, whatever the codec and version of the CID', async () => {
+  it('every call uses the multihash only, whatever the codec and version of the CID', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes, DAG_PB)
     await blocks.put(cid, bytes)
@@ -186,7 +186,7 @@ describe('store: blockstore', () => {
     await expectNothing(place)
   })
 
-  it('has() and get() know identity CIDs without keeping them', async () => {
+  it('has() and get() work for identity CIDs, which are not kept', async () => {
     const { store, blocks, place } = await newBlocks()
     const cid = await cidOf(identity, Uint8Array.of(1, 2, 3))
     expect(await blocks.has(cid)).to.equal(true)

@@ -1,4 +1,4 @@
-// A collection in memory has the bytes that iroh writes, and nothing else is read as one.
+// A collection in memory has the bytes that iroh writes. Other bytes are refused.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
@@ -19,7 +19,7 @@ const shown = entries => [...entries].map(([name, cid]) => [name, hex(fromCid(ci
 
 /** A sequence of `count` members over any meta blob. */
 const over = (meta, count) => ({ sequence: concat([hash(meta), new Uint8Array(32 * count)]), meta })
-/** What is wrong with a meta blob that is said to have `count` names. */
+/** The error of a meta blob for a sequence of `count` members. */
 const faultOf = (parts, count) => errorOf(() => Collection.fromBytes(over(concat(parts), count)))
 
 const entries = fc.array(fc.tuple(
@@ -73,7 +73,7 @@ describe('Collection', () => {
     for (const name of ['y', 'X', 'toString']) expect(collection.get(name)).to.equal(undefined)
   })
 
-  it('keeps entries in their order, and copies what it is given', () => {
+  it('keeps entries in their order, and copies hashes and arrays', () => {
     const root = hash(noise(10))
     const given = [['b', root], ['a', root]]
     const collection = Collection.from(given)
@@ -111,7 +111,7 @@ describe('Collection', () => {
           expect(error.code, error.stack).to.equal('COLLECTION_INVALID')
           return
         }
-        // No two byte strings mean the same.
+        // Different bytes never mean the same collection.
         expect(same(collection.toBytes().meta, changed)).to.equal(true)
         expect(collection.cid.toString()).to.not.equal(Collection.from(entries).cid.toString())
       })))
@@ -134,8 +134,8 @@ describe('Collection', () => {
       'more names than members': () => faultOf([HEAD, [2, 1, 97, 1, 98]], 1),
       'fewer names than members': () => faultOf([HEAD, [1, 1, 97]], 2),
       'fewer names than it claims': () => faultOf([HEAD, [2, 1, 97]], 2),
-      'bytes behind the last name': () => faultOf([HEAD, [1, 1, 97, 0]], 1),
-      'bytes behind the count of no names': () => faultOf([HEAD, [0, 0]], 0),
+      'bytes after the last name': () => faultOf([HEAD, [1, 1, 97, 0]], 1),
+      'bytes after a count of 0': () => faultOf([HEAD, [0, 0]], 0),
       'a name that is cut off': () => faultOf([HEAD, [1, 3, 97, 98]], 1),
       'a name that is not UTF-8': () => faultOf([HEAD, [1, 2, 0xc3, 0x28]], 1),
       'a name with half a surrogate pair': () => faultOf([HEAD, [1, 3, 0xed, 0xa0, 0x80]], 1),
@@ -150,7 +150,7 @@ describe('Collection', () => {
       it(what, async () => expect(await refusal()).to.include({ code: 'COLLECTION_INVALID' }))
     }
 
-    it('names longer than 65 536 bytes, and takes those that are as long', async () => {
+    it('names longer than 65 536 bytes, but not shorter ones', async () => {
       const root = hash(noise(10))
       const longest = 'é'.repeat(32_768)
       const { sequence, meta } = Collection.from([[longest, root]]).toBytes()
@@ -158,7 +158,7 @@ describe('Collection', () => {
       await expectSlip('name', () => Collection.from([[`${longest}x`, root]]), [RangeError])
     })
 
-    it('entries that are none', async () => {
+    it('invalid entries', async () => {
       const root = hash(noise(10))
       for (const bad of [undefined, null, 5, 'ab', {}, root]) {
         await expectSlip('entries', () => Collection.from(bad), [TypeError])

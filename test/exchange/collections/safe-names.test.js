@@ -1,4 +1,4 @@
-// Names are refused that could lead out of a folder, or to one another, on any system.
+// Names that could lead out of a folder, or to the file of another name, on any system, are refused.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { SafeNames, compareNames, fold } from '../../../exchange/collections/safe-names.js'
@@ -7,7 +7,7 @@ import { strideAtEffort } from '../../support/effort.js'
 import { HARMLESS, NOT_IN_WINDOWS, TRICKS } from '../../support/path-tricks.js'
 import { holds } from '../../support/property.js'
 
-/** The entry that is refused among these, or undefined. */
+/** The first of these names that is refused, or undefined. */
 function refusedOf (names, isForWindows = false) {
   const safe = new SafeNames({ isForWindows })
   for (const name of names) {
@@ -30,21 +30,21 @@ describe('SafeNames', () => {
     })
   }
 
-  it('refuses names that only Windows cannot have, in Windows alone', () => {
+  it('refuses names that are wrong in Windows only, in Windows only', () => {
     for (const names of NOT_IN_WINDOWS) {
       expect(refusedOf(names, true), names[0]).to.equal(names[0])
       expect(refusedOf(names, false)).to.equal(undefined)
     }
   })
 
-  it('takes harmless names, and knows what they begin with', () => {
+  it('takes harmless names, and lists their first parts', () => {
     for (const names of HARMLESS) expect(refusedOf(names, true)).to.equal(undefined)
     const safe = new SafeNames({ isForWindows: false })
     for (const name of ['b/c', 'a', 'b/d/e']) safe.add(name)
     expect([...safe.tops]).to.deep.equal(['b', 'a'])
   })
 
-  it('takes no name of which a part leads elsewhere, whatever it is put together from', () => holds('unsafe names',
+  it('takes no name with a part that leads elsewhere, in any combination', () => holds('unsafe names',
     fc.property(fc.array(fc.constantFrom(
       '.', '..', '/', '\\', 'a', 'A', ' ', 'nul', '\u200b', '\uff0e', ':', '\0', 'c:', '\u00e9', 'e\u0301'
     ), { maxLength: 6 }), pieces => {
@@ -57,7 +57,7 @@ describe('SafeNames', () => {
       expect(refusedOf([name, name.toUpperCase()])).to.equal(name.toUpperCase())
     }), 500))
 
-  it('refuses names of any length and depth by their length', () => {
+  it('refuses names that are too long, however deep they are', () => {
     const safe = new SafeNames({ isForWindows: false })
     for (const top of ['x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7']) {
       expect(() => safe.add(`${top}/${'a/'.repeat(32_000)}a`)).to.throw(/more than 4096 bytes/)
@@ -71,7 +71,7 @@ describe('SafeNames', () => {
 })
 
 describe('fold', () => {
-  it('is the same for all characters that case or normal form makes the same, and changes nothing twice', function () {
+  it('is equal for characters that differ in case or normal form, and changes nothing twice', function () {
     this.timeout(60_000)
     for (let code = 1; code < 0x110000; code += code < 0x3000 ? 1 : strideAtEffort()) {
       if (code >= 0xd800 && code < 0xe000) continue
@@ -93,7 +93,7 @@ describe('compareNames', () => {
       expect(Math.sign(compareNames(a, b))).to.equal(bytesA < bytesB ? -1 : bytesA > bytesB ? 1 : 0)
     })))
 
-  it('orders characters beyond U+FFFF behind all others', () => {
+  it('orders characters above U+FFFF after all others', () => {
     const names = ['\u{10000}', '\uffff', '\ue000', '\ud7ff', 'a']
     expect([...names].sort(compareNames)).to.deep.equal(names.reverse())
   })

@@ -1,4 +1,4 @@
-// Collections are put into stores, protect their members, and are read whole or entry by entry.
+// Collections are put into stores, protect their members, and are read as a whole or entry by entry.
 import { expect } from 'chai'
 import { fromCid, hash, toCid } from '../../../lib/index.js'
 import { Collection, collectionEntries, getCollection, putCollection } from
@@ -12,7 +12,7 @@ import { irohVectors } from '../../support/vectors.js'
 
 const { collection: vector } = irohVectors
 const shown = entries => [...entries].map(([name, cid]) => [name, cid.toString()])
-/** So many entries that they do not fit into memory that is kept. */
+/** More entries than are kept in memory. */
 const MANY = 40_000
 function * many () {
   for (let i = 0; i < MANY; i++) yield [`folder/file number ${i}`, hash(new TextEncoder().encode(String(i)))]
@@ -51,7 +51,7 @@ describe('collections in a store', () => {
     expect(await getCollection(store, cid)).to.have.length(0)
   })
 
-  it('may have more entries than are kept in memory, and leave nothing beside their two blobs', async () => {
+  it('may have more entries than are kept in memory, and leave only their two blobs', async () => {
     const { store } = await newStore()
     async function * slowly () { yield * many() }
     const expected = Collection.from(many())
@@ -116,7 +116,7 @@ describe('collections in a store', () => {
   })
 
   describe('are refused', () => {
-    it('when they are none', async () => {
+    it('when the blob is no collection', async () => {
       const { store } = await newStore()
       for (const bytes of [noise(100), noise(64), new Uint8Array(0)]) {
         const { cid } = await store.put(bytes)
@@ -141,7 +141,7 @@ describe('collections in a store', () => {
       }
     })
 
-    it('when the store lacks them, or a part of them', async () => {
+    it('when the store lacks one of their blobs, or a part of it', async () => {
       const { store } = await newStore()
       const collection = Collection.from(many())
       const { sequence, meta } = collection.toBytes()
@@ -161,7 +161,7 @@ describe('collections in a store', () => {
       expect(await getCollection(store, collection.cid)).to.have.length(MANY)
     })
 
-    it('when arguments make no sense', async () => {
+    it('when arguments are wrong', async () => {
       const { store } = await newStore()
       const root = hash(noise(1))
       await expectSlip('store', () => putCollection({}, []))

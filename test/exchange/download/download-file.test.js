@@ -1,4 +1,4 @@
-// Downloads straight to a file.
+// Downloads to a file.
 import { expect } from 'chai'
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, rename, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
@@ -52,7 +52,7 @@ describe('a download to a file', () => {
     }
   })
 
-  it('takes long blobs from a server that has the bytes alone', async () => {
+  it('takes long blobs from a server that has only the bytes', async () => {
     const long = noise((1 << 24) + 1, 472)
     const { cid } = createOutboardSync(long)
     const at = 'https://plain.example/movie'
@@ -81,19 +81,19 @@ describe('a download to a file', () => {
     expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
   })
 
-  it('keeps the part when no mirror is left, and puts no wrong byte into the file', async () => {
+  it('keeps the received part when no mirror is left, and puts no wrong byte into the file', async () => {
     const from = [slices(endings.flip(500_000))]
     expect(await errorOf(downloadFile(cid, path, { from }))).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(existsSync(path)).to.equal(false)
     expect(await readdir(folder)).to.deep.equal(['movie.mp4.part'])
   })
 
-  it('leaves nothing behind when nothing has come', async () => {
+  it('leaves nothing when nothing was received', async () => {
     expect(await errorOf(downloadFile(cid, path, { from: [] }))).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('asks no mirror when a folder has the name, or a file that of the part', async () => {
+  it('asks no mirror when a folder has the name of the file, or a file the name of the part', async () => {
     const from = [() => { throw new Error('nobody is to be asked') }]
     const failing = () => errorOf(downloadFile(cid, path, { from, retries: 0 }))
     await mkdir(path)
@@ -108,11 +108,11 @@ describe('a download to a file', () => {
     expect(await readFile(`${path}.part`, 'utf8')).to.equal('mine')
   })
 
-  describe('whose part would be in the place of something else', () => {
+  describe('whose part has the name of something else', () => {
     const part = () => `${path}.part`
     const MARK = 'unfinished-download'
 
-    /** All that is at a path and in it: kinds, times and contents. */
+    /** The kinds, times and contents of everything at a path and below it. */
     async function treeOf (path) {
       const { mode, mtimeMs, ino } = await lstat(path)
       const isDirectory = (await lstat(path)).isDirectory()
@@ -143,8 +143,8 @@ describe('a download to a file', () => {
         await store.put(content, { tag: 'mine' })
         await store.close()
       }],
-      ['a store that has nothing', 'PATH_EXISTS', async () => (await BlobStore.open(part())).close()],
-      ['a folder with a file that is called as the mark', 'PATH_EXISTS', async () => {
+      ['an empty store', 'PATH_EXISTS', async () => (await BlobStore.open(part())).close()],
+      ['a folder with a file that has the name of the mark', 'PATH_EXISTS', async () => {
         await mkdir(part())
         await writeFile(join(part(), MARK), 'what is left to download')
       }],
@@ -153,7 +153,7 @@ describe('a download to a file', () => {
         await mkdir(part())
         await symlink(join(folder, 'other.part', MARK), join(part(), MARK))
       }],
-      ['a folder with a folder that is called as the mark', 'PATH_EXISTS', () =>
+      ['a folder with a folder that has the name of the mark', 'PATH_EXISTS', () =>
         mkdir(join(part(), MARK), { recursive: true })],
       ['a link to a part', 'ENOTDIR', async () => {
         await leavePart(join(folder, 'other'))
@@ -176,7 +176,7 @@ describe('a download to a file', () => {
       })
     }
 
-    it('goes on in a folder that has nothing but the mark, as a kill leaves it', async () => {
+    it('goes on in a folder with the mark only, as a killed process may leave it', async () => {
       await leavePart()
       for (const name of await readdir(part())) if (name !== MARK) await rm(join(part(), name), { recursive: true })
       await downloadFile(cid, path, { from: [slices()] })
@@ -184,7 +184,7 @@ describe('a download to a file', () => {
       expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
     })
 
-    it('leaves a folder that has come into its place', async () => {
+    it('leaves a folder that has replaced its own', async () => {
       const swap = async () => {
         await rename(part(), join(folder, 'moved'))
         await mkdir(part())
@@ -196,7 +196,7 @@ describe('a download to a file', () => {
       expect(await readdir(part())).to.deep.equal([])
     })
 
-    it('is made with the folders above it, and in the name of the longest file', async () => {
+    it('makes the folders above it, and works for the longest name of a file', async () => {
       const at = join(folder, 'new', 'folder', 'x'.repeat(250))
       await downloadFile(cid, at, { from: [slices()] })
       expect((await readFile(at)).equals(content)).to.equal(true)
@@ -204,7 +204,7 @@ describe('a download to a file', () => {
     })
   })
 
-  it('to the same file fails while another one runs, which goes on', async () => {
+  it('to the same file fails while another one runs, and does not disturb that one', async () => {
     let release
     const isReleased = new Promise(resolve => { release = resolve })
     let begin
@@ -234,7 +234,7 @@ describe('a download to a file', () => {
     expect(message).to.match(/^no mirror is left: the connection to http:.* failed: ECONNREFUSED$/)
   })
 
-  it('fetches again what was damaged of the part of an earlier run', async () => {
+  it('fetches damaged groups again when an earlier part was damaged', async () => {
     const from = [slices(endings.cut(1_500_000))]
     await errorOf(downloadFile(cid, path, { from, retries: 0 }))
     const blobs = join(`${path}.part`, 'blobs')

@@ -26,7 +26,7 @@ const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 const slices = (ending = endings.whole) => async (_cid, ranges) =>
   streamOf(ending(encodeSliceSync(content, outboard, ranges)))
 
-/** A mirror that brings so many bytes each second, by a clock. */
+/** A mirror that sends so many bytes each second, by a clock. */
 const paced = (clock, rate) => async function * (_cid, ranges, { signal }) {
   const slice = encodeSliceSync(content, outboard, ranges)
   for (let at = 0; at < slice.length; at += 65_536) {
@@ -56,7 +56,7 @@ const report = ({ mirrors }, location) => mirrors.find(mirror => mirror.location
 const named = (location, from) => mirrorOf(from, { location })
 
 describe('a download into a store', () => {
-  it('comes from any mirror: an endpoint, plain bytes with an outboard, another store', () => withStore(async store => {
+  it('asks any mirror: an endpoint, plain bytes with an outboard, another store', () => withStore(async store => {
     await withStore(async other => {
       await other.put(content)
       const fetch = fetchOf({
@@ -72,7 +72,7 @@ describe('a download into a store', () => {
     })
   }))
 
-  it('comes from the handler of another store, whole or in part', () => withStore(async store => {
+  it('takes a blob from the handler of another store, whole or in part', () => withStore(async store => {
     await withStore(async other => {
       const part = { start: MIB, end: 3 * MIB }
       await other.receive(cid, encodeSliceSync(content, outboard, part), part)
@@ -90,18 +90,18 @@ describe('a download into a store', () => {
     })
   }))
 
-  it('has quicker mirrors fetch more, in the time that all of them need together', () => withStore(async store => {
+  it('lets quicker mirrors fetch more, so that all of them save time together', () => withStore(async store => {
     const clock = new FakeClock()
     const from = [['a', 4 * MIB], ['b', 2 * MIB], ['c', MIB]].map(([name, rate]) => named(name, paced(clock, rate)))
     const result = await clock.until(downloadBy(clock, store, cid, { from }))
     const [a, b, c] = ['a', 'b', 'c'].map(name => report(result, name).bytes)
     expect(a).to.be.above(b)
     expect(b).to.be.at.least(c)
-    expect(clock.now()).to.be.below(1000 * content.length / (4 * MIB)) // it would take the quickest as long alone
+    expect(clock.now()).to.be.below(1000 * content.length / (4 * MIB)) // the quickest alone would take so long
     await expectWhole(store)
   }))
 
-  it('goes on when a mirror lies: it is dropped and named, its good prefix is kept', () => withStore(async store => {
+  it('drops and names a mirror that lies, keeps its right bytes, and goes on', () => withStore(async store => {
     const liar = named('liar', slices(endings.flip(700_000)))
     const error = await errorOf(download(store, cid, { from: [liar], ranges: { start: 0, end: MIB } }))
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
@@ -118,16 +118,16 @@ describe('a download into a store', () => {
     await expectWhole(store)
   }))
 
-  it('has a stalled mirror\'s segment taken over at once when another is idle', () => withStore(async store => {
+  it('gives the segment of a stalled mirror to an idle one without waiting', () => withStore(async store => {
     const clock = new FakeClock()
     const from = [named('stalls', slices(endings.stall(100_000))), named('good', paced(clock, 2 * MIB))]
     const result = await clock.until(downloadBy(clock, store, cid, { from }))
-    expect(clock.now()).to.be.below(5000) // and not after the 15 s that it is given
+    expect(clock.now()).to.be.below(5000) // not only after the 15 s that a mirror may stall
     expect(report(result, 'good').bytes).to.be.at.least(5 * MIB)
     await expectWhole(store)
   }))
 
-  it('counts for a mirror only what it has brought itself, also of a part that another has raced for', () =>
+  it('counts for a mirror only the bytes that it has delivered itself, also when mirrors race', () =>
     withStore(async store => {
       const silent = async (_cid, ranges, { signal }) => {
         if (ranges.equals(ChunkRanges.last)) return encodeSliceSync(content, outboard, ranges)
@@ -144,14 +144,14 @@ describe('a download into a store', () => {
         .to.deep.equal([['silent', 0], ['failing', 0], ['good', content.length]])
     }))
 
-  it('counts a byte for one mirror only, however many have raced for it', () => withStore(async store => {
+  it('counts each byte for one mirror only, also when several race for it', () => withStore(async store => {
     const stalling = named('stalling', slices(endings.stall(600_000)))
     const { mirrors } = await download(store, cid, { from: [stalling, named('good', slices())] })
     expect(mirrors.reduce((sum, { bytes }) => sum + bytes, 0)).to.equal(content.length)
     await expectWhole(store)
   }))
 
-  it('waits for mirrors that say later, longer each time, and gives up in the end', () => withStore(async store => {
+  it('waits for mirrors that answer 503, longer each time, and gives up in the end', () => withStore(async store => {
     const clock = new FakeClock()
     let answers = 0
     const times = []
@@ -191,7 +191,7 @@ describe('a download into a store', () => {
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
   }))
 
-  it('asks a mirror that has a part for that part', () => withStore(async store => {
+  it('asks a mirror that has a part for that part only', () => withStore(async store => {
     await withStore(async other => {
       const part = { start: MIB, end: 2 * MIB }
       await other.receive(cid, encodeSliceSync(content, outboard, part), part)
@@ -231,7 +231,7 @@ describe('a download into a store', () => {
     expect(isEnded).to.equal(true)
   }))
 
-  it('brings ranges only, in whole groups, and nothing that is there', () => withStore(async store => {
+  it('fetches only the missing groups of ranges', () => withStore(async store => {
     const options = { from: [slices()], ranges: { start: 100_000, end: 200_000 } }
     const { received, complete, size } = await download(store, cid, options)
     expect({ received, complete, size }).to.deep.equal({ received: 114_688, complete: false, size: content.length })
@@ -241,7 +241,7 @@ describe('a download into a store', () => {
     expect(await download(store, cid, { from: [] })).to.include({ received: 0, complete: true })
   }))
 
-  it('brings blobs of every small size', () => withStore(async store => {
+  it('fetches blobs of every small size', () => withStore(async store => {
     for (const len of [0, 1, 1024, 16_384, 16_385, 100_000]) {
       const small = content.slice(0, len)
       const tree = createOutboardSync(small)
@@ -251,7 +251,7 @@ describe('a download into a store', () => {
     }
   }))
 
-  it('reports how far it is, how fast, and what each mirror has brought', () => withStore(async store => {
+  it('reports how far it is, how fast, and how much each mirror has sent', () => withStore(async store => {
     const clock = new FakeClock()
     const events = []
     const onProgress = event => events.push(event)
@@ -268,7 +268,7 @@ describe('a download into a store', () => {
     expect(details.length).to.be.within(10, 60)
   }))
 
-  it('ends with an abort, or with the store, and keeps what has come', async () => {
+  it('ends with an abort, or with the store, and keeps the received groups', async () => {
     const place = await inMemory()
     const reason = new Error('enough')
     let onStall
@@ -296,7 +296,7 @@ describe('a download into a store', () => {
     await place.remove()
   })
 
-  it('ends when the store is full, and says so', () => withStore(async store => {
+  it('fails when the store is full', () => withStore(async store => {
     expect(await errorOf(download(store, cid, { from: [slices(), slices()] }))).to.include({ code: 'STORE_FULL' })
   }, { quota: 2 * MIB }))
 
@@ -312,7 +312,7 @@ describe('a download into a store', () => {
     expect(await errorOf(download(store, cid, { from: [] }))).to.include({ code: 'FETCH_EXHAUSTED' })
   }))
 
-  it('brings the blob from any mix of mirrors of which one is honest, and never a wrong byte', function () {
+  it('fetches the blob from any mix of mirrors of which one is honest, and never a wrong byte', function () {
     this.timeout(120_000)
     const kind = fc.constantFrom('flip', 'reset', 'cut', 'stall', 'endless')
     const bad = fc.record({ kind, at: fc.nat(1_500_000) })
@@ -330,7 +330,7 @@ describe('a download into a store', () => {
 })
 
 describe('fromMirrors', () => {
-  it('has a read bring what a store lacks, from a mirror behind one that lies', async () => {
+  it('fetches the groups that a read lacks, also when the first mirror lies', async () => {
     const supply = fromMirrors([slices(endings.flip(5000)), slices()])
     await withStore(async store => {
       const part = { start: 0, end: MIB }
@@ -342,7 +342,7 @@ describe('fromMirrors', () => {
     }, { supply })
   })
 
-  it('makes a store a cache of what its mirrors have', async () => {
+  it('makes a store a cache of its mirrors', async () => {
     let count = 0
     const counted = (...asked) => {
       count++
@@ -367,7 +367,7 @@ describe('fromMirrors', () => {
     expect(await supply(cid, ranges, {})).to.deep.equal(encodeSliceSync(content, outboard, ranges))
   })
 
-  it('fails with what every mirror has failed with', async () => {
+  it('fails with the errors of all mirrors', async () => {
     const supply = fromMirrors([slices(endings.flip(5000)), slices(endings.cut(5000))])
     const error = await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65_536), {}))
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
@@ -375,7 +375,7 @@ describe('fromMirrors', () => {
     expect(await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65 * MIB), {}))).to.be.instanceOf(RangeError)
   })
 
-  it('refuses a time that is none', () => {
+  it('refuses an invalid time', () => {
     for (const stall of [0, -1, 1.5, '5', null]) {
       expect(() => fromMirrors([], { stall }), `${stall}`).to.throw('"stall"')
     }

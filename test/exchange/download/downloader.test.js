@@ -1,4 +1,4 @@
-// How the downloader waits for its tasks, whatever the work is.
+// How the downloader waits for its tasks, for any work.
 import { expect } from 'chai'
 import { mirrorOf } from '../../../verifier/index.js'
 import { MirrorBook } from '../../../verifier/mirrors/mirror-book.js'
@@ -13,7 +13,7 @@ describe('the downloader', () => {
     const ends = []
     let refills = 0
     let hasEnded = false
-    /** Two tasks: the first ends at once, and the second while the work is refilled after that. */
+    /** Two tasks: the first ends immediately, and the second during the refill after that. */
     const work = {
       isDone: false,
       async refill () {

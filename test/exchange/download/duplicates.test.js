@@ -64,7 +64,7 @@ describe('a download from duplicates that a server names', () => {
     }))
   }
 
-  it('takes as many of them as it may, and none that they name', () => withStores(1, async store => {
+  it('uses at most `maxDuplicates` of them, and none that they name themselves', () => withStores(1, async store => {
     for (const [maxDuplicates, expected] of [[undefined, 4], [2, 2], [0, 0]]) {
       const names = Array.from({ length: 6 }, (_, i) => `https://d${i}.example/blob`)
       const broken = endpoint(content, { ending: endings.flip(40) })
@@ -81,7 +81,7 @@ describe('a download from duplicates that a server names', () => {
     expect(await errorOf(download(store, cid, { from: [], maxDuplicates: 1.5 }))).to.be.instanceOf(RangeError)
   }))
 
-  it('takes none for a sequence and its members: such a URL has one blob', () => withStores(2, async (here, there) => {
+  it('uses none for a sequence, because the URL has one blob only', () => withStores(2, async (here, there) => {
     const sequence = await there.put(root)
     await there.put(content)
     const handler = createHandler(there, { mirrors: ['https://second.example/'] })

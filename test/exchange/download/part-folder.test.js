@@ -1,4 +1,4 @@
-// What a download to a file leaves beside the file when its process is killed, and what the next one does with it.
+// A killed download to a file may leave folders beside the file. The next one removes them.
 import { expect } from 'chai'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const content = noise(100_000, 473)
 const outboard = createOutboardSync(content)
 const { cid } = outboard
 
-describe('what a killed download to a file has left', () => {
+describe('a folder that a killed download to a file has left', () => {
   let folder
   let path
   beforeEach(async () => {
@@ -23,14 +23,14 @@ describe('what a killed download to a file has left', () => {
   })
   afterEach(() => removeLocation(folder))
 
-  /** A folder that was being made or removed for a file. */
+  /** Leaves a folder that was being made or removed for a file. */
   async function leave (file) {
     const left = new PartFolder(file).spareName()
     await mkdir(join(left, 'blobs'), { recursive: true })
     await writeFile(join(left, 'blobs', '1'), content)
   }
 
-  it('is removed by the next one to the same file, and nothing else', async () => {
+  it('is removed by the next download to the same file, and nothing else is', async () => {
     await leave(path)
     await leave(path)
     await leave(join(folder, 'other.mp4'))
@@ -41,13 +41,13 @@ describe('what a killed download to a file has left', () => {
     expect(others).to.have.length(2)
   })
 
-  it('is removed by one that fails, too', async () => {
+  it('is removed by a download that fails, too', async () => {
     await leave(path)
     const error = await errorOf(downloadFile(cid, path, { from: [() => { throw new Error('no') }], retries: 0 }))
     expect(error.code).to.equal('FETCH_EXHAUSTED')
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  /** How the names of what is left for a file begin. */
+  /** The beginning of the names of these folders for a file. */
   const nameOf = file => new PartFolder(file).spareName().slice(folder.length + 1, -36)
 })

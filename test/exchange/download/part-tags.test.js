@@ -1,4 +1,4 @@
-// The tags that protect what unfinished downloads have brought. The mirrors are functions in the process.
+// Tags protect the received data of unfinished downloads. The mirrors are functions in the process.
 import { expect } from 'chai'
 import { HASHSEQ, hash, toCid } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -20,7 +20,7 @@ function blobOf (seed) {
   return {
     cid: outboard.cid,
     good: give(endings.whole),
-    /** Stops behind the first MiB, and tells when it has. */
+    /** Stops after the first MiB, and tells when it has. */
     stopping () {
       let onStop
       const isStopped = new Promise(resolve => { onStop = resolve })
@@ -47,7 +47,7 @@ describe('the tag of an unfinished download', () => {
     return names
   }
 
-  /** Begins a download that stops behind its first MiB. Its end is the result of an abort. */
+  /** Begins a download that stops after its first MiB. `end` aborts it. */
   async function begin (store, { cid, stopping }, tag = 'a') {
     const { mirror, isStopped } = stopping()
     const controller = new AbortController()
@@ -73,14 +73,14 @@ describe('the tag of an unfinished download', () => {
     expect(await namesIn(store)).to.deep.equal({ a: `${A.cid}` })
   })
 
-  it('is another one for each blob', async () => {
+  it('is different for each blob', async () => {
     const { store } = await newStore()
     const [a, b] = [await begin(store, A), await begin(store, B)]
     expect(await namesIn(store)).to.deep.equal({ 'a.part': `${A.cid}`, 'a.part2': `${B.cid}` })
     await a.end()
     await b.end()
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
-    // Each goes on with its own, in any order.
+    // Each download goes on with its own tag, in any order.
     const { received } = await download(store, B.cid, { from: [B.good], tag: 'a' })
     expect(received).to.be.below(3 * MIB)
     expect(await namesIn(store)).to.deep.equal({ a: `${B.cid}`, 'a.part': `${A.cid}` })
@@ -88,7 +88,7 @@ describe('the tag of an unfinished download', () => {
     expect(await namesIn(store)).to.deep.equal({ a: `${A.cid}` })
   })
 
-  it('is another one for a blob alone, and for its members', async () => {
+  it('is different for a blob alone and for a blob with its members', async () => {
     const { store } = await newStore()
     const sequence = concat([hash(own), hash(concat([own, own]))])
     const root = hash(sequence)
@@ -105,7 +105,7 @@ describe('the tag of an unfinished download', () => {
     expect(await namesIn(store)).to.deep.equal({ a: `${toCid(root)}`, 'a.part': `${toCid(root, HASHSEQ)}` })
   })
 
-  it('never takes the place of a tag of the caller, whatever becomes of the download', async () => {
+  it('never replaces a tag of the caller, however the download ends', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(own, { tag: 'a.part' })
     await store.tags.set('a.part2', A.cid, { meta: { mine: true } })
@@ -119,7 +119,7 @@ describe('the tag of an unfinished download', () => {
     expect((await store.tags.get('a.part2')).meta).to.deep.equal({ mine: true })
   })
 
-  it('stays when the caller has given its name to another blob meanwhile', async () => {
+  it('stays when the caller has given its name to another blob during the download', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(own)
     let go
@@ -133,7 +133,7 @@ describe('the tag of an unfinished download', () => {
     expect(await namesIn(store)).to.deep.equal({ a: `${A.cid}`, 'a.part': `${cid}` })
   })
 
-  it('is none of a download whose own tag ends in .part', async () => {
+  it('is not confused with the own tag of another download that ends in .part', async () => {
     const { store } = await newStore()
     const slow = await begin(store, A, 'a.part')
     const other = await begin(store, A, 'a')
@@ -146,7 +146,7 @@ describe('the tag of an unfinished download', () => {
     expect(await namesIn(store)).to.deep.equal({ a: `${A.cid}`, 'a.part': `${A.cid}` })
   })
 
-  it('is gone when many downloads that ran at once have ended', async () => {
+  it('is gone when many simultaneous downloads have ended', async () => {
     const { store } = await newStore()
     await Promise.all([A, B, A, B].map(({ cid, good }) => download(store, cid, { from: [good], tag: 'a' })))
     const { a, ...others } = await namesIn(store)
@@ -154,7 +154,7 @@ describe('the tag of an unfinished download', () => {
     expect(others).to.deep.equal({})
   })
 
-  it('goes beside one that is damaged', async () => {
+  it('gets another name when one is damaged', async () => {
     const { store, index } = await newStore()
     await store.tags.set('a.part', A.cid)
     await tagEntry(index, 'a.part').write(new Uint8Array(50))

@@ -10,7 +10,7 @@ import { download } from '../../../exchange/download/index.js'
 const content = noise((3 << 20) + 5, 374)
 const { cid, bytes: pairs } = createOutboardSync(content)
 
-/** A mirror that counts some bytes too many in Content-Range. */
+/** A mirror whose Content-Range is wrong by `off` bytes. */
 function mirrorAt (name, off = 0) {
   const url = `https://${name}.example/blob`
   const headers = ({ 'content-range': range = '', ...own }) =>

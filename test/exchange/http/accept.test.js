@@ -1,4 +1,4 @@
-// What a client would rather have.
+// Which type a client prefers.
 import { expect } from 'chai'
 import { acceptedBy, preferred, qualityOf } from '../../../exchange/http/accept.js'
 
@@ -30,7 +30,7 @@ describe('an Accept header', () => {
     expect(preferred(acceptedBy(null), SLICE)).to.equal(undefined)
   })
 
-  it('takes the parameters of the range that is wanted most', () => {
+  it('has the parameters of the most wanted range', () => {
     const header = `${SLICE};group-log=2;q=0.5, ${SLICE}; group-log="6"; q=0.9`
     expect(preferred(acceptedBy(header), SLICE).parameters.get('group-log')).to.equal('6')
   })
@@ -41,7 +41,7 @@ describe('an Accept header', () => {
     expect(preferred(acceptedBy(`${'a/b,'.repeat(64)}${SLICE}`), SLICE)).to.equal(undefined)
   })
 
-  it('has the closest range decide how much a type is wanted', () => {
+  it('wants a type as much as its most specific range says', () => {
     const accepted = acceptedBy('text/*;q=0.3, text/html;q=0.7, */*;q=0.1, image/png;q=0')
     const qualities = ['text/html', 'text/css', 'image/png', 'image/gif'].map(type => qualityOf(accepted, type))
     expect(qualities).to.deep.equal([0.7, 0.3, 0, 0.1])

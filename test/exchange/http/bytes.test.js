@@ -90,7 +90,7 @@ describe('an HTTP handler gives plain bytes', () => {
     }
   })
 
-  it('of the whole blob where a Range asks for several, for other units, or makes no sense', async () => {
+  it('of the whole blob when a Range asks for several ranges or other units, or is invalid', async () => {
     const served = await serve()
     const { hex } = await served.put(BYTES)
     const many = `bytes=${Array.from({ length: 500 }, (_, i) => `${2 * i}-${2 * i}`).join()}`
@@ -102,7 +102,7 @@ describe('an HTTP handler gives plain bytes', () => {
     }
   })
 
-  it('and says 416 where a range begins behind the end', async () => {
+  it('and answers 416 when a range begins after the end', async () => {
     const served = await serve()
     const { hex } = await served.put(BYTES)
     for (const range of [`bytes=${SIZE}-`, `bytes=${SIZE}-${SIZE}`, 'bytes=99999999999999999999-', 'bytes=-0']) {

@@ -1,4 +1,4 @@
-// What clients are told of errors.
+// Clients are told of errors.
 import { expect } from 'chai'
 import { BaoError } from '../../../lib/index.js'
 import { errorAnswer } from '../../../exchange/http/errors.js'
@@ -14,7 +14,7 @@ describe('an HTTP handler tells of an error', () => {
     expect(errorAnswer(new BaoError('STORE_READ_ONLY', '', { location: LOCATION })).status).to.equal(403)
   })
 
-  it('with the message, where that is about the blob', () => {
+  it('with the message, if that is about the blob', () => {
     const error = new BaoError('STORE_NOT_FOUND', 'bafkr4i is not in the store')
     expect(errorAnswer(error)).to.deep.equal({ status: 404, details: { code: error.code, message: error.message } })
   })

@@ -1,4 +1,4 @@
-// Clients that ask for odd things, read slowly or not at all, or go; and the end of a handler.
+// Clients that ask for odd things, read slowly or not at all, or disconnect; and the end of a handler.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
@@ -16,7 +16,7 @@ describe('an HTTP handler', () => {
   const serve = newHandlers()
   const newStore = newStores()
 
-  it('refuses options that make no sense', async () => {
+  it('refuses wrong options', async () => {
     const { store } = await newStore()
     for (const options of [{ lists: true }, { basePath: 'x' }, { basePath: '/x/' }, { basePath: '/?' }, { put: true },
       { put: {} }, { put: { token: '' } }, { put: { token: 'a b' } }, { put: { token: 'x', max: 1 } },
@@ -27,7 +27,7 @@ describe('an HTTP handler', () => {
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, '"store" expected a store')
     expect(await errorOf(createHandler(store).close({ now: true }))).to.be.instanceOf(TypeError)
-    // A timer of more milliseconds would end at once, and break every answer.
+    // A longer timer would end immediately, and break every answer.
     expect(await errorOf(createHandler(store).close({ grace: 2 ** 31 }))).to.be.instanceOf(RangeError)
   })
 
@@ -66,7 +66,7 @@ describe('an HTTP handler', () => {
     }
   })
 
-  it('lists nothing, unless it is told to', async () => {
+  it('lists blobs only if its owner allows it', async () => {
     const closed = await serve()
     expect((await closed.got('/blobs')).status).to.equal(404)
     const served = await serve({ list: true })
@@ -93,7 +93,7 @@ describe('an HTTP handler', () => {
     }
   })
 
-  it('reads one piece for a client that takes nothing, and no more than it takes', async () => {
+  it('reads one piece for a client that takes nothing, and the next one when that is taken', async () => {
     const served = await serve()
     const { hex } = await served.put(BYTES)
     const asked = []
@@ -133,7 +133,7 @@ describe('an HTTP handler', () => {
     expect(await errorOf(firstPiece(never))).to.include({ code: 'HTTP_STALLED' })
   })
 
-  it('stops when the client goes', async () => {
+  it('stops when the client disconnects', async () => {
     const served = await serve()
     const { hex } = await served.put(BYTES)
     const gone = new AbortController()
@@ -150,7 +150,7 @@ describe('an HTTP handler', () => {
     expect(served.events[1].outcome).to.equal('aborted')
   })
 
-  it('waits for answers when it closes, takes no new requests, and breaks what takes too long', async () => {
+  it('waits for answers when it closes, takes no new requests, and breaks off answers that take too long', async () => {
     const served = await serve()
     const { hex } = await served.put(BYTES)
     const quick = await served.ask(`/${hex}`)
@@ -163,7 +163,7 @@ describe('an HTTP handler', () => {
     expect((await quick.arrayBuffer()).byteLength).to.equal(BYTES.length)
     await later(10)
     expect(isClosed).to.equal(false)
-    // A later call may give less time. All callers are told of the end.
+    // A later call may give less time. All calls resolve at the end.
     await served.handler.close({ grace: 10 })
     await closing
     expect(await errorOf(firstPiece(stuck))).to.include({ code: 'HTTP_CLOSING' })
@@ -172,7 +172,7 @@ describe('an HTTP handler', () => {
     expect(await served.store.has(ROOT)).to.equal(true)
   })
 
-  it('tells of every request once, and counts', async () => {
+  it('reports every request once, and counts them', async () => {
     const served = await serve()
     const { cid, hex } = await served.put(BYTES)
     await served.got(`/${hex}`)
@@ -195,7 +195,7 @@ describe('an HTTP handler', () => {
     })
   })
 
-  it('is not disturbed by a log that fails', async () => {
+  it('ignores errors of onRequest', async () => {
     const { store } = await newStore()
     const handler = createHandler(store, { onRequest () { throw new Error('no disk') } })
     expect((await handler(new Request('http://store.test/x'))).status).to.equal(404)

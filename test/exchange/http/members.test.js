@@ -1,4 +1,4 @@
-// Whole members of a sequence of hashes over HTTP, one behind the other.
+// Whole members of a sequence of hashes over HTTP, one after the other.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -24,7 +24,7 @@ const later = ms => new Promise(resolve => setTimeout(resolve, ms))
 describe('an HTTP handler gives members of a sequence', () => {
   const newServed = newHandlers()
 
-  /** A handler with the sequence, and all members but some. */
+  /** A handler with the sequence, and all members except some. */
   async function serve (absent = [], options) {
     const served = await newServed(options)
     await served.store.put(SEQUENCE)
@@ -32,7 +32,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     return served
   }
 
-  it('in their order, as their slices one behind the other', async () => {
+  it('in their order, as slices one after the other', async () => {
     const served = await serve()
     const cid = toCid(ROOT)
     for (const members of ['0-9', '0-1', '1-2', '5-6', '0-2,3-5,8-9', '2-4,7-9']) {
@@ -62,7 +62,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     expect(status).to.equal(200)
   })
 
-  it('up to the first that it has not whole, and says nothing for ever then', async () => {
+  it('up to the first that it does not have whole, and then lets nobody cache the answer', async () => {
     const served = await serve([3, 6])
     await served.store.receive(ROOTS[6], sliceOf(BLOBS[6], { start: 0, end: 16_384 }), { start: 0, end: 16_384 })
     for (const [members, there] of [['0-9', [0, 1, 2]], ['2-9', [2]], ['4-9', [4, 5]], ['0-1,3-5', [0]]]) {
@@ -82,7 +82,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     expect((await served.got(`/${HEX}${queryOf('4-5')}`)).headers.get('etag')).to.be.a('string')
   })
 
-  it('of a sequence that it has in part, where it has their hashes', async () => {
+  it('of a sequence that it has in part, if it has their hashes', async () => {
     const served = await newServed()
     const long = concat(Array.from({ length: 2000 }, (_, i) => ROOTS[i % 2]))
     const held = { start: 0, end: 16_384 }
@@ -127,7 +127,7 @@ describe('an HTTP handler gives members of a sequence', () => {
       '"members" expected a sequence of hashes, got a blob of 10 bytes'])
   })
 
-  it('one piece at a time, and stops when the client goes', async () => {
+  it('one piece at a time, and stops when the client disconnects', async () => {
     const served = await serve()
     const response = await served.ask(`/${HEX}${queryOf('0-9')}`)
     const reader = response.body.getReader()
@@ -147,7 +147,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 
-  it('that are right, and breaks off at damage', async () => {
+  it('that are undamaged, and breaks off at damage', async () => {
     for (const [at, members] of [[7, '5-9'], [5, '0-9']]) {
       const served = await serve()
       await flipStoredByte(served.store, ROOTS[at], LENS[at] - 1)

@@ -69,7 +69,7 @@ describe('a site at the top of an HTTP handler', () => {
     }
   })
 
-  it('is asked for again each time, while what a hash names is kept for ever', async () => {
+  it('must be asked for again each time, while content under a hash may be cached for ever', async () => {
     const served = await mounted({ site: 'site' })
     expect((await served.got('/')).headers.get('cache-control')).to.equal('no-cache')
     const { status, headers } = await served.got('/docs?a=b')
@@ -82,7 +82,7 @@ describe('a site at the top of an HTTP handler', () => {
     }
   })
 
-  it('changes with its tag, and is nowhere while there is no such tag', async () => {
+  it('changes with its tag, and is not found while there is no tag', async () => {
     const served = await mounted({ site: 'site' })
     const before = (await served.got('/')).headers.get('etag')
     await putSite(served.store, { 'index.html': 'new' }, { tag: 'site' })
@@ -100,7 +100,7 @@ describe('a site at the top of an HTTP handler', () => {
     expect((await served.got('/')).status).to.equal(422)
   })
 
-  it('takes no path from the blobs', async () => {
+  it('hides no path of a blob', async () => {
     const served = await mounted({ list: true, allowTags: true, put: { token: 'secret' } })
     const { cid, hex } = await served.put(bytesOf('a blob'))
     await served.store.tags.set('css', cid)
@@ -146,13 +146,13 @@ describe('a site at the top of an HTTP handler', () => {
     expect((await served.got('/')).status).to.equal(404)
   })
 
-  it('has lists of folders and no sandbox if its owner wants that', async () => {
+  it('has lists of folders, and no sandbox, if its owner wants that', async () => {
     const served = await mounted({ collections: { listing: true, sandbox: false, index: 'none' } })
     expect(textOf((await served.got('/css/')).bytes)).to.include('<a href="./main.css">')
     expect((await served.got('/index.html')).headers.get('content-security-policy')).to.equal(null)
   })
 
-  it('is read however many others are asked for', async () => {
+  it('is read although too many other sites are asked for', async () => {
     const { now } = performance
     performance.now = () => 0
     try {

@@ -1,4 +1,4 @@
-// Names in URLs: each blob has one URL on each route, and every other name leads to it.
+// Names in URLs: each blob has one URL on each route, and every other name is redirected to it.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { base16 } from 'multiformats/bases/base16'
@@ -22,7 +22,7 @@ describe('an HTTP handler finds blobs by name', () => {
     return [status, headers.get('location')]
   }
 
-  it('and sends every other spelling to the one that the route writes', async () => {
+  it('and redirects every other spelling to the canonical one of the route', async () => {
     const served = await serve()
     const { cid, hex } = await served.put(BYTES)
     const root = cid.multihash.digest
@@ -57,7 +57,7 @@ describe('an HTTP handler finds blobs by name', () => {
     expect(await leads(served, `/blobs/${upper}`)).to.deep.equal([308, `./${sequence}`])
   })
 
-  it('and sends aliases to the blobs that they lead to, for now', async () => {
+  it('and redirects aliases to their blobs, not for ever', async () => {
     const served = await serve()
     const alias = CID.createV1(0x55, await sha256.digest(BYTES))
     await asBlockstore(served.store).put(alias, BYTES)
@@ -103,7 +103,7 @@ describe('an HTTP handler finds blobs by name', () => {
     }
   })
 
-  it('and nothing elsewhere', async () => {
+  it('and finds nothing at other paths', async () => {
     const served = await serve({ allowTags: true })
     const { cid, hex } = await served.put(BYTES)
     for (const path of ['/', '//', `/${hex}/`, `//${hex}`, `/blobs/${cid}/`, `/blobs//${cid}`, '/blobs/', `/x/${cid}`,
@@ -118,7 +118,7 @@ describe('an HTTP handler finds blobs by name', () => {
     }
   })
 
-  it('and answers what registries are asked first', async () => {
+  it('and answers the first request of clients of registries', async () => {
     const served = await serve()
     const { status, headers } = await served.got('/v2/', { method: 'HEAD' })
     expect([status, headers.get('docker-distribution-api-version')]).to.deep.equal([200, 'registry/2.0'])

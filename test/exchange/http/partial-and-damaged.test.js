@@ -1,4 +1,4 @@
-// Blobs that are missing, present in part, or damaged: the status says it, or the body breaks.
+// Blobs that are missing, present in part, or damaged: the status tells the client, or the body breaks.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -17,7 +17,7 @@ const ROOT = hash(BYTES)
 const HEX = hexOf(ROOT)
 const CHUNKS = Math.ceil(SIZE / 1024)
 
-describe('an HTTP handler says what it cannot give', () => {
+describe('an HTTP handler tells which bytes it cannot give', () => {
   const serve = newHandlers()
 
   it('of a blob that it does not have', async () => {
@@ -74,7 +74,7 @@ describe('an HTTP handler says what it cannot give', () => {
     expect((await served.got(`/${HEX}`, { headers: { range: `bytes=${SIZE}-` } })).status).to.equal(416)
   })
 
-  /** Changes a byte of the stored blob. */
+  /** Flips a bit of the stored blob. */
   const damage = async ({ store, data }, at) => {
     const { id } = await recordOf(store, ROOT)
     const entry = extentEntry(data, id, at - at % CELL)
@@ -100,7 +100,7 @@ describe('an HTTP handler says what it cannot give', () => {
     }
   })
 
-  it('of a blob that is damaged behind, by a body that breaks after the last right byte', async () => {
+  it('of a blob that is damaged later, by a body that breaks after the last right byte', async () => {
     const served = await serve()
     await served.store.put(BYTES)
     const fault = 2 * CELL + 3 * GROUP + 7

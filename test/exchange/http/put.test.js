@@ -18,7 +18,7 @@ describe('an HTTP handler keeps uploads', () => {
   const upload = (body, headers) => ({
     method: 'PUT', body, duplex: 'half', headers: { authorization: `Bearer ${TOKEN}`, ...headers }
   })
-  /** Firefox neither takes a stream as the body of a request nor gives one. */
+  /** Firefox does not take a stream as the body of a request, and does not give one. */
   const hasStreams = 'body' in Request.prototype
   const streamed = (...pieces) => hasStreams ? streamOf(pieces) : new Blob(pieces)
   const streamOf = pieces => new ReadableStream({
@@ -28,7 +28,7 @@ describe('an HTTP handler keeps uploads', () => {
     }
   })
 
-  it('that are what the path names', async () => {
+  it('that are the blob that the path names', async () => {
     const served = await serve({ put })
     const first = await served.got(PATH, upload(streamed(BYTES.subarray(0, 5), BYTES.subarray(5))))
     expect(first.status).to.equal(201)
@@ -42,7 +42,7 @@ describe('an HTTP handler keeps uploads', () => {
     expect(await served.store.has(empty)).to.equal(true)
   })
 
-  it('as slices, which are verified while they come', async () => {
+  it('as slices, which are verified while they are received', async () => {
     const served = await serve({ put })
     const type = { 'content-type': 'application/vnd.bao-slice; group-log=4' }
     const slice = sliceOf(BYTES)
@@ -92,7 +92,7 @@ describe('an HTTP handler keeps uploads', () => {
     expect(await (await served.store.missing(ROOT)).isEmpty).to.equal(false)
   })
 
-  it('unless the client stalls, breaks off or goes', async function () {
+  it('unless the client stalls, breaks off or disconnects', async function () {
     if (!hasStreams) this.skip()
     const served = await serve({ put, idleTimeout: 40 })
     const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })

@@ -1,4 +1,4 @@
-// Files of collections and manifests behind HTTP: a static site comes up from one CID.
+// Files of collections and manifests over HTTP: a static site is served from one CID.
 import { expect } from 'chai'
 import { base32upper } from 'multiformats/bases/base32'
 import { HASHSEQ, fromCid, hash, toCid } from '../../../lib/index.js'
@@ -73,7 +73,7 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.got(path, { method: 'OPTIONS' })).status).to.equal(204)
   })
 
-  it('and gives each folder one URL, so that links in it lead where they should', async () => {
+  it('and gives each folder one URL, so that relative links in it work', async () => {
     const served = await serve()
     const { collection: cid } = served
     const hex = hexOf(fromCid(cid))
@@ -108,12 +108,12 @@ describe('an HTTP handler serves the files of', () => {
       expect(textOf(bytes), path).to.not.include('no data').and.not.equal('no')
     }
     for (const path of ['%', '%zz', 'docs/%c3%28', '%ff']) expect((await served.at(path)).status, path).to.equal(400)
-    // Steps up that a URL takes before it is sent lead to other paths, and never to a file of the server.
+    // Clients resolve `..` before they send a URL. The result is another path, never a file of the server.
     expect((await served.at('docs/../data')).status).to.equal(200)
     expect((await served.at('../../../etc/passwd')).status).to.equal(404)
   })
 
-  it('as a list only where that is wanted', async () => {
+  it('as a list only if the owner wants that', async () => {
     const without = await serve()
     expect((await without.at('styles/')).status).to.equal(404)
     const served = await serve({ collections: { listing: true, index: 'none.html' } })
@@ -126,7 +126,7 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.at('none/')).status).to.equal(404)
   })
 
-  it('as lists that have each file and folder once, in order', async () => {
+  it('as lists with each file and folder once, in order', async () => {
     const names = [
       'a', 'a.txt', 'a/b/c', 'a/b/d', 'a/b.txt', 'a/b', 'a0', 'b/c/d/e', 'b-c/d', 'b', 'B', 'b/c/d/', '\u{1f600}/x',
       '\uffee'
@@ -146,7 +146,7 @@ describe('an HTTP handler serves the files of', () => {
     }
   })
 
-  it('as a manifest says, but for headers that would change more than the file', async () => {
+  it('with the headers of a manifest, except those that would affect more than the file', async () => {
     const served = await serve()
     const src = (await served.store.put(bytesOf('<svg/>'))).cid
     const { cid } = await putManifest(served.store, Manifest.from([
@@ -163,7 +163,7 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.got(`/collections/${cid}/dir/`)).headers.get('content-type')).to.equal('text/plain')
   })
 
-  it('and says what is wrong with other blobs, and what is missing', async () => {
+  it('and tells what is wrong with other blobs, and which blobs are missing', async () => {
     const served = await serve()
     const { cid: text } = await served.store.put(bytesOf('no collection'))
     const first = await served.store.put(bytesOf('x'))
@@ -186,7 +186,7 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.at('index.html')).status).to.equal(404)
   })
 
-  it('and reads a blob once, however many ask for it, also one that is no site', async () => {
+  it('and reads a blob once for all requests, also one that is no site', async () => {
     const served = await serve()
     const bomb = new Uint8Array(1 << 16).fill(0x80) // in CBOR, a list of empty lists
     bomb.set([0xa1, 0x61, 0x61, 0x9a, 0, 0, 0xff, 0xf8])
@@ -206,7 +206,7 @@ describe('an HTTP handler serves the files of', () => {
     expect(read).to.deep.equal([hexOf(fromCid(cid))])
     await Promise.all([1, 2, 3].map(() => served.got(`/collections/${served.manifest}/`)))
     expect(read).to.deep.equal([cid, served.manifest].map(cid => hexOf(fromCid(cid))))
-    // A collection is found when its names have come.
+    // A collection is found when the store has its names.
     const late = Collection.from([['a', hash(bytesOf(FILES.data))]])
     await served.store.put(late.toBytes().sequence)
     expect((await served.got(`/collections/${late.cid}/a`)).status).to.equal(422)
@@ -214,7 +214,7 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.got(`/collections/${late.cid}/a`)).status).to.equal(200)
   })
 
-  it('and lists a long folder page by page, each of them short', async () => {
+  it('and lists a long folder in short pages', async () => {
     const served = await serve({ collections: { listing: true } })
     const src = toCid(hash(bytesOf(FILES.data)))
     const names = Array.from({ length: 10_001 }, (_, i) => i % 3 === 0 ? `many/${i}` : `many/${i}/${i % 7}/x`)
@@ -239,7 +239,7 @@ describe('an HTTP handler serves the files of', () => {
     ]) expect((await served.got(`/collections/${cid}/many/${query}`)).status, query).to.equal(status)
   })
 
-  it('and lists names that multiply when they are written, in as few bytes', async () => {
+  it('and lists names that grow when they are escaped, in pages that are as short', async () => {
     const served = await serve({ collections: { listing: true } })
     const src = toCid(hash(bytesOf(FILES.data)))
     const names = Array.from({ length: 100 }, (_, i) => '&'.repeat(65_000) + i)
@@ -259,7 +259,7 @@ describe('an HTTP handler serves the files of', () => {
     expect(served.events.map(({ sent }) => sent).every(sent => sent < MOST_OF_A_LIST)).to.equal(true)
   })
 
-  it('unless that is turned off, and with pages of one origin if the owner wants that', async () => {
+  it('unless that is turned off, and without a sandbox if the owner wants that', async () => {
     const off = await serve({ collections: false })
     expect((await off.at('')).status).to.equal(404)
     const trusted = await serve({ collections: { sandbox: false }, basePath: '/files' })

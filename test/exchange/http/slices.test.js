@@ -61,7 +61,7 @@ describe('an HTTP handler gives slices', () => {
     }
   })
 
-  it('that prove the size alone, which is how a client begins', async () => {
+  it('that prove only the size, with which a client begins', async () => {
     const served = await serve()
     for (const len of [0, 1, 16_385, SIZE]) {
       const { cid } = await served.put(BYTES.subarray(0, len))
@@ -74,7 +74,7 @@ describe('an HTTP handler gives slices', () => {
     }
   })
 
-  it('for what clients accept, where the query does not say it', async () => {
+  it('to clients that accept them, if the query does not ask for a format', async () => {
     const served = await serve()
     const { hex, cid } = await served.put(BYTES)
     const accept = `${TYPE}; group-log=2`
@@ -139,7 +139,7 @@ describe('an HTTP handler gives slices', () => {
     }
   })
 
-  it('of fewer ranges where groups are large, so that little more is hashed than is sent', async () => {
+  it('of fewer ranges when groups are large, so that little more is hashed than is sent', async () => {
     const served = await serve()
     const { cid } = await served.put(BYTES)
     for (const [groupLog, most] of [[0, 256], [6, 256], [7, 128], [10, 16]]) {
@@ -151,7 +151,7 @@ describe('an HTTP handler gives slices', () => {
     }
   })
 
-  it('and knows when the client has one already', async () => {
+  it('and answers 304 when the client has one already', async () => {
     const served = await serve()
     const { cid } = await served.put(BYTES)
     const etag = `"${cid}.slice.0-9.g4"`
@@ -200,7 +200,7 @@ describe('an HTTP handler gives outboards', () => {
     expect(same(end, expected.subarray(65_000))).to.equal(true)
   })
 
-  it('and says 416 and 304 where it should', async () => {
+  it('and answers 416 and 304', async () => {
     const served = await serve()
     const { cid, hex } = await served.put(BYTES)
     const ask = async headers => (await served.got(`/${hex}.obao4`, { headers })).status

@@ -1,4 +1,4 @@
-// A handler of a store with `supply`: what is missing comes before anybody is told that it is missing.
+// A handler of a store with `supply`: missing chunks are fetched before a client is told that they are missing.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -18,7 +18,7 @@ const HELD = ChunkRanges.fromBytes(0, GROUP)
 describe('an HTTP handler over a store with supply', () => {
   const newStore = newStores()
 
-  /** A store that has one group. What it has asked for is in `asked`. */
+  /** A store that has one group. `asked` lists the ranges for which it has called `supply`. */
   async function supplied (supply) {
     const asked = []
     const { store } = await newStore({
@@ -51,7 +51,7 @@ describe('an HTTP handler over a store with supply', () => {
     }
   })
 
-  it('has no more brought before the first byte than the first piece, and the rest as the client reads', async () => {
+  it('fetches only the first piece before the first byte, and the rest as the client reads', async () => {
     const { served, asked } = await willing()
     const response = await served.ask(`/${HEX}`)
     expect(asked.every(({ boundaries: [start, end] }) => end - start <= 256)).to.equal(true)
@@ -60,7 +60,7 @@ describe('an HTTP handler over a store with supply', () => {
     expect(asked.length).to.be.above(3)
   })
 
-  it('says what is missing when it cannot be brought', async () => {
+  it('tells what is missing when it cannot be fetched', async () => {
     const { served } = await supplied(async () => undefined)
     for (const path of [`/${HEX}`, `/${HEX}?format=bao-slice`, `/${HEX}.obao4`]) {
       const { status, json } = await served.got(path)
@@ -70,7 +70,7 @@ describe('an HTTP handler over a store with supply', () => {
     expect((await served.got(`/${HEX}`, { headers: { range: 'bytes=5-9' } })).status).to.equal(206)
   })
 
-  it('ends the call when the client goes', async () => {
+  it('ends the call of supply when the client disconnects', async () => {
     let begun
     const isBegun = new Promise(resolve => { begun = resolve })
     const { served } = await supplied((_, { signal }) => new Promise((resolve, reject) => {

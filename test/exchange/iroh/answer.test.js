@@ -1,4 +1,4 @@
-// What a request of a peer makes a store do, beside the answer.
+// Which calls of the store a request of a peer causes.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -19,7 +19,7 @@ describe('the answer to a peer', () => {
     listed(answerPieces(store, { root, wanted }, new AbortController().signal)).then(concat)
   const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges)
 
-  it('ends where the sequence ends, however many members are asked for behind it', async () => {
+  it('ends where the sequence ends, however many members after it are asked for', async () => {
     const members = [noise(5, 1), noise(20_000, 2), noise(7, 3)]
     for (const bytes of members) await store.put(bytes)
     const sequence = concat(members.map(bytes => hash(bytes)))
@@ -44,7 +44,7 @@ describe('the answer to a peer', () => {
     expect(lookups.count).to.equal(1)
   })
 
-  it('has no members of a blob that is no sequence', async () => {
+  it('is refused for members of a blob that is no sequence', async () => {
     const { cid } = await store.put(noise(33))
     const root = cid.multihash.digest
     for (const wanted of [[[1, all]], [[1000, last]]]) {

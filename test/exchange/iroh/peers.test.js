@@ -1,4 +1,4 @@
-// Stores among peers: two endpoints on one machine.
+// Stores are served to peers and download from them: two endpoints on one machine.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, fromCid, hash, toCid } from '../../../lib/index.js'
@@ -21,7 +21,7 @@ const tree = createOutboardSync(content)
 const { root, cid } = tree
 const ALL = [1, 0, 1, 0]
 const BLOB = [2, 0, 1, 0, 1, 0]
-/** A Get of ranges that are given as bytes. */
+/** A Get of the ranges with this encoding. */
 const get = (root, ranges) => [0, ...root, ...ranges]
 const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges)
 const readToEnd = async recv => Uint8Array.from(await recv.readToEnd(1 << 24))
@@ -29,7 +29,7 @@ const same = (actual, expected) => expect(areSame(actual, expected), 'the same b
 const until = async isTrue => { while (!isTrue()) await new Promise(resolve => setTimeout(resolve, 5)) }
 
 describe('loading @number0/iroh', () => {
-  it('says what to install when it is not there', async () => {
+  it('says what to install when the package is missing', async () => {
     const cause = new Error('Cannot find package')
     const error = await errorOf(loadIroh(() => Promise.reject(cause)))
     expect(error).to.include({ code: 'IROH_ABSENT', cause })
@@ -69,7 +69,7 @@ function suite () {
   describe('that is served', () => {
     beforeEach(async () => { server = await serve() })
 
-    it('gives a blob to a peer that has a ticket', async () => {
+    it('gives a blob to a peer with a ticket', async () => {
       const ticket = server.ticket(cid)
       expect(`${parseTicket(ticket).cid}`).to.equal(`${cid}`)
       const mirror = irohMirror(ticket, { endpoint: client })
@@ -92,14 +92,14 @@ function suite () {
       await mirror.close()
     })
 
-    it('can be fetched from without a store', async () => {
+    it('gives a blob to fetchVerified()', async () => {
       const mirror = irohMirror(server.endpoint.addr(), { endpoint: client })
       const response = await fetchVerified(mirror, { cid, range: { start: 1000, end: 200_000 } })
       same(new Uint8Array(await response.arrayBuffer()), content.subarray(1000, 200_000))
       await mirror.close()
     })
 
-    it('gives a sequence and its members in one answer, also the empty blob', async () => {
+    it('gives a sequence and its members in one answer, with the empty blob', async () => {
       const small = noise(2000, 3)
       await store.put(small)
       const empty = hash(new Uint8Array(0))
@@ -109,7 +109,7 @@ function suite () {
       const connection = await connect(client, server.endpoint)
       const whole = [sequence, meta, content, new Uint8Array(0), small]
       same(await readToEnd(await ask(connection, get(fromCid(named), ALL))), concat(whole.map(bytes => sliceOf(bytes))))
-      // Nothing of the sequence, the last chunks of its members from the second one on.
+      // Nothing of the sequence itself, but the last chunks of its members from the second on.
       const last = [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]
       same(await readToEnd(await ask(connection, get(fromCid(named), [1, 2, ...last]))),
         concat(whole.slice(2).map(bytes => sliceOf(bytes, ChunkRanges.last))))
@@ -117,7 +117,7 @@ function suite () {
         sliceOf(content, ChunkRanges.last))
     })
 
-    it('says nothing of blobs that it does not have', async () => {
+    it('sends nothing for blobs that it does not have', async () => {
       const absent = hash(noise(5))
       const connection = await connect(client, server.endpoint)
       expect(await (await ask(connection, get(absent, BLOB))).read(100)).to.deep.equal([])
@@ -131,7 +131,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('ends an answer in front of the member that it does not have', async () => {
+    it('ends an answer before the first member that it does not have', async () => {
       const { cid: named } = await putCollection(store, [['a', root], ['b', hash(noise(5))]])
       const sequence = await store.bytes(named)
       const connection = await connect(client, server.endpoint)
@@ -140,7 +140,7 @@ function suite () {
       same(answer, concat([sequence, meta, content].map(bytes => sliceOf(bytes))))
     })
 
-    it('gives what it has of a blob', async () => {
+    it('gives the present parts of a blob', async () => {
       const part = ChunkRanges.fromBytes(0, 1 << 16)
       const blob = noise(200_000, 4)
       await store.receive(hash(blob), sliceOf(blob, part), part)
@@ -150,7 +150,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('refuses what is no Get, and members of what is no sequence', async () => {
+    it('refuses requests other than Get, and members of a blob that is no sequence', async () => {
       const connection = await connect(client, server.endpoint)
       const resetOf = async bytes => {
         const recv = await ask(connection, bytes)
@@ -167,11 +167,11 @@ function suite () {
       await until(() => events.length === 5)
       expect(events.map(({ outcome }) => outcome)).to.deep.equal(new Array(5).fill('refused'))
       expect(events.map(({ code }) => code).sort().at(-1)).to.equal('REQUEST_UNSUPPORTED')
-      // The connection is as good as before.
+      // The connection still works.
       same(await readToEnd(await ask(connection, get(root, BLOB))), sliceOf(content))
     })
 
-    it('serves many at a time over one connection', async () => {
+    it('answers many requests at the same time over one connection', async () => {
       const mirror = irohMirror(server.address, { endpoint: client })
       const blobs = Array.from({ length: 40 }, (_, i) => noise(3000, 100 + i))
       for (const blob of blobs) await store.put(blob)
@@ -182,7 +182,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('resets an answer that it cannot give to the end', async () => {
+    it('resets an answer that it cannot finish', async () => {
       await store.close()
       const connection = await connect(client, server.endpoint)
       const recv = await ask(connection, get(root, BLOB))
@@ -193,7 +193,7 @@ function suite () {
     })
   })
 
-  it('sends what is under way before it is closed, and takes no more', async () => {
+  it('finishes the answers under way when it is closed, and takes no new requests', async () => {
     server = await serve()
     const connection = await connect(client, server.endpoint)
     const recv = await ask(connection, get(root, BLOB))
@@ -205,7 +205,7 @@ function suite () {
     expect(await errorOf(connect(await openEndpoint(), server.endpoint))).to.be.instanceOf(Error)
   })
 
-  it('drops a peer that takes nothing', async () => {
+  it('closes the connection of a peer that takes nothing', async () => {
     server = await serve({ idleTimeout: 200 })
     const blob = noise(8_000_000, 5)
     await store.put(blob)
@@ -216,7 +216,7 @@ function suite () {
     expect(events[0]).to.have.property('outcome', 'aborted')
   })
 
-  it('drops a peer that asks nothing, or does not end its request', async () => {
+  it('closes the connection of a peer that asks for nothing, or does not end its request', async () => {
     server = await serve({ idleTimeout: 100 })
     const silent = await connect(client, server.endpoint)
     const slow = await connect(await openEndpoint(), server.endpoint)
@@ -244,7 +244,7 @@ function suite () {
     same(await readToEnd(await ask(other, get(root, BLOB))), sliceOf(content))
   })
 
-  it('is served by options that are what they should be', async () => {
+  it('is served with valid options only', async () => {
     const endpoint = await openEndpoint()
     await expectSlip('maxRequestBytes', () => serveIroh(store, endpoint, { maxRequestBytes: 2 ** 20 + 1 }))
     for (const name of ['maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'idleTimeout']) {
@@ -261,7 +261,7 @@ function suite () {
       await send.writeAll([...slice])
       await send.finish()
     }
-    /** A mirror that answers by a function. */
+    /** A mirror of a peer that answers by a function. */
     const peer = async answer => {
       const endpoint = await openEndpoint()
       answerBy(endpoint, answer)
@@ -275,7 +275,7 @@ function suite () {
       return error
     }
 
-    it('takes what a peer sends, whatever it does at the end', async () => {
+    it('keeps the blob, whatever the peer does at the end of its answer', async () => {
       const mirror = await peer(good)
       await other.receive(cid, mirror.slice(cid))
       same(await other.bytes(cid), content)
@@ -288,14 +288,14 @@ function suite () {
       expect(await faultOf(send => send.writeAll([...wrong]))).to.have.property('code', 'BAO_LEAF_MISMATCH')
     })
 
-    it('refuses a size that is a lie, and never has it in memory', async () => {
+    it('refuses a false size, and never allocates so much memory', async () => {
       const huge = [0, 0, 0, 0, 0, 0, 16, 0]
       expect((await faultOf(send => send.writeAll([...huge, ...slice.slice(8)]))).code).to.match(/^BAO_\w+_MISMATCH$/)
       const tooLarge = new Array(64).fill(255)
       expect(await faultOf(send => send.writeAll(tooLarge))).to.have.property('code', 'BAO_SIZE_TOO_LARGE')
     })
 
-    it('takes no more from a peer that sends without end than it asked for', async () => {
+    it('takes no more bytes than it asked for from a peer that never stops sending', async () => {
       let sent = 0
       const endless = async send => {
         await send.writeAll([...slice])
@@ -308,7 +308,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('is told when an answer is cut off', async () => {
+    it('fails when an answer is cut off', async () => {
       const cut = async send => {
         await send.writeAll([...slice.subarray(0, 100_000)])
         await send.finish()
@@ -316,20 +316,20 @@ function suite () {
       expect(await faultOf(cut)).to.have.property('code', 'BAO_TRUNCATED')
     })
 
-    it('understands how a peer ends answers', async () => {
+    it('understands the codes with which a peer ends answers', async () => {
       const codes = { 1: 'FETCH_REFUSED', 2: 'FETCH_FAILED', 3: 'STORE_NOT_FOUND' }
       for (const [code, expected] of Object.entries(codes)) {
         expect(await faultOf(send => send.reset(BigInt(code))), code).to.have.property('code', expected)
       }
     })
 
-    it('gets the rest elsewhere when a peer goes away', async () => {
+    it('gets the rest from another mirror when a peer disconnects', async () => {
       const LEN = 50_000
       let told
       const hasCome = new Promise(resolve => { told = resolve })
       const going = async (send, recv, connection) => {
         await send.writeAll([...slice.subarray(0, LEN)])
-        await hasCome // a connection that closes loses what is on its way
+        await hasCome // bytes in transit are lost when a connection closes
         connection.close(0n, [])
       }
       async function * watched (pieces) {
@@ -351,7 +351,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('ends at once when it is aborted, and can ask the peer again', async () => {
+    it('ends immediately when it is aborted, and can ask the peer again', async () => {
       const signals = []
       const first = async (send, recv, connection, i) => {
         if (signals.push(i) === 1) return send.writeAll([...slice.subarray(0, 1000)]) // and no more
@@ -368,7 +368,7 @@ function suite () {
       await mirror.close()
     })
 
-    it('leaves an answer that nobody reads to its end', async () => {
+    it('stops an answer that nobody reads to its end', async () => {
       const mirror = await peer(good)
       const pieces = mirror.slice(cid)
       expect((await pieces.next()).done).to.equal(false)
@@ -378,7 +378,7 @@ function suite () {
       expect(await errorOf(mirror.slice(cid).next())).to.have.property('code', 'FETCH_FAILED')
     })
 
-    it('opens nothing before a peer is asked', async () => {
+    it('opens no endpoint before a peer is asked', async () => {
       const mirror = irohMirror({ id: toHex(client.id().toBytes()) })
       mirror.slice(cid)
       await mirror.close()

@@ -1,4 +1,4 @@
-// How many peers a store takes: with an endpoint that the test plays, so that no package is needed.
+// The limits of a server for peers. The test plays the endpoint, so no package is needed.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges, hash } from '../../../lib/index.js'
@@ -17,7 +17,7 @@ describe('a store that is served to peers', () => {
   let server
 
   const serve = options => { server = serveIroh(store, endpoint, options) }
-  /** Connections of a peer, as they end. */
+  /** Opens connections of a peer. */
   const arrive = async (peer, options) => {
     const arrival = endpoint.arrive(peer, options)
     await until(() => arrival.isRefused || arrival.isClosed || arrival.isServed || options?.finishes === false)
@@ -33,7 +33,7 @@ describe('a store that is served to peers', () => {
     await store.close()
   })
 
-  it('gives one peer an eighth of its connections, and the others to others', async () => {
+  it('gives one peer an eighth of its connections, and leaves the rest to other peers', async () => {
     serve({ maxConnections: 16 })
     const greedy = []
     for (let i = 0; i < 16; i++) greedy.push(await arrive('a'))
@@ -48,7 +48,7 @@ describe('a store that is served to peers', () => {
     expect((await arrive('a')).isServed).to.equal(true)
   })
 
-  it('gives a peer one connection where there are few, and as many as its owner says', async () => {
+  it('gives a peer at least one connection, or as many as its owner says', async () => {
     serve({ maxConnections: 2 })
     expect([(await arrive('a')).isServed, (await arrive('a')).isServed, (await arrive('b')).isServed])
       .to.deep.equal([true, false, true])
@@ -58,7 +58,7 @@ describe('a store that is served to peers', () => {
     expect([(await arrive('a')).isServed, (await arrive('a')).isServed]).to.deep.equal([true, true])
   })
 
-  it('waits for handshakes for a while only, and gives them no place of a connection', async () => {
+  it('waits for handshakes for a limited time, and does not count them as connections', async () => {
     serve({ maxConnections: 2, handshakeTimeout: 20 })
     const slow = [await arrive('a', { finishes: false }), await arrive('b', { finishes: false })]
     expect((await arrive('c')).isRefused).to.equal(true)
@@ -68,7 +68,7 @@ describe('a store that is served to peers', () => {
     expect((await arrive('d')).isServed).to.equal(true)
   })
 
-  it('may have many requests of one connection wait for what is missing', async () => {
+  it('lets many requests of one connection wait for missing chunks', async () => {
     const bytes = noise(300_000)
     const held = ChunkRanges.fromBytes(0, 1 << 14)
     await store.close()
@@ -78,7 +78,7 @@ describe('a store that is served to peers', () => {
     await store.receive(hash(bytes), sliceOf(bytes, held), held)
     const warnings = []
     const onWarning = warning => warnings.push(warning.name)
-    globalThis.process?.on?.('warning', onWarning) // where there are such warnings
+    globalThis.process?.on?.('warning', onWarning) // where the runtime has these warnings
     try {
       const events = []
       serve({ onRequest: event => events.push(event.outcome) })
@@ -93,14 +93,14 @@ describe('a store that is served to peers', () => {
     }
   })
 
-  it('tells all who close it of its end', async () => {
+  it('resolves all calls of close() when it has ended', async () => {
     serve()
     await arrive('a', { finishes: false })
     await turn()
     await Promise.all([server.close(), server.close({ grace: 10 })])
   })
 
-  it('ends without waiting for handshakes longer than its grace', async () => {
+  it('does not wait for handshakes longer than its grace', async () => {
     serve({ handshakeTimeout: 2 ** 31 - 1 })
     const slow = await arrive('a', { finishes: false })
     await turn()

@@ -1,4 +1,4 @@
-// Stores are written as CARs and read from them, also those that other programs have written, or read.
+// Stores are written as CARs and read from them. Other programs can read these CARs, and write others.
 import { CarReader } from '@ipld/car/reader'
 import { CarWriter } from '@ipld/car/writer'
 import { expect } from 'chai'
@@ -36,7 +36,7 @@ async function written (roots, blocks) {
 
 const blocksOf = blobs => blobs.map(bytes => ({ cid: own(bytes), bytes }))
 
-/** A number as 8 bytes, the least first. */
+/** A number in 8 bytes, little-endian. */
 const u64 = value => {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)
@@ -45,7 +45,7 @@ const u64 = value => {
 
 const PRAGMA = Uint8Array.of(0x0a, 0xa1, 0x67, 0x76, 0x65, 0x72, 0x73, 0x69, 0x6f, 0x6e, 0x02)
 
-/** A CARv2 around a CARv1, as its specification draws it. */
+/** A CARv2 around a CARv1, as in the specification. */
 const wrapped = (car, { padding = 9, dataOffset = 51 + padding, dataSize = car.length } = {}) => concat([
   PRAGMA, new Uint8Array(16), u64(dataOffset), u64(dataSize), u64(0), new Uint8Array(padding), car, noise(500, 5)
 ])
@@ -55,7 +55,7 @@ describe('CAR', () => {
   const open = async options => (await newStore(options)).store
 
   describe('exportCar()', () => {
-    it('writes every whole blob, which others can read, with tags as roots', async () => {
+    it('writes every whole blob, with tags as roots, so that others can read it', async () => {
       const store = await open()
       await listed(store.putMany([...SMALL, LONG]))
       await store.tags.set('a', own(LONG))
@@ -73,7 +73,7 @@ describe('CAR', () => {
       for (const { cid, bytes } of blocks) expect(same(hash(bytes), cid.multihash.digest)).to.equal(true)
     })
 
-    it('writes what cids and tags say, once', async () => {
+    it('writes the blobs of cids and tags, each once', async () => {
       const store = await open()
       await listed(store.putMany([...SMALL, LONG]))
       await store.put(concat([hash(SMALL[1]), hash(SMALL[2])]), { tag: 'sequence', format: 'hashseq' })
@@ -86,7 +86,7 @@ describe('CAR', () => {
       expect((await listed(car.blocks())).map(({ bytes }) => bytes.length)).to.deep.equal([1, 0, 64, 300])
     })
 
-    it('fails where a blob that was asked for is missing or damaged', async () => {
+    it('fails when a blob that was asked for is missing or damaged', async () => {
       const { store, data } = await newStore()
       const part = noise(4 * GROUP, 9)
       const range = { start: 0, end: GROUP }
@@ -100,7 +100,7 @@ describe('CAR', () => {
       expect(await exporting()).to.include({ code: 'STORE_CORRUPT' })
     })
 
-    it('ends with the signal, and knows its options', async () => {
+    it('ends with the signal, and refuses unknown options', async () => {
       const store = await open()
       await listed(store.putMany(SMALL))
       expect(await errorOf(listed(exportCar(store, { signal: AbortSignal.abort(6) })))).to.equal(6)
@@ -110,7 +110,7 @@ describe('CAR', () => {
   })
 
   describe('importCar()', () => {
-    it('takes what exportCar() has written, in pieces of any length', async () => {
+    it('takes the archives of exportCar(), in pieces of any length', async () => {
       const from = await open()
       await listed(from.putMany([...SMALL, LONG]))
       await from.tags.set('long', own(LONG))
@@ -127,7 +127,7 @@ describe('CAR', () => {
       }
     })
 
-    it('takes what others have written: SHA-2, version 0, identity, and blocks that come twice', async () => {
+    it('takes the archives of others: SHA-2, version 0, identity, and blocks that occur twice', async () => {
       const v0 = CID.createV0(await sha256.digest(SMALL[3]))
       const blocks = [
         ...blocksOf([SMALL[1], LONG, SMALL[1]]), { cid: v0, bytes: SMALL[3] },
@@ -148,7 +148,7 @@ describe('CAR', () => {
       expect(await listed(store.list())).to.have.length(3)
     })
 
-    it('takes version 2, and reads nothing behind its data', async () => {
+    it('takes version 2, and reads nothing after its data', async () => {
       const store = await open()
       const car = wrapped(await written([], blocksOf(SMALL)))
       async function * source () {
@@ -159,7 +159,7 @@ describe('CAR', () => {
       expect(await importCar(store, wrapped(await written([], []), { padding: 0 }))).to.include({ blocks: 0 })
     })
 
-    it('refuses a hash function that is not known, or leaves it out, or is given it', async () => {
+    it('refuses blocks of an unknown hash function, leaves them out, or is given the function', async () => {
       const blocks = [...blocksOf([SMALL[1]]), { cid: await cidOf(toy, LONG), bytes: LONG }, ...blocksOf([SMALL[2]])]
       const car = await written([], blocks)
       const store = await open()
@@ -174,7 +174,7 @@ describe('CAR', () => {
       expect(await importCar(store, car, { hashers: [toy] })).to.include({ blocks: 3 })
     })
 
-    it('keeps nothing of a block that is not what its CID says, and everything before it', async () => {
+    it('keeps nothing of a block that does not match its CID, and all blocks before it', async () => {
       for (const wrong of [SMALL[3], LONG]) {
         const store = await open()
         const blocks = [...blocksOf([SMALL[1]]), { cid: own(wrong), bytes: flipped(wrong, 9000) }]
@@ -185,7 +185,7 @@ describe('CAR', () => {
       }
     })
 
-    it('sets no tag when a root did not come', async () => {
+    it('sets no tag when a root is missing', async () => {
       const store = await open()
       const car = await written([own(SMALL[3])], blocksOf([SMALL[1]]))
       expect(await errorOf(importCar(store, car, { tagRoot: () => 'a' }))).to.include({ code: 'STORE_NOT_FOUND' })
@@ -193,7 +193,7 @@ describe('CAR', () => {
       await expectSlip('tagRoot', () => importCar(store, car, { tagRoot: () => 5 }), [TypeError])
     })
 
-    it('fails with a code for what is no CAR', async () => {
+    it('fails with a code for bytes that are no CAR', async () => {
       const store = await open()
       const car = await written([own(LONG)], blocksOf([SMALL[2], LONG]))
       const headerLen = car[0] + 1
@@ -212,7 +212,7 @@ describe('CAR', () => {
         'a section that claims petabytes': [withSection(huge, own(LONG).bytes, LONG), 'CAR_TRUNCATED'],
         'a CID that claims petabytes': [withSection(huge, Uint8Array.of(1, 0x55, 0x1e), huge, LONG), 'CAR_INVALID'],
         'a CID of version 2': [withSection(Uint8Array.of(40, 2, 0x55, 0x1e)), 'CAR_INVALID'],
-        'data in front of its header': [wrapped(car, { dataOffset: 20 }), 'CAR_INVALID'],
+        'data before the end of its header': [wrapped(car, { dataOffset: 20 }), 'CAR_INVALID'],
         'data beyond the end': [wrapped(car, { dataOffset: 2 ** 50 }), 'CAR_INVALID'],
         'data beyond numbers': [wrapped(car, { dataOffset: 2n ** 64n - 1n }), 'CAR_INVALID'],
         'data that ends in its header': [wrapped(car, { dataSize: 3 }), 'CAR_INVALID'],
@@ -227,7 +227,7 @@ describe('CAR', () => {
       expect((await listed(store.list())).length).to.be.at.most(2)
     })
 
-    it('keeps what came of an archive that is cut off, and says where', async () => {
+    it('keeps the blocks of an archive that is cut off, and tells where it ends', async () => {
       const car = await written([own(LONG)], blocksOf([SMALL[2], LONG]))
       const store = await open()
       const error = await errorOf(importCar(store, car.slice(0, -5)))
@@ -236,7 +236,7 @@ describe('CAR', () => {
       expect((await listed(store.list())).map(({ cid }) => `${cid}`)).to.deep.equal([`${own(SMALL[2])}`])
     })
 
-    it('gives up an endless archive in bounded memory, and ends with the signal', async () => {
+    it('needs bounded memory for an endless archive, and ends with the signal', async () => {
       const store = await open()
       const car = await written([], [])
       const header = concat([Uint8Array.of(0x80, 0x80, 0x80, 0x03), new Uint8Array(10)])
@@ -268,7 +268,7 @@ describe('CAR', () => {
       expect(await importing).to.include({ code: 'STORE_CLOSED' })
     })
 
-    it('passes on what the source fails with', async () => {
+    it('passes on the error of the source', async () => {
       const store = await open()
       const failure = new Error('the source')
       for (const len of [0, 5, 30, 100]) {
@@ -281,7 +281,7 @@ describe('CAR', () => {
       }
     })
 
-    it('keeps only what is right of an archive that is damaged anywhere', async () => {
+    it('keeps only right blocks of an archive that is damaged anywhere', async () => {
       const blobs = [SMALL[2], SMALL[3], noise(40, 2)]
       const car = await written([own(SMALL[2])], [
         ...blocksOf(blobs), { cid: await cidOf(sha256, SMALL[1]), bytes: SMALL[1] }
@@ -304,7 +304,7 @@ describe('CAR', () => {
       }), 100)
     })
 
-    it('knows its options', async () => {
+    it('refuses unknown options', async () => {
       const store = await open()
       await expectSlip('unknown', () => importCar(store, new Uint8Array(5), { unknown: 'keep' }), [TypeError])
       await expectSlip('tag', () => importCar(store, new Uint8Array(5), { tag: 'a' }), [TypeError])

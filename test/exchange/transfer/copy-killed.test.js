@@ -1,4 +1,4 @@
-// A copy whose process is killed anywhere is run again, and comes to the same end.
+// A copy whose process is killed at any time is run again, and has the same result.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -45,7 +45,7 @@ describe('copy() that is killed', () => {
     return child.pid
   }
 
-  it('is run again, and comes to the same end', async () => {
+  it('is run again, and has the same result', async () => {
     const source = await from.open({ durability: 'process' })
     await listed(source.putMany(SMALL))
     await source.put(LONG, { tag: 'long' })

@@ -1,4 +1,4 @@
-// Blobs and tags go to another store: only what it lacks, again and again.
+// Blobs and tags are copied to another store, again and again: only those that it lacks.
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { CID } from 'multiformats/cid'
@@ -44,7 +44,7 @@ async function expectSame (a, b) {
   expect(await b.fsck()).to.include({ isSound: true })
 }
 
-/** Flips a bit of what is kept of a blob in the data database, at an offset of the blob. */
+/** Flips a bit of a blob in the data database, at an offset of the blob. */
 async function damage (store, bytes, at) {
   const { id } = await recordOf(store, hash(bytes))
   const entries = (await entriesOf(databasesOf(store).data)).filter(entry => entry.id === id)
@@ -84,7 +84,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     await expectSame(from, to)
   })
 
-  it('keeps what the other store has more', async () => {
+  it('deletes nothing from the other store', async () => {
     await from.put(SMALL[2], { tag: 'a' })
     await to.put(SMALL[3], { tag: 'b' })
     const rest = ChunkRanges.fromBytes(20 * GROUP, HALF.length)
@@ -97,7 +97,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect((await to.stat(hash(HALF))).present.boundaries).to.deep.equal(present.boundaries)
   })
 
-  it('copies only what cids or tags say', async () => {
+  it('copies only the blobs of cids or tags', async () => {
     await fill(from)
     const missing = hash(noise(5, 5))
     const result = await copy(from, to, { cids: [toCid(hash(SMALL[3])), missing] })
@@ -112,7 +112,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     })
   })
 
-  it('copies sequences with their members when asked to, and protects them until they are there', async () => {
+  it('copies sequences with their members if asked to, and protects them until all are copied', async () => {
     await fill(from)
     const lost = hash(noise(8, 8))
     const sequence = concat([...SMALL, LONG].map(bytes => hash(bytes)).concat([lost]))
@@ -152,7 +152,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(await copies.has(toCid(hash(SMALL[2])))).to.equal(true)
   })
 
-  it('copies tags of aliases, with the blobs that these lead to', async () => {
+  it('copies tags of aliases, with the blobs of the aliases', async () => {
     const alias = CID.createV1(0x55, await sha256.digest(SMALL[2]))
     const nowhere = CID.createV1(0x55, await sha256.digest(SMALL[3]))
     await asBlockstore(from).put(alias, SMALL[2])
@@ -165,7 +165,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(await copy(from, to)).to.include({ blobs: 0, tags: 0 })
   })
 
-  it('reports damage at the end and copies everything else, also of the damaged blob', async () => {
+  it('reports damage at the end, and copies everything else, also the rest of the damaged blob', async () => {
     const part = noise(40 * GROUP, 7)
     await fill(from)
     const lastMissing = ChunkRanges.fromBytes(0, 39 * GROUP)
@@ -189,7 +189,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(again.map(({ cid }) => `${cid}`), 'as long as it is damaged').to.have.members(names)
   })
 
-  it('brings back from a backup what was damaged since', async () => {
+  it('restores from a backup the blobs that were damaged since', async () => {
     await fill(from)
     await copy(from, to)
     await damage(from, SMALL[5], 3 * GROUP + 5)
@@ -214,7 +214,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(await errorOf(copy(from, to, { signal: AbortSignal.abort(7) }))).to.equal(7)
   })
 
-  it('goes on while the source is written to, and brings the rest later', async () => {
+  it('works while the source is written to, and copies the rest later', async () => {
     await fill(from)
     const controller = new AbortController()
     const writing = (async () => {
@@ -232,7 +232,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(await to.fsck()).to.include({ isSound: true })
   })
 
-  it('protects what tags name from a collection of the other store meanwhile', async () => {
+  it('protects the blobs of tags from garbage collection in the other store', async () => {
     const root = hash(SMALL[2])
     await from.put(SMALL[2], { tag: 'a' })
     let wasHeld
@@ -258,7 +258,7 @@ describe('copy()', () => forEachPlace(newPlace => {
     expect(await errorOf(copy(from, other))).to.include({ code: 'STORE_CLOSED' })
   })
 
-  it('refuses what is no store, and unknown options', async () => {
+  it('refuses objects that are no stores, and unknown options', async () => {
     for (const bad of [undefined, {}, BlobStore, from]) await expectSlip('to', () => copy(from, bad), [TypeError])
     for (const bad of [5, 'abc', new Uint8Array(32)]) {
       await expectSlip('cids', () => copy(from, to, { cids: bad }), [TypeError])

@@ -1,4 +1,4 @@
-// What a look at one part of a blob costs when the store has parts of it.
+// The costs of finding out which chunks of one part of a blob are present.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -9,11 +9,11 @@ import { forEachPlace } from '../../support/store/stores.js'
 const MIB = 1 << 20
 const BYTES = noise(16 * MIB)
 const OUTBOARD = createOutboardSync(BYTES)
-/** Chunks that the store has: all, but for some in the fourth MiB and the last 128 KiB. */
+/** The chunks that the store has: all except some in the fourth MiB and the last 128 KiB. */
 const PRESENT = ChunkRanges.fromBoundaries([0, 3200, 3264, 16 * 1024 - 128])
 
 describe('store: which chunks of a blob are present', () => forEachPlace(newPlace => {
-  /** A store that has parts of the blob, and has not read yet which. */
+  /** A store that has parts of the blob, and has not read its pages yet. */
   async function opened () {
     const place = await newPlace()
     const receiving = await place.open()
@@ -22,7 +22,7 @@ describe('store: which chunks of a blob are present', () => forEachPlace(newPlac
     return place.open()
   }
 
-  it('is read for the wanted ones alone, and is the same as for all', async () => {
+  it('is read for the wanted chunks only, with the same result as for all', async () => {
     const store = await opened()
     const reads = countReads(store)
     for (const [boundaries, most] of [

@@ -1,5 +1,4 @@
-// A quota: what has not been used for the longest time makes room, what is protected never does, and what does
-// not fit costs nothing.
+// A quota: the least recently used blobs are evicted, and never a protected one. A blob that does not fit evicts none.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
@@ -17,7 +16,7 @@ const blobOf = (size, seed) => {
 const TEN = Array.from({ length: 10 }, (_, i) => blobOf(10_000, 300 + i))
 const [more, another] = [310, 311].map(seed => blobOf(10_000, seed))
 
-/** The clock that uses are read from counts milliseconds. */
+/** Waits for the next time of a use: the clock counts milliseconds. */
 const later = () => new Promise(resolve => setTimeout(resolve, 3))
 
 async function putAll (store, blobs, options) {
@@ -30,7 +29,7 @@ async function putAll (store, blobs, options) {
 const namesIn = async store => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
 const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
 
-/** Bytes of all blobs and parts. */
+/** Counts the bytes of all blobs and parts. */
 async function lenOf (store) {
   let len = 0
   for await (const { cid, size } of store.list()) {
@@ -66,7 +65,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([first, third]))
     })
 
-    it('put() evicts the blobs that were not used for the longest time, and no more than necessary', async () => {
+    it('put() evicts the least recently used blobs, and no more than necessary', async () => {
       await putAll(store, TEN)
       expect(await namesIn(store), 'ten fit').to.have.length(10)
       await store.bytes(TEN[0].root, { end: 1 })
@@ -75,7 +74,7 @@ describe('store: quota', () => {
       await later()
       await store.put(TEN[3].bytes)
       await later()
-      await store.has(TEN[1].root) // asking is no use
+      await store.has(TEN[1].root) // has() does not count as a use
       await store.put(more.bytes)
       expect(await namesIn(store)).to.deep.equal(namesOf([more, ...TEN.filter((_, i) => i !== 1)]))
       await later()
@@ -83,7 +82,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([
         blobOf(25_000, 1), more, ...[0, 2, 3, 7, 8, 9].map(i => TEN[i])
       ]))
-      // The order outlasts the store, and so does what is there.
+      // The blobs and their order are the same after the store was opened again.
       await store.close()
       await open(100_000)
       await store.put(noise(45_000, 2))
@@ -120,7 +119,7 @@ describe('store: quota', () => {
       await expectNoOrphans(place)
     })
 
-    it('put() does not read a source to its end that is longer than the quota', async () => {
+    it('put() stops reading a source that is longer than the quota', async () => {
       await putAll(store, TEN)
       const piece = noise(30_000, 5)
       let given = 0
@@ -140,7 +139,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf(TEN))
     })
 
-    it('put() and receive() of what is present need no room', async () => {
+    it('put() and receive() of present bytes need no room', async () => {
       await putAll(store, TEN)
       for (const { bytes, root } of TEN) {
         expect((await store.put(bytes)).isNew).to.equal(false)
@@ -167,7 +166,7 @@ describe('store: quota', () => {
       expect(await namesIn(store), 'one byte too many').to.not.include(hex(TEN[7].root))
     })
 
-    it('receive() keeps what came before the group that does not fit', async () => {
+    it('receive() keeps the groups before the one that does not fit', async () => {
       await putAll(store, TEN.slice(0, 6), { tag: undefined })
       for (const { root } of TEN.slice(0, 6)) await store.tags.set(hex(root), root)
       const { bytes, root } = blobOf(4 * GROUP, 7)
@@ -191,7 +190,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, large]))
     })
 
-    it('open() with a smaller quota evicts when the next blob comes', async () => {
+    it('open() with a smaller quota evicts when the next blob is put', async () => {
       await putAll(store, TEN)
       await store.close()
       await open(35_000)
@@ -208,7 +207,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, another, ...TEN.slice(8)]))
     })
 
-    it('many puts and receives at once stay within the quota', async () => {
+    it('many concurrent puts and receives stay within the quota', async () => {
       await putAll(store, TEN.slice(0, 3), { tag: undefined })
       await store.tags.set('a', TEN[0].root)
       const blobs = Array.from({ length: 40 }, (_, i) => blobOf([9_000, 17_000, 30_000][i % 3], 400 + i))
@@ -221,7 +220,7 @@ describe('store: quota', () => {
       expect(await lenOf(store)).to.be.at.most(100_000)
       expect(await store.has(TEN[0].root)).to.equal(true)
       for await (const { name, cid } of store.tags.list()) expect(await store.has(cid), name).to.equal(true)
-      // What was counted is what is here: exactly as much more fits as is free.
+      // The count is right: exactly the free bytes still fit.
       await store.gc()
       const free = 100_000 - await lenOf(store)
       await expectFull(store.put(noise(free + 1, 10)), { wanted: free + 1, got: free })
@@ -243,7 +242,7 @@ describe('store: quota', () => {
       expect(names).to.include.members(namesOf([large, { root: hash(Uint8Array.of(0, 0)) }]))
     }).timeout(60_000)
 
-    it('the evictor looks through the store once in many puts', async () => {
+    it('the evictor walks through the store once for many puts', async () => {
       const { store, index } = await newStore({ quota: 1000 })
       let surveys = 0
       const { iterator } = index
@@ -261,7 +260,7 @@ describe('store: quota', () => {
       expect(await store.has(hash(Uint8Array.of(499 & 255, 499 >> 8)))).to.equal(false)
     })
 
-    it('blobs that became protected since the evictor looked are not evicted', async () => {
+    it('blobs that became protected after the walk of the evictor are not evicted', async () => {
       const { store } = await newStore({ quota: 100_064 })
       const sequence = concat([TEN[4].root, TEN[5].root])
       await putAll(store, TEN)
@@ -281,7 +280,7 @@ describe('store: quota', () => {
       temporary.release()
     })
 
-    it('blobs that were used or put again since the evictor looked are evicted later', async () => {
+    it('blobs that were used or put again after the walk of the evictor are evicted later', async () => {
       const { store } = await newStore({ quota: 100_000 })
       await putAll(store, TEN)
       await store.put(more.bytes) // the first goes, the others are on the list
@@ -325,7 +324,7 @@ describe('store: quota', () => {
       await store.put(another.bytes)
     })
 
-    it('two puts at once take their room when each is complete', async () => {
+    it('two concurrent puts each take their room when they are complete', async () => {
       const { store, place } = await newStore({ quota: 12 * MIB })
       const [first, second] = [1, 2].map(seed => blobOf(9 * MIB, seed))
       const gates = [first, second].map(({ bytes }) => gated([bytes.subarray(0, 6 * MIB)], [bytes.subarray(6 * MIB)]))
@@ -341,7 +340,7 @@ describe('store: quota', () => {
       await expectNoOrphans(place)
     })
 
-    it('open() refuses a quota that is no number of bytes', async () => {
+    it('open() refuses a quota that is not a number of bytes', async () => {
       await refusesAllButCounts('quota', quota => newStore({ quota }))
     })
   })

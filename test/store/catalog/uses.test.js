@@ -1,4 +1,4 @@
-// Times of use: in memory until they are written, many at once; never of a blob that has no record.
+// Times of use stay in memory until many are written together. A blob without a record never has one.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { Uses } from '../../../store/catalog/uses.js'
@@ -12,7 +12,7 @@ const ROOTS = BLOBS.map(bytes => hash(bytes))
 
 describe('store: times of use', () => {
   const newStore = newStores()
-  /** Keeps blobs, and uses them. */
+  /** Puts blobs, and reads them. */
   const putAndRead = async (store, blobs = BLOBS) => {
     for (const bytes of blobs) await store.bytes((await store.put(bytes)).cid)
   }
@@ -29,7 +29,7 @@ describe('store: times of use', () => {
       expect(await place.look(({ index }) => usedEntry(index, ROOTS[0]).read())).to.have.length(8)
     })
 
-    it('are bounded, and are not tried again at every use', async () => {
+    it('are limited in number, and are not written again at every use', async () => {
       const tried = []
       const index = { batch: async operations => { tried.push(operations.length); throw new Error('no') } }
       const uses = new Uses(index, { filterRecorded: async roots => roots })
@@ -47,14 +47,14 @@ describe('store: times of use', () => {
   })
 
   describe('are not written for a blob without a record', () => {
-    /** Ends the store, and says of which blobs the index has a use. */
+    /** Closes the store, and returns the blobs of which the index has a use. */
     const used = async ({ store, place }) => {
       await store.close()
       return place.look(async ({ index }) =>
         Promise.all(ROOTS.map(async root => await usedEntry(index, root).read() !== undefined)))
     }
 
-    it('that getMany() has read before it was deleted', async () => {
+    it('that getMany() has read before its deletion', async () => {
       const made = await newStore()
       await putAndRead(made.store)
       const reading = made.store.getMany(ROOTS)
@@ -65,7 +65,7 @@ describe('store: times of use', () => {
       expect(await used(made)).to.deep.equal([true, false])
     })
 
-    it('that a read finds while the deletion is being written', async () => {
+    it('that a read finds during its deletion', async () => {
       const made = await newStore({ syncReads: false })
       const { store, index } = made
       await putAndRead(store)
@@ -84,7 +84,7 @@ describe('store: times of use', () => {
       expect(await used(made)).to.deep.equal([true, false])
     })
 
-    it('that is deleted while the times are being written', async () => {
+    it('that is deleted while the times are written', async () => {
       const made = await newStore()
       const { store, index } = made
       await putAndRead(store)
@@ -102,7 +102,7 @@ describe('store: times of use', () => {
     })
   })
 
-  it('fsck() counts those of blobs without a record, and repair deletes them', async () => {
+  it('fsck() counts the times of blobs without a record, and a repair deletes them', async () => {
     const { store, place, index } = await newStore()
     await putAndRead(store, [BLOBS[0]])
     await flushUses(store)
@@ -118,7 +118,7 @@ describe('store: times of use', () => {
     expect(await (await place.open()).fsck()).to.include({ strays: 1 })
   })
 
-  it('fsck({ repair: true }) keeps the time of a blob that is put meanwhile', async () => {
+  it('fsck({ repair: true }) keeps the time of a blob that is put during the repair', async () => {
     const { store, index } = await newStore()
     await store.put(BLOBS[0])
     await usedEntry(index, ROOTS[1]).write(new Uint8Array(8))

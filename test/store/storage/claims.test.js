@@ -1,4 +1,4 @@
-// Records that claim more than there is: nothing is allocated because of a claim, and no time is taken.
+// Records that claim more bytes than there are: a claim takes no memory and no time.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
@@ -15,12 +15,12 @@ const bytes = noise(5 * GROUP + 5, 600)
 const root = hash(bytes)
 const ID = 4000
 
-/** The outboard of a blob of 2^40 bytes takes 4 GiB, which can be had; that of a larger one cannot. */
+/** The outboard of a blob of 2^40 bytes takes 4 GiB, which can be allocated; that of a larger one cannot. */
 const SIZES = [2 ** 30, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER]
-/** Bytes of memory that a call may take at a time. */
+/** The most bytes of memory that a call may allocate in one piece. */
 const MAX_LEN = 1 << 21
 
-describe('store: a record that claims more than there is', () => {
+describe('store: a record that claims more bytes than there are', () => {
   const newStore = newStores()
 
   for (const home of ['extents', 'file', 'reference']) {
@@ -51,7 +51,7 @@ describe('store: a record that claims more than there is', () => {
     }
   }
 
-  it('of an unproven size has its present bytes read, and the rest is missing', async () => {
+  it('of an unproven size: its present bytes can be read, and the rest is missing', async () => {
     for (const size of SIZES) {
       const { store, index } = await newStore()
       const range = { start: 0, end: GROUP }
@@ -94,7 +94,7 @@ const putRecord = (index, { id = ID, size, home = 'extents', isWhole = false }) 
   return writeRecord(index, root, record)
 }
 
-/** Runs a call that allocates no more than `MAX_LEN` bytes at once. */
+/** Runs a call, and checks that it allocates no more than `MAX_LEN` bytes in one piece. */
 async function bounded (call) {
   const { Uint8Array: real } = globalThis
   let longest = 0
@@ -114,13 +114,13 @@ async function bounded (call) {
 
 /** @param {any} store @param {string} home @param {CID} alias @param {() => Promise<void>} claim */
 async function expectCorrupt (store, home, alias, claim) {
-  // Where there are no files, what a record says to be in one is missing.
+  // In a store without files, the bytes of a record in a file are missing.
   const code = home === 'extents' ? 'STORE_CORRUPT' : /^STORE_(CORRUPT|MISSING)$/
   const blocks = asBlockstore(store)
   const calls = {
     bytes: () => store.bytes(root),
     'bytes of a range': () => store.bytes(root, { start: 10, end: 20 }),
-    'bytes far out': () => store.bytes(root, { start: 2 ** 29, end: 2 ** 29 + 5 }),
+    'bytes far from the start': () => store.bytes(root, { start: 2 ** 29, end: 2 ** 29 + 5 }),
     'bytes unverified': () => store.bytes(root, undefined, { verify: false }),
     get: () => collect(store.get(root)),
     stream: () => collect(store.stream(root)),
@@ -130,7 +130,7 @@ async function expectCorrupt (store, home, alias, claim) {
     getMany: async () => { throw (await listed(store.getMany([root])))[0].error }
   }
   for (const [name, call] of Object.entries(calls)) {
-    await claim() // again: a read has noted the damage
+    await claim() // again, because a read has noted the damage
     const error = await errorOf(bounded(call))
     if (typeof code === 'string') expect(error.code, name).to.equal(code)
     else expect(error.code, name).to.match(code)

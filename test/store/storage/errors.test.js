@@ -3,7 +3,7 @@ import { ChunkRanges } from '../../../lib/index.js'
 import { asWriteFailed, missing } from '../../../store/storage/errors.js'
 
 describe('STORE_MISSING', () => {
-  it('names at most three ranges of bytes, of which none goes beyond the end of the blob', () => {
+  it('names at most three ranges of bytes, none of them beyond the end of the blob', () => {
     const root = new Uint8Array(32)
     const named = (boundaries, size) =>
       /bytes (.*) of/.exec(missing(root, size, new ChunkRanges(boundaries)).message)[1]

@@ -1,5 +1,5 @@
-// Writes that fail at the disk. What failed may have come to it all the same, and nobody knows before the store is
-// opened again; and what was there before it failed is kept.
+// Writes that fail at the disk. A failed write may have reached the disk, which the store only learns when it is opened
+// again. Data from before the failure is kept.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
@@ -16,10 +16,10 @@ import { expectNoOrphans, inMemory, newStores, sliceOf } from '../../support/sto
 
 const reason = new Error('the disk is full')
 
-/** Are records of blobs among these? */
+/** Returns true if one of the operations writes the record of a blob. */
 const hasRecords = operations => operations.some(writesRecord)
 
-/** The next batch of records is written, and said to have failed. */
+/** Makes the next batch of records fail after it was written. */
 function failBehind (level) {
   const { batch } = level
   level.batch = async (operations, ...args) => {
@@ -32,7 +32,7 @@ function failBehind (level) {
 
 describe('store: writes that fail', () => {
   const newStore = newStores()
-  /** A store that is opened again without having been closed, as after a crash. */
+  /** Opens a store, which can be opened again without being closed, as after a crash. */
   const crashing = async () => {
     const place = await inMemory()
     return { place, store: await BlobStore.open(place.where), index: place.where.index }
@@ -52,7 +52,7 @@ describe('store: writes that fail', () => {
   }
 
   for (const [what, jobs] of Object.entries(JOBS)) {
-    it(`${what} whose record reached the disk all the same has its data after a crash`, async () => {
+    it(`${what} that fails although its record reached the disk has its data after a crash`, async () => {
       for (const isClosed of [true, false]) {
         const { place, store, index } = await crashing()
         for (const job of jobs) {
@@ -73,7 +73,7 @@ describe('store: writes that fail', () => {
     })
   }
 
-  it('a record that may be there keeps its data from a repair', async () => {
+  it('a repair keeps the data of a record that may be there', async () => {
     const { place, store, index } = await crashing()
     const { batch } = index
     let late
@@ -85,13 +85,13 @@ describe('store: writes that fail', () => {
     }
     expect(await errorOf(store.put(blobs[1]))).to.equal(reason)
     expect(await store.fsck({ repair: true })).to.include({ orphans: 0 })
-    await late() // the log had it
+    await late() // the log had the write
     const again = await BlobStore.open(place.where)
     expect(same(await again.bytes(hash(blobs[1])), blobs[1])).to.equal(true)
     await again.close()
   })
 
-  /** The next call of a method fails, or all. */
+  /** Makes the next call of a method fail, or all calls. */
   function fail (level, method, { always = false } = {}) {
     const real = level[method]
     const restore = () => { level[method] = real }
@@ -103,7 +103,7 @@ describe('store: writes that fail', () => {
   }
 
   for (const [database, method] of [['data', 'getMany'], ['data', 'batch'], ['index', 'batch']]) {
-    it(`a receive keeps what it has proven when ${database}.${method} fails once`, async () => {
+    it(`a receive keeps the groups that it has proven when ${database}.${method} fails once`, async () => {
       const { store, place, ...databases } = await newStore()
       const bytes = noise(3 * MIB, 12)
       fail(databases[database], method)
@@ -115,7 +115,7 @@ describe('store: writes that fail', () => {
     })
   }
 
-  it('a receive that could keep nothing leaves nothing', async () => {
+  it('a receive that cannot keep anything leaves nothing', async () => {
     for (const method of ['batch', 'getMany']) {
       const { store, place, data } = await newStore()
       const bytes = noise(3 * MIB, 13)
@@ -128,7 +128,7 @@ describe('store: writes that fail', () => {
     }
   })
 
-  it('a receive that could keep nothing leaves what was there', async () => {
+  it('a receive that cannot keep anything leaves the earlier groups', async () => {
     const { store, data } = await newStore()
     const bytes = noise(3 * MIB, 14)
     const [before, behind] = [{ start: 0, end: MIB }, { start: MIB, end: 2 * MIB }]
@@ -140,7 +140,7 @@ describe('store: writes that fail', () => {
     expect(same(await store.bytes(hash(bytes), before), bytes.subarray(0, MIB))).to.equal(true)
   })
 
-  it('a receive that fails tells its own failure, not that of keeping what had come', async () => {
+  it('a receive that fails throws its own error, not that of keeping the received groups', async () => {
     const { store, data } = await newStore()
     const bytes = noise(3 * MIB, 11)
     const slice = sliceOf(bytes)

@@ -1,6 +1,5 @@
-// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on.
-// What was kept before is still there, nothing half done shows, and nothing lies about once the store has been
-// opened again.
+// A call of a store is aborted at any call to the databases, or the disk is full from there on. All earlier blobs are
+// still there, no partial result shows, and nothing is left over after the store was opened again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, same } from '../../support/bytes.js'
@@ -21,7 +20,7 @@ const SPLICED = concat([
 const WRITES = ['put', 'batch', 'del', 'clear']
 const READS = ['get', 'getMany', 'getSync']
 
-/** Has something happen at a call to either database. @returns {() => void} ends it */
+/** Calls `happens` before each call to either database. @returns {() => void} ends that */
 function tapped ({ index, data }, methods, happens) {
   const originals = [index, data].flatMap(level =>
     methods.filter(method => level[method]).map(method => [level, method, level[method]]))
@@ -57,7 +56,7 @@ const JOBS = {
 }
 
 async function expectInOrder (store) {
-  expect(same(await store.bytes(hash(KEPT)), KEPT), 'what is tagged is there').to.equal(true)
+  expect(same(await store.bytes(hash(KEPT)), KEPT), 'the tagged blob is there').to.equal(true)
   if (await store.has(hash(SPLICED))) expect(same(await store.bytes(hash(SPLICED)), SPLICED)).to.equal(true)
   const there = await store.stat(hash(COMING)).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
@@ -97,7 +96,7 @@ describe('store: interrupted at any moment', () => {
           await expectInOrder(again)
           const { isSound, ...report } = await again.fsck()
           if (!isSound) expect.fail(`at call ${moment}: ${JSON.stringify(report)}`)
-          // What did not work then works now.
+          // The same call succeeds now.
           await job(again, undefined)
           await expectInOrder(again)
           await place.remove()

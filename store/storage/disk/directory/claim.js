@@ -1,28 +1,27 @@
 // Makes sure that only one caller in this process has a folder.
 //
-// Threads of Node.js share no variables, and neither do copies of this package in several threads. But they share the
-// descriptors of the process, and Linux lists those with the files that they are of. So a caller opens the folder
-// first, and then looks whether somebody else has it open. Of two callers at least one sees the other. A child process
-// does not get these descriptors, but it gets those of LevelDB.
+// Threads of Node.js share no variables, but they share the descriptors of the process, and Linux lists these with
+// their files. So a caller first opens the folder, and then looks whether another caller has it open. Of two callers,
+// at least one sees the other. A child process does not inherit these descriptors, but it inherits those of LevelDB.
 
 import { close, constants, open } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { identityOf } from './level-folder.js'
 
-/** Descriptors as numbers: a FileHandle is closed when nobody refers to it, and the store may still be open then. */
+/** Descriptors are numbers here: a FileHandle would be closed as soon as nothing refers to it. */
 const [openFile, closeFile] = [promisify(open), promisify(close)]
 
-/** How often a caller tries to have the folder to itself: two that come at the same moment see each other. */
+/** How often a caller tries. Two callers that try at the same moment see each other, and neither gets the folder. */
 const TRIES = 10
-/** The longest pause between two tries, in milliseconds. Its length is random, so that one of the two comes first. */
+/** The longest pause between two tries, in milliseconds. Pauses are random, so that one of two callers comes first. */
 const LONGEST_PAUSE = 20
 
 /**
  * @param {string} path  of a folder
- * @param {string[]} locks  files that whoever has the folder may have locked; may be missing
- * @returns {Promise<(() => Promise<void>) | undefined>} gives the folder up; undefined when somebody else in this
- *   process has it. Only Linux tells: elsewhere everybody gets it
+ * @param {string[]} locks  files that the owner of the folder may have locked; may be missing
+ * @returns {Promise<(() => Promise<void>) | undefined>} a function that releases the folder; undefined when another
+ *   caller in this process has it. On systems other than Linux every caller gets the folder
  */
 export async function claimFolder (path, locks) {
   if (process.platform !== 'linux') return async () => {}
@@ -54,10 +53,10 @@ async function lookAround (path, locks) {
 }
 
 /**
- * Lists the descriptors of this process. It opens none of the files: closing any descriptor of a file ends all locks
- * that the process has on it (fcntl(2)).
+ * Lists the descriptors of this process. It opens none of their files, because closing any descriptor of a file ends
+ * all locks that the process has on it (fcntl(2)).
  *
- * @returns {Promise<{ fd: string, file: string }[]>} `file` identifies the file; none when the system does not tell
+ * @returns {Promise<{ fd: string, file: string }[]>} `file` identifies the file; empty when the system has no list
  */
 async function openFiles () {
   const fds = await readdir('/proc/self/fd').catch(() => [])
@@ -66,8 +65,8 @@ async function openFiles () {
 }
 
 /**
- * Has this process locked a file by this descriptor? A child process gets the descriptors of its parent that LevelDB
- * has opened, but not the locks (proc_pid_fdinfo(5)).
+ * Returns true if this process has locked a file by this descriptor. A child process inherits the descriptors that
+ * LevelDB has opened in its parent, but not the locks (proc_pid_fdinfo(5)).
  *
  * @param {{ fd: string }} descriptor
  */

@@ -1,5 +1,5 @@
-// Does what LevelDB leaves out in its own directory: syncs old logs, checks that there is enough space to open it, and
-// finds out which process has it open.
+// Does in a directory of LevelDB what LevelDB itself does not: syncs old logs, checks that there is space for opening
+// the database, and finds out which process has it open.
 
 import { randomFillSync } from 'node:crypto'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import { withRoom } from '../../../../lib/source/open-files.js'
 const PIECE_LEN = 1 << 20
 
 /**
- * Returns what identifies a file or folder on this machine as long as it is open, whatever its path is.
+ * Returns a text that identifies a file or folder on this machine as long as it is open, whatever its path is.
  *
- * @param {string} path @returns {Promise<string>} empty when nothing is there, or the file system has no numbers
+ * @param {string} path @returns {Promise<string>} empty when nothing is there, or the file system has no inode numbers
  */
 export async function identityOf (path) {
   try {
@@ -23,16 +23,16 @@ export async function identityOf (path) {
   }
 }
 
-/** Bytes in the logs of a LevelDB. LevelDB writes as many to tables when it is opened. @param {string} path */
+/** Returns the bytes in the logs of a LevelDB. Opening it writes as many to tables. @param {string} path */
 export async function logsLen (path) {
   const sizes = await Promise.all((await logsIn(path)).map(log => stat(log).then(({ size }) => size, () => 0)))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /**
- * Checks that the disk has space for so many bytes. It writes them to a file and deletes that again.
+ * Checks that the disk has space for some bytes, by writing them to a file that it deletes again.
  *
- * @param {string} path  of the file that is made for this @param {number} len
+ * @param {string} path  of this file @param {number} len  bytes
  * @throws the error of the system
  */
 export async function assertSpaceFor (path, len) {
@@ -50,7 +50,7 @@ export async function assertSpaceFor (path, len) {
   }
 }
 
-/** Syncs the logs that LevelDB has replaced by newer ones. LevelDB does not. @param {string} path */
+/** Syncs the logs that LevelDB has replaced by newer ones. LevelDB does not sync them. @param {string} path */
 export async function syncOlderLogs (path) {
   const logs = await logsIn(path)
   for (const log of logs.slice(0, -1)) {
@@ -71,12 +71,11 @@ async function logsIn (path) {
 export const ownPid = process.pid
 
 /**
- * Finds the process that holds a lock of LevelDB. Linux lists all locks with the files that they are on, so the answer
- * is right at this moment. Other systems do not tell.
+ * Finds the process that holds a lock of LevelDB. Only Linux lists all locks with their files.
  *
  * @param {string[]} paths  of lock files, which may be missing
  * @returns {Promise<number | undefined>} the owner of the first lock that is held; undefined when none is held, or the
- *   system does not tell
+ *   system has no list
  */
 export async function lockOwner (paths) {
   if (process.platform !== 'linux') return undefined
@@ -84,7 +83,7 @@ export async function lockOwner (paths) {
   const locks = [...(await readFile('/proc/locks', 'utf8').catch(() => '')).matchAll(POSIX_LOCK)]
   for (const file of files) {
     const [, pid = 0] = locks.find(lock => isOn(lock, file)) ?? []
-    // A process in another container, which this one cannot see, has no number here.
+    // The number of a process in another container may be hidden here.
     if (Number(pid) > 0) return Number(pid)
   }
   return undefined
@@ -93,7 +92,7 @@ export async function lockOwner (paths) {
 /** A line of /proc/locks, as proc(5) describes it: `1: POSIX  ADVISORY  WRITE 568 fe:00:2531452 0 EOF`. */
 const POSIX_LOCK = /^\d+: POSIX +ADVISORY +WRITE +(\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm
 
-/** The parts of a device number, as makedev(3) joins them. @param {bigint} dev */
+/** Splits a device number as makedev(3) joins it. @param {bigint} dev */
 const majorOf = dev => ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & 0xfffff000n)
 /** @param {bigint} dev */
 const minorOf = dev => (dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)

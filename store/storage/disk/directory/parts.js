@@ -1,42 +1,42 @@
-// Looks which parts of a store are in its directory, before LevelDB is asked. LevelDB makes a database where it finds
-// none, and takes a folder without the file CURRENT for a new one, and deletes everything in it. But an index that was
-// lost, or that belongs to another store, must not be opened beside data: all data would be orphans.
+// Finds out which parts of a store are in its directory, before LevelDB opens them. Where LevelDB finds no database, it
+// makes one; and it takes a folder without the file CURRENT for a new one, and deletes everything in it. But when the
+// index was lost, or belongs to another store, opening it beside the data would make all data orphans.
 //
-// LevelDB leaves files alone whose names it does not know. So each database of a store also has an empty file whose
-// name says which store the database belongs to.
+// LevelDB ignores files with unknown names. So each database of a store also has an empty file whose name says which
+// store the database belongs to.
 
 import { randomBytes } from 'node:crypto'
 import { opendir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { isId } from '../blob-folder.js'
 import { unlessMissing } from '../folders.js'
 
-/** What LevelDB leaves in a folder even when it makes no database there. */
+/** The files that LevelDB leaves in a folder even when it makes no database there. */
 const TRACE = /^(LOCK|LOG|LOG\.old)$/
 const TABLE = /^\d+\.(ldb|sst)$/
 const STORE_ID = /^STORE-([0-9a-f]{16})$/
-/** What a database consists of. */
+/** The files of a database. */
 const LOG = /^\d+\.log$/
 const FILES = [TABLE, LOG, STORE_ID, /^(CURRENT|MANIFEST-\d+)$/]
 
 /**
- * @typedef {object} LevelPart  what is in the folder of a database
+ * @typedef {object} LevelPart  the state of the folder of a database
  * @property {'none' | 'whole' | 'broken' | 'foreign'} state  `none`: no database was made there. `whole`: LevelDB can
- *   open it, unless its files are damaged. `broken`: it lacks the file CURRENT, or the manifest that this names.
+ *   open it, unless its files are damaged. `broken`: it lacks the file CURRENT, or the manifest that CURRENT names.
  *   `foreign`: the files are not those of a database
- * @property {boolean} hasEntries  may it have entries?
- * @property {string} [storeId]  of the store that it belongs to; undefined when it does not say
+ * @property {boolean} hasEntries  true if the database may have entries
+ * @property {string} [storeId]  the id of its store; undefined when the folder has none
  */
 
-/** @typedef {{ index: LevelPart, data: LevelPart, hasBlobs: boolean }} Parts  `hasBlobs`: are there blob files? */
+/** @typedef {{ index: LevelPart, data: LevelPart, hasBlobs: boolean }} Parts  `hasBlobs`: true if it has blob files */
 
-/** Is there a store, or a part of one? @param {string} location */
+/** Returns true if there is a store, or a part of one. @param {string} location */
 export async function isStoreAt (location) {
   const { index, data, hasBlobs } = await partsOf(location)
   return hasBlobs || [index, data].some(({ state }) => state === 'whole' || state === 'broken')
 }
 
 /**
- * Looks for parts that are lost, or do not belong together.
+ * Looks for parts that are lost, or that belong to different stores.
  *
  * @param {string} location  of a store
  * @returns {Promise<Error | undefined>} why the store cannot be opened
@@ -46,13 +46,13 @@ export async function openingFault (location) {
     const parts = await partsOf(location)
     return foreignFault(parts) ?? brokenFault(parts) ?? lossFault(parts)
   }
-  // Another process may be making the store meanwhile. Then everything is there at the second look.
+  // Another process may just be making the store. Then the second look finds everything.
   const fault = await find() === undefined ? undefined : await find()
   return fault === undefined ? undefined : new Error(fault)
 }
 
 /**
- * Looks for what a rescue must not replace.
+ * Looks for files that a rescue must not replace.
  *
  * @param {string} location  of a store
  * @returns {Promise<Error | undefined>} why the store cannot be rescued
@@ -64,7 +64,7 @@ export async function rescueFault (location) {
   return fault === undefined ? undefined : new Error(fault)
 }
 
-/** Returns the id of a store, or a new one that no other store has. @param {string} location */
+/** Returns the id of a store, or a new random one. @param {string} location */
 export async function storeIdOf (location) {
   const { index, data } = await partsOf(location)
   return index.storeId ?? data.storeId ?? randomBytes(8).toString('hex')
@@ -87,7 +87,7 @@ function foreignFault ({ index, data }) {
 /** @param {Parts} parts */
 function brokenFault ({ index, data }) {
   for (const [name, { state }] of Object.entries({ index, data })) {
-    if (state === 'broken') return `its ${name} lacks the file CURRENT, or the manifest that this names: ${RESCUE}`
+    if (state === 'broken') return `its ${name} lacks the file CURRENT, or the manifest it names: ${RESCUE}`
   }
 }
 
@@ -95,7 +95,7 @@ function brokenFault ({ index, data }) {
 function lossFault ({ index, data, hasBlobs }) {
   if (index.state === 'whole' && data.state === 'whole') return undefined
   if (data.state === 'whole') return `its index is missing: ${RESCUE}`
-  // The index is made first. So an index without entries may have nothing beside it.
+  // The index is made before the data. So an index without entries may be alone.
   if (index.state === 'whole') return index.hasEntries || hasBlobs ? `its data is missing: ${RESCUE}` : undefined
   return hasBlobs ? `its index and its data are missing: ${RESCUE}` : undefined
 }

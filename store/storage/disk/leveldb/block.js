@@ -1,10 +1,10 @@
-// Blocks of LevelDB's tables: sorted entries, of which each leaves out what its key shares with the key before.
+// Blocks of LevelDB's tables: sorted entries. Each leaves out the bytes that its key shares with the previous key.
 // (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
 //
 //   entry ... entry | u32 restart ... restart | u32 count of restarts
 //   entry: varint shared, varint len of the rest of the key, varint len of the value, rest of the key, value
 //
-// On the disk a block has a trailer: one byte for its compression, and the checksum of all before it.
+// On the disk a block has a trailer: one byte that names the compression, and the checksum of everything before it.
 
 import { snappyUncompressor } from 'hysnappy'
 import { compare } from 'uint8arrays/compare'
@@ -18,14 +18,14 @@ const CHECKSUM_LEN = 4
 const PLAIN = 0
 const SNAPPY = 1
 
-/** The most bytes to which a block is uncompressed. The store writes values of 256 KiB at most. */
+/** Longest uncompressed block that is read. The store writes values of 256 KiB at most. */
 const MAX_BLOCK_LEN = 1 << 26
-/** Snappy makes 64 bytes of three, at most. (snappy: format_description.txt) */
+/** Snappy expands three bytes to 64 at most. (snappy: format_description.txt) */
 const MAX_RATIO = 22
-/** LevelDB writes at least one of so many keys as a whole. (leveldb: block_restart_interval) */
+/** Of so many keys in a row, LevelDB writes at least one in full. (leveldb: block_restart_interval) */
 const MAX_RUN = 16
 
-/** Bytes after the user's key in a key of LevelDB: the kind of the entry, and its sequence number. */
+/** LevelDB adds these bytes to the user's key: the kind of the entry, and its sequence number. */
 const SUFFIX_LEN = 8
 export const DELETION = 0
 export const VALUE = 1
@@ -34,14 +34,14 @@ export const VALUE = 1
  * @typedef {object} Versioned  an entry as LevelDB keeps it
  * @property {Uint8Array} key
  * @property {Uint8Array} [value]  undefined: the key was deleted
- * @property {number} sequence  of several entries with one key, the one with the greatest number counts
+ * @property {number} sequence  of the entries with one key, the one with the greatest number counts
  */
 
-/** Is the checksum of a block right? @param {Uint8Array} block  with its trailer */
+/** Returns true if the checksum of a block is right. @param {Uint8Array} block  with its trailer */
 export const isIntact = block =>
   block.length >= TRAILER_LEN && checksumOf(block.subarray(0, -CHECKSUM_LEN)) === checksumIn(block)
 
-/** Corrects a single wrong bit of a block in place. @param {Uint8Array} block @returns {boolean} is it right now? */
+/** Corrects a single wrong bit of a block in place. @param {Uint8Array} block @returns {boolean} true if it is right */
 export const correctBlock = block =>
   isIntact(block) || correctBit(block.subarray(0, -CHECKSUM_LEN), checksumIn(block))
 
@@ -84,9 +84,9 @@ export function rawEntriesOf (contents) {
     const end = contents.length - 4 * (restarts + 1)
     const isEndKnown = end >= 0 && restarts > 0
     const cursor = new Cursor(isEndKnown ? contents.subarray(0, end) : contents)
-    /** Where entries begin whose keys leave out nothing. */
+    /** Where the entries begin that have their keys in full. */
     const starts = /** @type {Set<number>} */ (new Set())
-    // Without a limit to the keys in a row that share bytes, a short block would make many long ones.
+    // Without a limit to the keys in a row that share bytes, a short block could expand to many long keys.
     for (let last = new Uint8Array(0), run = 0; cursor.left > 0;) {
       const start = cursor.at
       const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
@@ -103,8 +103,8 @@ export function rawEntriesOf (contents) {
 }
 
 /**
- * Returns true when each restart point leads to the start of an entry, and the first one to the first entry. LevelDB
- * searches by restart points.
+ * Returns true if each restart point leads to an entry with its key in full, and the first one to the first entry.
+ * LevelDB searches by restart points.
  *
  * @param {Cursor} cursor  at the restart points @param {number} count @param {Set<number>} starts
  */
@@ -118,11 +118,11 @@ function areRestarts (cursor, count, starts) {
 }
 
 /**
- * Reads the entries of a block as far as they are well-formed, in the order in which they are there.
+ * Reads the entries of a block as far as they are well-formed, in the order of the block.
  *
  * @param {Uint8Array} contents
- * @returns {{ entries: Versioned[], isInOrder: boolean, lastKey?: Uint8Array }} `isInOrder`: are they as LevelDB writes
- *   them? `lastKey`: the last key as LevelDB keeps it
+ * @returns {{ entries: Versioned[], isInOrder: boolean, lastKey?: Uint8Array }} `isInOrder`: true if all entries are
+ *   well-formed and sorted; `lastKey`: the last key as LevelDB keeps it
  */
 export function entriesOf (contents) {
   const { entries: rawEntries, isWellFormed } = rawEntriesOf(contents)
@@ -147,17 +147,17 @@ function versioned (stored, value) {
   const [low, high] = [cursor.u32(), cursor.u32()]
   const [kind, sequence] = [low & 255, (low >>> 8) + high * 2 ** 24]
   if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) {
-    throw new RangeError('LevelDB wrote no such key')
+    throw new RangeError('LevelDB does not write such a key')
   }
   return { key, sequence, value: kind === VALUE ? value : undefined }
 }
 
 /**
- * Does a key that the index of a table has for a block lie where it must: not before the last key of the block, and not
- * after the first of the next block?
+ * Returns true if the key that the index of a table has for a block is not before the last key of the block, and not
+ * after the first key of the next block.
  *
- * @param {Uint8Array} separator @param {Uint8Array} lastKey  both as LevelDB keeps keys
- * @param {Uint8Array} [next]  the first key of the next block, as the user knows it
+ * @param {Uint8Array} separator  as LevelDB keeps keys @param {Uint8Array} lastKey  as LevelDB keeps keys
+ * @param {Uint8Array} [next]  the first key of the next block, without LevelDB's suffix
  */
 export function isBetween (separator, lastKey, next) {
   if (equals(separator, lastKey)) return true
@@ -165,7 +165,7 @@ export function isBetween (separator, lastKey, next) {
   return compare(key, last) > 0 && (next === undefined || compare(key, next) <= 0)
 }
 
-/** Does an entry come after another one in a table? @param {Versioned} entry @param {Versioned} other */
+/** Returns true if an entry follows another one in a table. @param {Versioned} entry @param {Versioned} other */
 export function comesAfter (entry, other) {
   const order = compare(entry.key, other.key)
   return order > 0 || (order === 0 && entry.sequence < other.sequence)

@@ -1,5 +1,5 @@
-// Checks the files of a LevelDB before LevelDB meets damage in them. LevelDB does not compare the checksums of its
-// tables: a flipped bit may hide an entry, or end the process.
+// Checks the files of a LevelDB before LevelDB reads them. LevelDB does not compare the checksums of its tables, so a
+// flipped bit may hide an entry, or end the process.
 
 import { equals } from 'uint8arrays/equals'
 import { isOfSystem } from '../../errors.js'
@@ -15,27 +15,27 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} CheckOptions
- * @property {boolean} [isClosed]  true when the database was closed after its last write: then nothing in it may be
- *   torn. Default: false
- * @property {boolean} [isInUse]  true when it is open: then files may come and go, and logs are not checked. Default:
- *   false
+ * @property {boolean} [isClosed]  true if the database was closed after its last write, so that no log may be torn.
+ *   Default: false
+ * @property {boolean} [isInUse]  true if the database is open: files may come and go, and logs are not checked.
+ *   Default: false
  * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  returns true for a table that was checked before and
  *   need not be read. Default: all are read
- * @property {number} [maxLen]  bytes of tables to read. The newest are read first. Default: no limit
+ * @property {number} [maxLen]  the most bytes of tables to read, the newest first. Default: no limit
  * @property {boolean} [forgivesValues]  see `Table.fault`. Default: false
  * @property {boolean} [checksOrder]  see `Table.fault`. Default: false
- * @property {Map<string, Stamp>} [stamps]  the files that are there, if nothing has changed since they were listed
+ * @property {Map<string, Stamp>} [stamps]  the files of the database, if the caller has just listed them
  * @property {AbortSignal} [signal]
  */
 
-/** How often a check begins again because LevelDB has deleted a file meanwhile. */
+/** How often a check starts again because LevelDB has deleted a file during the check. */
 const TRIES = 100
 
 /**
  * @param {string} path  of the database
  * @param {CheckOptions} [options]
- * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: the first damage that was found, for
- *   messages; `checked`: the tables that were found right, now or before
+ * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: the first damage, for messages;
+ *   `checked`: the tables that are right, by this check or an earlier one
  */
 export async function checkDatabase (path, options = {}) {
   await loadChecksum()
@@ -52,7 +52,7 @@ export async function checkDatabase (path, options = {}) {
 
 /**
  * @param {string} path @param {CheckOptions} options
- * @param {Map<string, Stamp>} checked  what was found right already; gets the rest
+ * @param {Map<string, Stamp>} checked  tables that are known to be right; more are added
  * @returns {Promise<{ fault?: string, isGone?: boolean }>}
  */
 async function findFault (path, { isClosed = false, isInUse = false, stamps: known, ...options }, checked) {
@@ -99,7 +99,7 @@ async function faultInTables (path, entries, names, stamps, options, checked) {
         return null
       })
       if (bytes === undefined) return { fault: `table ${entry.number} is missing`, isGone: true }
-      if (bytes === null) continue // LevelDB reports what the system cannot read.
+      if (bytes === null) continue // The system cannot read the table, which LevelDB will report.
       const table = Table.of(bytes)
       const fault = table === undefined ? 'its index is damaged' : table.fault({ forgivesValues, checksOrder })
       if (fault !== undefined) return { fault: `${name}: ${fault}` }
@@ -110,7 +110,7 @@ async function faultInTables (path, entries, names, stamps, options, checked) {
   return undefined
 }
 
-/** Is this the table that the manifest means? @param {TableEntry} entry @param {Table} [table] */
+/** Returns true if this is the table that the manifest names. @param {TableEntry} entry @param {Table} [table] */
 function isOf ({ first, last }, table) {
   const [start, end] = table?.ends() ?? []
   return start !== undefined && end !== undefined && equals(start, first) && equals(end, last)

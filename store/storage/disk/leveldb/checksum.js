@@ -1,5 +1,5 @@
-// The checksum of LevelDB's files: CRC-32C, masked. LevelDB puts it after each block of a table and before each record
-// of a log, and does not compare it when it reads a table. (leveldb: doc/table_format.md, doc/log_format.md,
+// The checksum of LevelDB's files: a masked CRC-32C. LevelDB writes it after each block of a table and before each
+// record of a log, and does not compare it when it reads a table. (leveldb: doc/table_format.md, doc/log_format.md,
 // util/crc32c.h)
 
 import { createCRC32 } from 'hash-wasm'
@@ -13,10 +13,10 @@ const MASK_DELTA = 0xa282ead8
 /** @type {IHasher | undefined} */
 let hasher
 
-/** Loads what `checksumOf` needs. Callers wait for it once. */
+/** Loads the hasher of `checksumOf`. Callers await this before they call the other functions. */
 export async function loadChecksum () { hasher ??= await createCRC32(CASTAGNOLI) }
 
-/** Returns the masked checksum that LevelDB writes. Call `loadChecksum` before. @param {Uint8Array} bytes */
+/** Returns the masked checksum that LevelDB writes. Await `loadChecksum` first. @param {Uint8Array} bytes */
 export function checksumOf (bytes) {
   if (hasher === undefined) throw new Error('loadChecksum was not called')
   const [a, b, c, d] = hasher.init().update(bytes).digest('binary')
@@ -32,11 +32,11 @@ const unmasked = checksum => {
 }
 
 /**
- * Corrects one flipped bit. A CRC is linear, so the difference of two checksums tells which bit differs.
+ * Corrects one flipped bit. A CRC is linear, so the difference of two checksums tells which bit is wrong.
  *
  * @param {Uint8Array} bytes  corrected in place
- * @param {number} expected  their masked checksum, in which the bit may be flipped instead
- * @returns {boolean} are the bytes right now? False when more than one bit is wrong: then they are left as they were
+ * @param {number} expected  their masked checksum, in which the flipped bit may be instead
+ * @returns {boolean} true if the bytes are right now; false if more than one bit is wrong, and nothing was changed
  */
 export function correctBit (bytes, expected) {
   const actual = checksumOf(bytes)
@@ -63,10 +63,10 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * Finds the end of bytes that are followed by their checksum.
+ * Finds the end of a block by its checksum.
  *
- * @param {Uint8Array} bytes @param {number} start
- * @param {number} limit  how many bytes to look at
+ * @param {Uint8Array} bytes @param {number} start  of the block
+ * @param {number} limit  the most bytes to search
  * @returns {number | undefined} where the checksum begins
  */
 export function findChecksum (bytes, start, limit) {

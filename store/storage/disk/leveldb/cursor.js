@@ -1,4 +1,4 @@
-// Reads the numbers and byte strings that LevelDB puts one after the other.
+// Reads a sequence of numbers and byte strings as LevelDB writes them.
 
 import { varint } from 'multiformats'
 
@@ -17,7 +17,7 @@ export class Cursor {
   get at () { return this.#at }
   get left () { return this.#bytes.length - this.#at }
 
-  /** @throws {RangeError} when there is no whole number, as with all methods */
+  /** @throws {RangeError} when the bytes end early or have no such number, as all methods do */
   varint () {
     const [value, len] = varint.decode(this.#bytes, this.#at)
     this.#at += len
@@ -38,21 +38,21 @@ export class Cursor {
     return value
   }
 
-  /** A view. @param {number} len */
+  /** Returns a view of the next bytes. @param {number} len */
   bytes (len) {
     if (len < 0 || len > this.left) throw new RangeError(`expected ${len} bytes, got ${this.left}`)
     this.#at += len
     return this.#bytes.subarray(this.#at - len, this.#at)
   }
 
-  /** A byte string after its length. */
+  /** Reads a byte string and the length before it. */
   string () { return this.bytes(this.varint()) }
 }
 
 /**
- * Returns undefined where bytes are not what they should be.
+ * Returns the result of a parser; undefined when the bytes are malformed.
  *
- * @template T @param {() => T} parse  throws a RangeError there
+ * @template T @param {() => T} parse  throws a RangeError for malformed bytes
  */
 export function orIfMalformed (parse) {
   try {

@@ -1,4 +1,4 @@
-// Reads whole files of a LevelDB, and finds those that count.
+// Reads whole files of a LevelDB, and finds the files that the manifest names.
 
 import { readdir, stat } from 'node:fs/promises'
 import { openRegular } from '../../../../lib/source/paths.node.js'
@@ -8,12 +8,12 @@ import { readManifest } from './manifest.js'
 /** @import { Manifest } from './manifest.js' */
 
 /**
- * @typedef {object} Stamp  what changes when a file is written or replaced
+ * @typedef {object} Stamp  changes when a file is written, replaced or copied
  * @property {number} size  bytes
- * @property {number} changed  milliseconds since 1970; copies have another time, too
+ * @property {number} changed  milliseconds since 1970
  */
 
-/** Longest file that is read. The files of a store's LevelDB stay below a quarter of this. */
+/** Longest file that is read. The files of a store's LevelDB are less than a quarter as long. */
 const MAX_FILE_LEN = 1 << 28
 const TABLE = /^\d+\.(ldb|sst)$/
 const LOG = /^\d+\.log$/
@@ -52,7 +52,7 @@ export async function stampsIn (path) {
   }))
 }
 
-/** Returns the name of the manifest that counts. @param {string} path @returns {Promise<string | undefined>} */
+/** Returns the name of the manifest in CURRENT. @param {string} path @returns {Promise<string | undefined>} */
 export async function currentManifest (path) {
   const text = new TextDecoder().decode(await readWhole(`${path}/CURRENT`))
   return text.endsWith('\n') && MANIFEST.test(text.slice(0, -1)) ? text.slice(0, -1) : undefined
@@ -68,7 +68,7 @@ function byNumber (names, kind) {
 }
 
 /**
- * Returns the logs with writes that are not in tables, in their order.
+ * Returns the logs whose writes are not in tables yet, the oldest first.
  *
  * @param {Manifest} manifest @param {Map<number, string>} logs  by their numbers
  * @returns {string[] | undefined} undefined when one is missing
@@ -79,7 +79,7 @@ export function logsOf ({ log, previousLog }, logs) {
 }
 
 /**
- * Reads the manifest that counts: the one that CURRENT names; if CURRENT is damaged, the newest.
+ * Reads the manifest that CURRENT names; if CURRENT is damaged, the newest one.
  *
  * @param {string} path @param {string[]} names  of the files in the folder
  * @returns {Promise<Manifest | undefined>} undefined when it is damaged

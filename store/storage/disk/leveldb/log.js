@@ -1,10 +1,10 @@
-// A log of LevelDB: records in blocks of 32 KiB. The logs that hold the last writes have this form, and the manifest.
+// A log of LevelDB: records in blocks of 32 KiB. The logs of the last writes have this form, and so has the manifest.
 // (leveldb: doc/log_format.md, db/log_reader.cc)
 //
-//   record: u32 checksum of all after the length, u16 length, u8 kind, payload
-//   kind: 1: the whole; 2, 3, 4: the first, a middle, the last part of a payload
+//   record: u32 checksum of the kind and the payload, u16 length of the payload, u8 kind, payload
+//   kind: 1: a whole payload; 2, 3, 4: the first, a middle, the last part of a payload
 //
-// A block that has fewer than seven bytes left ends with zeros.
+// When fewer than seven bytes are left in a block, they are zeros.
 
 import { concat } from '../../../../lib/core/bytes.js'
 import { checksumOf, correctBit } from './checksum.js'
@@ -13,10 +13,10 @@ import { Cursor } from './cursor.js'
 const BLOCK_LEN = 1 << 15
 const HEADER_LEN = 7
 const LENGTH_AT = 4
-/** Where the bytes begin that the checksum is of. */
+/** The checksum covers the bytes from here on. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
-/** Records of a block that are corrected. Each takes time for the whole block. */
+/** The most records of a block that are corrected. Each takes as long as the whole block. */
 const MAX_CORRECTED = 8
 
 const FULL = 1
@@ -27,7 +27,7 @@ const LAST = 4
  * @typedef {object} Lost  bytes of a log that hold no readable record
  * @property {number} start
  * @property {number} end
- * @property {boolean} isTorn  true when a power cut may have left them of a write that was under way
+ * @property {boolean} isTorn  true if a power cut may have left them of a write that was under way
  */
 
 /** @typedef {{ start: number, end: number, kind: number, payload: Uint8Array }} LogRecord */
@@ -36,10 +36,10 @@ const LAST = 4
  * Reads a log.
  *
  * @param {Uint8Array} bytes  of the whole log
- * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record, in place, of
- *   eight records of a block at most? Default: false
- * @returns {Generator<{ payload: Uint8Array, lost?: undefined } | { payload?: undefined, lost: Lost }>} the payloads in
- *   their order, and what lies between them
+ * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record in place, in at most
+ *   eight records of a block. Default: false
+ * @returns {Generator<{ payload: Uint8Array, lost?: undefined } | { payload?: undefined, lost: Lost }>} the payloads
+ *   and the lost bytes, in their order
  */
 export function * readLog (bytes, { corrects = false } = {}) {
   /** The payload that is not complete yet. @type {{ start: number, parts: Uint8Array[] } | undefined} */
@@ -89,7 +89,7 @@ function * recordsOf (bytes, corrects) {
       record = recordIn(rest)
     }
     if (record === undefined) {
-      // The length may be wrong, too. So nothing is known of the rest of this block.
+      // The length may be wrong, too, so the next record cannot be found in this block.
       yield { start, end: blockEnd, isTorn: isTorn(rest, start, blockEnd === bytes.length) }
       start = blockEnd
       continue
@@ -127,7 +127,7 @@ function headerOf (bytes) {
  * Corrects the record at the beginning of bytes if a single bit of it is wrong.
  *
  * @param {Uint8Array} bytes  corrected in place
- * @returns {boolean} could it be corrected?
+ * @returns {boolean} true if it is right now
  */
 function correct (bytes) {
   if (bytes.length < HEADER_LEN) return false
@@ -147,11 +147,11 @@ function correct (bytes) {
 }
 
 /**
- * Returns true when a power cut may have left this of a record: the file ends in the record, or a sector of it was
- * never written. A record that a single bit makes right was written as a whole.
+ * Returns true if a power cut may have torn a record: the file ends in it, or a sector of it was never written. A
+ * record with a single wrong bit was written in full, so it is not torn.
  *
  * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where they are in
- *   the file @param {boolean} isLast  does the file end there?
+ *   the file @param {boolean} isLast  true if the file ends with this block
  */
 function isTorn (bytes, start, isLast) {
   if (correct(bytes.slice())) return false

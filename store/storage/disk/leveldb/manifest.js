@@ -16,10 +16,10 @@ import { readLog } from './log.js'
  * @property {TableEntry[]} tables  in the order of their numbers
  * @property {number} log  number of the first log whose writes are not in tables; 0 before the first
  * @property {number} previousLog  number of another such log; 0 when there is none
- * @property {boolean} isTorn  does it end with what a power cut has left of a change?
+ * @property {boolean} isTorn  true if it ends with a torn change
  */
 
-/** The kinds of facts in a change, each before its value. */
+/** The kinds of facts in a change. Each is followed by its value. */
 const COMPARATOR = 1
 const LOG = 2
 const NEXT_FILE = 3
@@ -28,16 +28,16 @@ const COMPACTION_POINTER = 5
 const DELETED_TABLE = 6
 const NEW_TABLE = 7
 const PREVIOUS_LOG = 9
-/** By what the keys are sorted. */
+/** The name of the order in which LevelDB sorts the store's keys. */
 const COMPARATOR_NAME = 'leveldb.BytewiseComparator'
 const LEVELS = 7
 const TEXT = new TextDecoder()
-/** Without these LevelDB does not open a database. */
+/** LevelDB does not open a database without these. */
 const NEEDED = [LOG, NEXT_FILE, LAST_SEQUENCE]
 
 /**
  * @param {Uint8Array} bytes @param {{ corrects?: boolean }} [options]  as for `readLog`
- * @returns {Manifest | undefined} undefined when it is damaged, or ends before everything that LevelDB needs
+ * @returns {Manifest | undefined} undefined when it is damaged, or lacks a fact that LevelDB needs
  */
 export function readManifest (bytes, options) {
   const tables = /** @type {Map<number, TableEntry>} */ (new Map())
@@ -55,7 +55,7 @@ export function readManifest (bytes, options) {
 
 /**
  * @param {Uint8Array} change @param {Map<number, TableEntry>} tables
- * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of facts so far; changed
+ * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of the facts so far. This adds to all
  * @returns {true | undefined} undefined for a fact that LevelDB does not write
  */
 function apply (change, tables, logs, kinds) {

@@ -1,5 +1,5 @@
-// Reads everything that can be read of a damaged LevelDB. A single flipped bit of a block or a record is corrected, as
-// its checksum tells which bit it is.
+// Reads everything that can be read of a damaged LevelDB. It corrects a single flipped bit of a block or a record,
+// because the checksum tells which bit it is.
 
 import { correctBlock, contentsOf, entriesOf } from './block.js'
 import { loadChecksum } from './checksum.js'
@@ -13,8 +13,8 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} Salvaged
- * @property {Versioned[]} entries  in no order, with older and newer ones of a key
- * @property {boolean} isDoubtful  was the checksum wrong? Then keys, values and sequence numbers may be wrong
+ * @property {Versioned[]} entries  in no order; may have several versions of a key
+ * @property {boolean} isDoubtful  true if the checksum was wrong: keys, values and sequence numbers may be wrong, too
  */
 
 export class Salvage {
@@ -22,7 +22,7 @@ export class Salvage {
   #signal
   /** Bytes of files in which nothing could be read. */
   lostBytes = 0
-  /** The blocks whose checksums are wrong, by their files. */
+  /** The blocks whose checksums are wrong, by the names of their files. */
   #doubtful = /** @type {Map<string, Span[]>} */ (new Map())
 
   /** @param {string} path  of a database; may be missing @param {AbortSignal} [signal] */
@@ -31,7 +31,7 @@ export class Salvage {
     this.#signal = signal
   }
 
-  /** Gives all entries: the doubtful ones last. @returns {AsyncGenerator<Salvaged>} */
+  /** Yields all entries, the doubtful ones last. @returns {AsyncGenerator<Salvaged>} */
   async * entries () {
     await loadChecksum()
     const { tables, logs } = await this.#files()
@@ -41,8 +41,8 @@ export class Salvage {
   }
 
   /**
-   * Returns the files that count; all that are there when no manifest says which. A manifest that names missing tables
-   * may have lost its end, which named others in their place.
+   * Returns the files that the manifest names; all files when the manifest is damaged or names a missing table or log.
+   * Such a manifest may have lost its end, which named other tables.
    */
   async #files () {
     const stamps = await stampsIn(this.#path)
@@ -70,7 +70,7 @@ export class Salvage {
         continue
       }
       const { entries, isInOrder } = entriesOf(contentsOf(block) ?? NOTHING)
-      // Without the index, it is not known which blocks have entries. Others look out of order.
+      // Without the index, only their order tells the blocks with entries from the other blocks.
       if (table !== undefined || isInOrder) yield { entries, isDoubtful: false }
     }
     if (doubtful.length > 0) this.#doubtful.set(name, doubtful)
@@ -87,7 +87,7 @@ export class Salvage {
   }
 
   /**
-   * Reads the entries of damaged blocks, but no deletions: a flipped bit turns a value into one.
+   * Reads the entries of damaged blocks. It leaves out deletions, because a flipped bit turns a value into a deletion.
    *
    * @param {string} name @param {Span[]} spans
    * @returns {AsyncGenerator<Salvaged>}

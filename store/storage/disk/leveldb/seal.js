@@ -1,6 +1,6 @@
-// The file `seal` in the directory of a store. It is written when the store is closed, and lists the files that LevelDB
-// has left, so that the next opening finds out what has changed since, and need not read tables again that were checked
-// before. A seal counts as long as LevelDB was not opened: each opening makes a manifest of another name.
+// The file `seal` in the directory of a store. A store writes it when it is closed. It lists the files of LevelDB, so
+// that the next opening knows which files have changed, and need not read checked tables again. A seal is valid until
+// LevelDB is opened: each opening makes a manifest with a new name.
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { checkDatabase } from './check.js'
@@ -18,8 +18,8 @@ const VERSION = 1
 const DATABASES = /** @type {const} */ (['index', 'data'])
 
 /**
- * Bytes of tables of the data database that one opening checks. They may be many more than those of the index, and a
- * flipped bit there rarely harms more than one blob.
+ * The most bytes of tables of the data database that one opening checks. These tables may be many more than those of
+ * the index, and a flipped bit in one rarely harms more than one blob.
  */
 const DATA_LEN = 1 << 28
 
@@ -27,8 +27,8 @@ const DATA_LEN = 1 << 28
 const sealOf = location => `${location}/seal`
 
 /**
- * Checks the databases of a store before they are opened: all tables of the index if the store was not closed,
- * otherwise those that were not checked before. Of the data database it reads `DATA_LEN` bytes at most.
+ * Checks the databases of a store before they are opened. It reads the tables that were not checked before, and all
+ * tables of the index if the store was not closed. Of the data database it reads `DATA_LEN` bytes at most.
  *
  * @param {string} location @param {AbortSignal} [signal]
  * @returns {Promise<{ fault?: string, checked: Checked }>} `fault`: the damaged file and its damage, for messages
@@ -43,7 +43,7 @@ export async function checkBeforeOpening (location, signal) {
     const isClosed = isSealed(sealed, stamps)
     const [change] = isClosed ? lossesSince(sealed, stamps) : []
     if (change !== undefined) return { fault: `${name}/${change.loss}`, checked }
-    // After a crash all tables of the index are read, because it decides which data are orphans.
+    // After a crash all tables of the index are read, because the index decides which data is orphaned.
     const isRemembered = isClosed || name === 'data'
     const result = await checkDatabase(path, {
       isClosed,
@@ -64,7 +64,7 @@ export async function checkBeforeOpening (location, signal) {
  * @param {string} location
  * @param {{ names?: readonly ('index' | 'data')[], checksOrder?: boolean, signal?: AbortSignal }} [options]  `names`:
  *   default: both
- * @returns {Promise<string | undefined>} what is damaged, and how
+ * @returns {Promise<string | undefined>} the damaged file and its damage, for messages
  */
 export async function findFaultInUse (location, { names = DATABASES, checksOrder = false, signal } = {}) {
   for (const name of names) {
@@ -78,7 +78,7 @@ export async function findFaultInUse (location, { names = DATABASES, checksOrder
 /**
  * Seals a store that LevelDB has just closed.
  *
- * @param {string} location @param {Checked} checked  what `checkBeforeOpening` has found right
+ * @param {string} location @param {Checked} checked  the tables that `checkBeforeOpening` has found right
  */
 export async function sealStore (location, checked) {
   const seal = /** @type {Seal} */ ({ version: VERSION, index: [], data: [] })
@@ -104,14 +104,14 @@ async function readSeal (location) {
   return seal?.version === VERSION ? seal : { index: [], data: [] }
 }
 
-/** The second line of a seal. A power cut may have left a part of a seal. @param {string} text  the first line */
+/** Returns the second line of a seal, which reveals a torn first one. @param {string} text  the first line */
 async function checkOf (text) {
   await loadChecksum()
   return checksumOf(new TextEncoder().encode(text)).toString(16)
 }
 
 /**
- * Returns how many bytes the files of a database have lost since it was closed; 0 when that is not known.
+ * Returns how many bytes of files a database has lost since it was closed; 0 if that is not known.
  *
  * @param {string} location @param {'index' | 'data'} name  of the database
  */
@@ -123,7 +123,7 @@ export async function bytesLostSinceClosing (location, name) {
 }
 
 /**
- * Returns true when LevelDB has not opened a database since it was sealed.
+ * Returns true if LevelDB has not opened a database since it was sealed.
  *
  * @param {Map<string, SealedFile>} sealed @param {Map<string, Stamp>} stamps
  */
@@ -131,7 +131,7 @@ const isSealed = (sealed, stamps) =>
   sealed.size > 0 && ![...stamps.keys()].some(name => isManifest(name) && !sealed.has(name))
 
 /**
- * Returns what the files of a database have lost since it was closed.
+ * Returns the files of a database that are missing, or have another length, since it was closed.
  *
  * @param {Map<string, SealedFile>} sealed @param {Map<string, Stamp>} stamps
  */

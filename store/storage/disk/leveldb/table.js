@@ -1,11 +1,11 @@
-// A table of LevelDB: blocks of sorted entries, one after the other, and at the end what is needed to find them.
+// A table of LevelDB: blocks of sorted entries, then the blocks and the footer that are needed to find them.
 // (leveldb: doc/table_format.md, table/format.cc)
 //
 //   data block ... data block | filter block | metaindex block | index block | footer
 //   footer, 48 bytes: handle of the metaindex block, handle of the index block, padding, u64 magic
 //   handle: varint offset, varint size, without the trailer of the block
 //
-// The blocks leave no gap. So once the index block is known to be right, the place of each block is certain.
+// There are no gaps between blocks. So if the index block is right, the place of each block is certain.
 
 import { orIfMalformed, Cursor } from './cursor.js'
 import {
@@ -16,9 +16,9 @@ import { findChecksum } from './checksum.js'
 /** @import { Versioned } from './block.js' */
 
 const FOOTER_LEN = 48
-/** Its two halves, as little-endian numbers. */
+/** The two halves of the magic, as little-endian numbers. */
 const MAGIC = [0x8b80fb57, 0xdb477524]
-/** Bytes in which the end of a block is looked for where the index of the table is lost. */
+/** The most bytes that are searched for the end of a block when the index of the table is lost. */
 const MAX_SEARCH_LEN = 1 << 21
 
 /** @typedef {{ start: number, end: number }} Span  bytes of a block in the table, with its trailer */
@@ -42,7 +42,7 @@ export class Table {
    * Reads where the blocks of a table are.
    *
    * @param {Uint8Array} bytes  of the whole table
-   * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of the index, in place? Default:
+   * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of the index in place. Default:
    *   false
    * @returns {Table | undefined} undefined when the footer or the index is damaged
    */
@@ -74,13 +74,13 @@ export class Table {
   block ({ start, end }) { return this.#bytes.subarray(start, end) }
 
   /**
-   * Finds the first damage in the table that LevelDB would meet.
+   * Finds the first damage in the table that would harm LevelDB.
    *
    * @param {object} options
-   * @param {boolean} options.forgivesValues  may the values of entries be damaged? LevelDB does not look at them
-   * @param {boolean} options.checksOrder  also check that all keys are in order. A table that LevelDB has written is in
-   *   order if its checksums are right, unless LevelDB took the entries from a damaged table
-   * @returns {string | undefined} what is wrong
+   * @param {boolean} options.forgivesValues  true to accept damaged values, which do not harm LevelDB
+   * @param {boolean} options.checksOrder  true to check that all keys are in order. If its checksums are right, a table
+   *   is in order, unless LevelDB took the entries from a damaged table
+   * @returns {string | undefined} the damage, for messages
    */
   fault ({ forgivesValues, checksOrder }) {
     for (const span of this.others) {
@@ -95,7 +95,7 @@ export class Table {
     return isSuspect && !this.#isInOrder() ? 'its keys are damaged' : undefined
   }
 
-  /** Are all keys in order, and does the index have a right key for each block? */
+  /** Returns true if all keys are in order, and the index has a right key for each block. */
   #isInOrder () {
     /** @type {{ entry: Versioned, key: Uint8Array, separator: Uint8Array } | undefined} */
     let last
@@ -111,7 +111,7 @@ export class Table {
   }
 
   /**
-   * Returns the first and the last key, as LevelDB keeps them; undefined where there is none. Call it for a table
+   * Returns the first and the last key, as LevelDB keeps them; undefined if there is none. Call it only for a table
    * without a fault.
    */
   ends () {
@@ -124,8 +124,8 @@ export class Table {
 }
 
 /**
- * Finds the blocks of a table whose footer or index is damaged, up to the first block that is damaged, too. A block
- * ends where its checksum is right.
+ * Finds the blocks of a table whose footer or index is damaged, up to the first damaged block. A block ends where its
+ * checksum is right.
  *
  * @param {Uint8Array} bytes
  * @returns {Span[]}

@@ -1,7 +1,7 @@
-// A batch of writes, as LevelDB puts it into its log. (leveldb: db/write_batch.cc)
+// A batch of writes in a log of LevelDB. (leveldb: db/write_batch.cc)
 //
 //   u64 sequence number of the first operation, u32 count, operations
-//   operation: 1, key, value; or 0, key, for a deletion. Each key and value follows its length, a varint
+//   operation: 1, key, value; for a deletion: 0, key. A varint before each key and value is its length
 
 import { DELETION, VALUE } from './block.js'
 import { Cursor, orIfMalformed } from './cursor.js'
@@ -10,7 +10,7 @@ import { Cursor, orIfMalformed } from './cursor.js'
 
 /**
  * @param {Uint8Array} payload  of a record of a log
- * @returns {Versioned[] | undefined} undefined when it is no batch
+ * @returns {Versioned[] | undefined} undefined when it is not a batch
  */
 export function entriesOfBatch (payload) {
   return orIfMalformed(() => {

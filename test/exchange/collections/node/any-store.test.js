@@ -1,4 +1,4 @@
-// Folders go into any object with the calls of a store, and come out of it. Files are its own only where it says so.
+// Folders are imported into and exported from any object with the calls of a store, with or without calls for files.
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -49,7 +49,7 @@ describe('a folder and a store that is a plain object', () => {
     }
   }
 
-  it('files that are known and have not changed are not read again', () => withStore([], async store => {
+  it('known files that have not changed are not read again', () => withStore([], async store => {
     const { plain, folder, top } = store
     const known = join(folder, 'known')
     const { now } = Date

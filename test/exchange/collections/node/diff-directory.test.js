@@ -27,7 +27,7 @@ describe('diffDirectory', () => {
   const differences = async (...args) =>
     (await listed(diffDirectory(...args))).map(({ type, name }) => `${type} ${name}`)
 
-  it('finds nothing where nothing has changed', async () => {
+  it('finds nothing if nothing has changed', async () => {
     const { store, path, cid } = await imported()
     expect(await differences(store, cid, path)).to.deep.equal([])
   })
@@ -54,7 +54,7 @@ describe('diffDirectory', () => {
     ])
   })
 
-  it('compares the files alone that patterns choose, on both sides', async () => {
+  it('compares only the files that patterns choose, on both sides', async () => {
     const { store, path, cid } = await imported()
     await writeFiles(path, { 'log/x.log': 'changed', 'log/y.log': 'new', d: 'changed' })
     expect(await differences(store, cid, path, { ignore: ['*.log'] })).to.deep.equal(['changed top/d'])
@@ -73,7 +73,7 @@ describe('diffDirectory', () => {
     expect(await differences(store, cid, path)).to.have.length(10)
   })
 
-  it('takes collections of others: in any order, with odd names, of blobs that the store does not have', async () => {
+  it('takes any collection: in any order, with odd names, of blobs that the store does not have', async () => {
     const { store } = await newStore()
     const path = join(await newFolder(), 'top')
     await mkdir(path)
@@ -85,7 +85,7 @@ describe('diffDirectory', () => {
       ['removed ', 'removed ../top/a', 'removed top/../z', 'removed top//', 'removed top/b'])
   })
 
-  it('refuses what is no collection, no folder, and arguments that make no sense', async () => {
+  it('refuses blobs that are no collections, paths that are no folders, and wrong arguments', async () => {
     const { store, path, cid } = await imported()
     const { cid: blob } = await store.put(noise(10))
     expect(await errorOf(listed(diffDirectory(store, blob, path)))).to.include({ code: 'COLLECTION_INVALID' })

@@ -1,4 +1,4 @@
-// Collections become folders again. Whatever their names are, nothing outside of the folder is touched.
+// Collections are exported to folders. Whatever their names are, nothing outside of the folder is touched.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { link, lstat, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ describe('exportDirectory', () => {
         const folder = await newFolder()
         await writeFiles(folder, { out: 'mine', 'top/out': 'mine, too', 'target/mine': 'here' })
         const before = await filesBelow(folder)
-        // What comes before the trick is not written either.
+        // Entries before the trick are not written either.
         const cid = await collectionOf(store, ['first', ...names])
         const error = await errorOf(exportDirectory(store, cid, join(folder, 'target')))
         expect(error).to.include({ code: 'PATH_UNSAFE', entry: names[names.length - 1] })
@@ -51,7 +51,7 @@ describe('exportDirectory', () => {
     }
   })
 
-  it('writes nothing for a manifest with a path that leads out', async () => {
+  it('writes nothing for a manifest with a path that leads out of the folder', async () => {
     const { store } = await newStore()
     const folder = await newFolder()
     const { cid: src } = await store.put(text('content'))
@@ -101,7 +101,7 @@ describe('exportDirectory', () => {
   })
 
   describe('leaves the target as it was when', () => {
-    /** Exports `top/a` and `other` to a folder that has been prepared, and expects it to fail. */
+    /** Exports `top/a` and `other` to a prepared folder, and expects the export to fail. */
     async function fails (prepare, code) {
       const { store } = await newStore()
       const folder = await newFolder()
@@ -116,22 +116,22 @@ describe('exportDirectory', () => {
 
     it('a file is there', () => fails(({ target }) => writeFile(join(target, 'other'), 'mine'), 'PATH_EXISTS'))
     it('a folder is there', () => fails(({ target }) => mkdir(join(target, 'top')), 'PATH_EXISTS'))
-    it('a file is where a folder is to be',
+    it('a file has the name of a folder',
       () => fails(({ target }) => writeFile(join(target, 'top'), ''), 'PATH_EXISTS'))
     it('a link to a folder outside is there',
       () => fails(({ target, outside }) => symlink(outside, join(target, 'top')), 'PATH_EXISTS'))
     it('a link to a file outside is there',
       () => fails(({ target, outside }) => symlink(join(outside, 'file'), join(target, 'other')), 'PATH_EXISTS'))
-    it('a link to a file that is not there is there',
+    it('a link without a target is there',
       () => fails(({ target, outside }) => symlink(join(outside, 'new'), join(target, 'other')), 'PATH_EXISTS'))
-    it('another name of a file outside is there',
+    it('a hard link to a file outside is there',
       () => fails(({ target, outside }) => link(join(outside, 'file'), join(target, 'other')), 'PATH_EXISTS'))
     it('the target is a file', () => fails(async ({ target }) => {
       await rm(target, { recursive: true })
       await writeFile(target, 'mine')
     }, 'EEXIST'))
 
-    it('a file, a folder or a link comes while it writes', async () => {
+    it('a file, a folder or a link appears while it writes', async () => {
       const { store } = await newStore()
       const cid = await collectionOf(store, ['a', 'other', 'top/a'])
       const comers = {
@@ -150,7 +150,7 @@ describe('exportDirectory', () => {
       }
     })
 
-    it('another export of the same names is quicker', async () => {
+    it('another export of the same names ends first', async () => {
       const { store } = await newStore()
       for (let i = 0; i < 5; i++) {
         const folder = await newFolder()
@@ -204,7 +204,7 @@ describe('exportDirectory', () => {
       }
     })
 
-    it('it is no collection', async () => {
+    it('the blob is no collection', async () => {
       const { store } = await newStore()
       const folder = await newFolder()
       const cid = await put(store, noise(100))
@@ -213,7 +213,7 @@ describe('exportDirectory', () => {
     })
   })
 
-  it('writes into a folder beside what is there, and through a link to it', async () => {
+  it('writes into a folder with other files, also through a link to the folder', async () => {
     const { store } = await newStore()
     const folder = await newFolder()
     await writeFiles(folder, { 'target/mine': 'here' })
@@ -232,7 +232,7 @@ describe('exportDirectory', () => {
     expect(await filesBelow(folder)).to.deep.equal({ empty: '' })
   })
 
-  it('tells a damaged record of a member, and writes nothing', async () => {
+  it('reports a damaged record of a member, and writes nothing', async () => {
     const { store, index } = await newStore()
     const folder = await newFolder()
     const cid = await collectionOf(store, ['a'])
@@ -241,7 +241,7 @@ describe('exportDirectory', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('makes folders down to the target, and tells each file', async () => {
+  it('makes folders down to the target, and reports each file', async () => {
     const { store } = await newStore()
     const folder = await newFolder()
     const events = []
@@ -253,7 +253,7 @@ describe('exportDirectory', () => {
     expect(Object.keys(await filesBelow(folder))).to.deep.equal(['x/', 'x/y/', 'x/y/a/', 'x/y/a/c', 'x/y/b'])
   })
 
-  it('does not lose members to a collection of garbage meanwhile', async () => {
+  it('protects the members from garbage collection', async () => {
     const { store } = await newStore()
     const folder = await newFolder()
     const members = await Promise.all(Array.from({ length: 30 }, (_, i) => put(store, noise(3000 * i, i))))
@@ -263,7 +263,7 @@ describe('exportDirectory', () => {
     await exportDirectory(store, cid, folder, { onProgress })
     await collected
     expect(await readdir(join(folder, 'top'))).to.have.length(30)
-    expect(await store.gc()).to.deep.include({ blobs: 31 }) // the empty blob is no blob
+    expect(await store.gc()).to.deep.include({ blobs: 31 }) // the empty blob is not counted
   })
 
   for (const mode of MODES) {
@@ -304,7 +304,7 @@ describe('exportDirectory', () => {
     })
   }
 
-  it('refuses what was imported, and that was told, or gives it with the same CID', async function () {
+  it('refuses an imported folder if unsafe names were reported, or restores it with the same CID', async function () {
     if (process.platform !== 'linux') this.skip() // elsewhere A and a are one file
     const parts = ['a', 'A', 'b', 'B', 'aux', 'Con.txt', 'nul1', '\u00e9', 'e\u0301', '\u1e9e', 'SS', 'x ']
     const names = fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 3 }).map(parts => parts.join('/'))
@@ -328,7 +328,7 @@ describe('exportDirectory', () => {
       }), 60)
   })
 
-  it('gives what was imported, and that has the same CID', () => holds('import, export, import',
+  it('restores an imported folder with the same CID', () => holds('import, export, import',
     fc.asyncProperty(fc.uniqueArray(fc.tuple(
       fc.stringMatching(/^[a-c]{1,2}(\/[d-f\u00e9\u4e2d_.]{1,3}x){0,3}$/u), fc.uint8Array({ maxLength: 50 })
     ), { maxLength: 8, selector: ([name]) => name }), async entries => {
@@ -346,7 +346,7 @@ describe('exportDirectory', () => {
       expect(`${(await importDirectory(store, join(to, 'top'))).cid}`).to.equal(`${cid}`)
     }), 30))
 
-  it('refuses arguments that make no sense', async () => {
+  it('refuses wrong arguments', async () => {
     const { store } = await newStore()
     const cid = await collectionOf(store, ['a'])
     const folder = await newFolder()

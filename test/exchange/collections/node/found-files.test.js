@@ -1,4 +1,4 @@
-// A walk through a folder stays in it, and what it has found is read or nothing, also when somebody puts links there.
+// A walk through a folder stays in it, and only files that it has found are read, also when others put links there.
 import fs, { link, lstat, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { closeSync, openSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -9,9 +9,9 @@ import { walkFolder } from '../../../../exchange/collections/node/walk-folder.js
 import { errorOf, listed } from '../../../support/feeding.js'
 import { newFolders, writeFiles } from '../../../support/folders.js'
 
-/** Reads on this thread, where the system can do it safely, and through the thread pool. */
+/** Reads on this thread, if the system can do that safely, and reads through the thread pool. */
 const PACES = {
-  ...process.platform === 'win32' ? {} : { 'at once': { read: now => now() } },
+  ...process.platform === 'win32' ? {} : { synchronously: { read: now => now() } },
   later: { read: (_now, later) => later() }
 }
 
@@ -19,7 +19,7 @@ for (const [when, pace] of Object.entries(PACES)) {
   describe(`files of a walk, read ${when}:`, () => {
     const newFolder = newFolders()
 
-    /** A tree with some files, and a folder with others that nobody is to read. */
+    /** A tree with some files, and a folder with other files that must not be read. */
     async function newTree () {
       const folder = await newFolder()
       await writeFiles(folder, { 'tree/a/b/file': 'mine', 'tree/first': '1', 'private/b/file': 'private' })
@@ -53,7 +53,7 @@ for (const [when, pace] of Object.entries(PACES)) {
       expect(await errorOf(files.next())).to.include({ code: 'BAO_SOURCE_CHANGED', location: at('tree/a/b') })
     })
 
-    it('a file is read, also when it has grown', async () => {
+    it('a file is read, also after it has grown', async () => {
       const { at } = await newTree()
       const file = await found(at('tree/a/b/file'))
       expect(await read(file)).to.equal('mine')
@@ -66,10 +66,10 @@ for (const [when, pace] of Object.entries(PACES)) {
     for (const [what, swap] of Object.entries({
       'a link': at => symlink(at('private/b/file'), at('tree/a/b/file')),
       'another file': at => rename(at('private/b/file'), at('tree/a/b/file')),
-      'another name of a file': at => link(at('private/b/file'), at('tree/a/b/file')),
+      'a hard link to a file': at => link(at('private/b/file'), at('tree/a/b/file')),
       'a folder': at => mkdir(at('tree/a/b/file'))
     })) {
-      it(`a file in whose place ${what} has come is not read`, async () => {
+      it(`a file that ${what} has replaced is not read`, async () => {
         const { at } = await newTree()
         const file = await found(at('tree/a/b/file'))
         await rename(file.path, at('old'))
@@ -78,7 +78,7 @@ for (const [when, pace] of Object.entries(PACES)) {
       })
     }
 
-    it('a file is not read behind a folder that has become a link, before or after it was found', async () => {
+    it('a file is not read through a folder that has become a link, before or after the file was found', async () => {
       for (const isBefore of [true, false]) {
         const { at } = await newTree()
         const path = at('tree/a/b/file')
@@ -93,7 +93,7 @@ for (const [when, pace] of Object.entries(PACES)) {
       }
     })
 
-    it('a file that is gone is told as such', async () => {
+    it('a file that is gone gives the error of the system', async () => {
       const { at } = await newTree()
       const file = await found(at('tree/a/b/file'))
       await rm(file.path)
@@ -130,7 +130,7 @@ describe('a walk through deep folders', () => {
     expect(counts).to.deep.equal([1, 1])
   })
 
-  it('ends with an error of the system where a path is longer than the system allows', async function () {
+  it('ends with the error of the system when a path is longer than the system allows', async function () {
     if (process.platform !== 'linux') this.skip()
     const folder = await newFolder()
     const half = Array(9).fill('x'.repeat(250)).join('/')

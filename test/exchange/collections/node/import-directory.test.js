@@ -1,4 +1,4 @@
-// Folders become collections: which files, under which names, and which of them are read.
+// Folders are imported as collections: which files, under which names, and which of them are read.
 import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import {
@@ -29,7 +29,7 @@ describe('importDirectory', () => {
   const newStore = newStores()
   const newFolder = newFolders()
 
-  /** A folder with files, and the path of it. */
+  /** Makes a folder with files. Returns its path. */
   const folderOf = async (files, name = 'top') => {
     const path = join(await newFolder(), name)
     await mkdir(path)
@@ -92,7 +92,7 @@ describe('importDirectory', () => {
     }
   })
 
-  it('leaves out what an export that was killed has left, at any depth', async () => {
+  it('leaves out folders that killed exports have left, at any depth', async () => {
     const { store } = await newStore()
     const left = '.baobox-export-aB3xYz'
     const path = await folderOf({ a: '1', [`${left}/top/b`]: '2', [`c/${left}/d`]: '3', [`e/${left}`]: 'a file' })
@@ -120,7 +120,7 @@ describe('importDirectory', () => {
     expect(await names({ ignore: [] })).to.include('b.log build/e.js')
   })
 
-  it('reads no long file through a link that has come in its place, nor another file', async () => {
+  it('reads no long file through a link that has replaced it, nor another file in its place', async () => {
     const secret = noise(2 * MIB, 99)
     for (const put of [symlinkSync, linkSync]) {
       const place = await onDisk()
@@ -142,7 +142,7 @@ describe('importDirectory', () => {
     }
   })
 
-  it('protects the members by the tag, and while it runs', async () => {
+  it('protects the members during the call, and then by the tag', async () => {
     const { store } = await newStore()
     const files = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`f${i}`, noise(100 + i * 3000, i)]))
     const path = await folderOf(files)
@@ -156,9 +156,9 @@ describe('importDirectory', () => {
     expect(await store.gc()).to.deep.include({ blobs: 52 })
   })
 
-  it('works under a quota that only just suffices', async () => {
+  it('works under a quota that is just large enough', async () => {
     const { store } = await newStore({ quota: 30_000 })
-    await store.put(noise(25_000, 99)) // is evicted
+    await store.put(noise(25_000, 99)) // this one is evicted
     const path = await folderOf({ a: noise(9000, 1), b: noise(9000, 2), c: noise(9000, 3) })
     const { cid } = await importDirectory(store, path, { tag: 'all' })
     for (const [, member] of await getCollection(store, cid)) expect(await store.has(member)).to.equal(true)
@@ -167,7 +167,7 @@ describe('importDirectory', () => {
     expect((await getCollection(store, cid)).length).to.equal(3)
   })
 
-  it('refers to files above 16 KiB when it is asked to', async () => {
+  it('keeps references to files above 16 KiB if asked to', async () => {
     const place = await onDisk()
     const store = await place.open()
     try {
@@ -184,7 +184,7 @@ describe('importDirectory', () => {
     }
   })
 
-  it('has the same CID again, and the CID of another folder with the same files', () => holds('import twice',
+  it('gives the same CID again, also for another folder with the same files', () => holds('import twice',
     fc.asyncProperty(fc.dictionary(
       fc.stringMatching(/^([A-Z]{1,3}\/){0,2}[a-z]{1,3}$/), fc.uint8Array({ maxLength: 100 }), { maxKeys: 8 }
     ), async files => {
@@ -195,12 +195,12 @@ describe('importDirectory', () => {
       expect(await importDirectory(store, one)).to.deep.include({ cid, isNew: false })
     }), 20))
 
-  describe('with a file of what is known', () => {
+  describe('with a file of known files', () => {
     const old = new Date('2020-01-01')
     const six = { a: 'one', b: 'two', c: 'three', d: noise(2 * MIB), 'e/f': 'four', gone: 'five' }
     const two = { a: 'one', b: '' }
     const three = { small: noise(1000, 5), middle: noise(50_000, 6), long: noise(2 * MIB, 7) }
-    /** Folders that were changed so long ago, by the clock of the tests, that their files are remembered. */
+    /** Folders that, by the clock of the tests, were changed so long ago that their files are remembered. */
     const settled = []
     let location
     const { now } = Date
@@ -226,7 +226,7 @@ describe('importDirectory', () => {
       } while ((await stat(path, { bigint: true })).ctimeNs === ctimeNs)
     }
 
-    it('does not read again what has not changed, and reads what has', async () => {
+    it('reads only files that have changed', async () => {
       const { store } = await newStore()
       const path = settled[0]
       const run = () => importDirectory(store, path, { known: join(location, 'known') })
@@ -246,7 +246,7 @@ describe('importDirectory', () => {
       expect(`${(await importDirectory(store, path)).cid}`).to.equal(`${cid}`)
     })
 
-    it('reads again what was changed shortly before', async () => {
+    it('reads files again that were changed shortly before the import', async () => {
       const time = now()
       Date.now = () => time
       const { store } = await newStore()
@@ -255,7 +255,7 @@ describe('importDirectory', () => {
       for (let i = 0; i < 2; i++) expect(await importDirectory(store, path, { known })).to.include({ unread: 0 })
     })
 
-    it('reads again what the store does not have any more', async () => {
+    it('reads files again whose blobs the store no longer has', async () => {
       const { store } = await newStore()
       const known = join(location, 'lost')
       const { cid } = await importDirectory(store, settled[1], { known })
@@ -266,7 +266,7 @@ describe('importDirectory', () => {
       expect(await store.has(hash(text('one')))).to.equal(true)
     })
 
-    it('reads again what the store only refers to when copies are asked for, and what was moved', async () => {
+    it('reads references again if copies are asked for, and files that were moved', async () => {
       const place = await onDisk()
       const store = await place.open()
       try {
@@ -300,7 +300,7 @@ describe('importDirectory', () => {
       expect(await readdir(join(path, '..'))).to.deep.equal(['top'])
     })
 
-    it('reads everything when that file makes no sense, and keeps it when the import fails', async () => {
+    it('reads all files when that file is invalid, and leaves it as it was when the import fails', async () => {
       const { store } = await newStore()
       const known = join(location, 'junk')
       const run = () => importDirectory(store, settled[2], { known })
@@ -318,7 +318,7 @@ describe('importDirectory', () => {
   })
 
   describe('refuses', () => {
-    it('names that are no paths elsewhere', async function () {
+    it('names that are no paths on other systems', async function () {
       if (process.platform === 'win32') this.skip()
       const { store } = await newStore()
       const path = await folderOf({ 'back\\slash': 'x' })
@@ -340,7 +340,7 @@ describe('importDirectory', () => {
       }
     })
 
-    it('what is not there, or cannot be read', async function () {
+    it('paths that do not exist or cannot be read', async function () {
       const { store } = await newStore()
       const path = await folderOf({ 'a/b': 'x' })
       expect((await errorOf(importDirectory(store, join(path, 'c')))).code).to.equal('ENOENT')
@@ -350,7 +350,7 @@ describe('importDirectory', () => {
       await chmod(join(path, 'a'), 0o700)
     })
 
-    it('arguments that make no sense', async () => {
+    it('wrong arguments', async () => {
       const { store } = await newStore()
       const path = await folderOf({ a: 'x' })
       await expectSlip('store', () => importDirectory({}, path))
@@ -363,7 +363,7 @@ describe('importDirectory', () => {
       await expectSlip('top', () => importDirectory(store, path, { top: 5 }))
     })
 
-    it('to go on after its signal', async () => {
+    it('to go on after its signal has aborted', async () => {
       const { store } = await newStore()
       const path = await folderOf(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, noise(10, i)])))
       const controller = new AbortController()

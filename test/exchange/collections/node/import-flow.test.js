@@ -1,4 +1,4 @@
-// An import holds few files at a time, however many there are, and tells each when it is done.
+// An import holds few files at a time, however many there are, and reports each when it is done.
 import fs from 'node:fs'
 import { lstat, mkdir, utimes, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -21,7 +21,7 @@ describe('importDirectory holds few files at a time:', () => {
   const newStore = newStores()
   const newFolder = newFolders()
 
-  /** A folder of files, and a file of what is known that says that some of them have not changed. */
+  /** A folder of files, and a file of known files, by which some of them have not changed. */
   async function newFiles (kinds) {
     const folder = await newFolder()
     const path = join(folder, 'top')
@@ -40,7 +40,7 @@ describe('importDirectory holds few files at a time:', () => {
     return { path, known }
   }
 
-  /** Imports files, and returns how many were found and not yet told, at most. */
+  /** Imports files, and returns the largest number of files that were found and not yet reported. */
   async function heldOf (store, path, options) {
     const originals = { lstatSync: fs.lstatSync, lstat: fs.promises.lstat }
     let [found, told, held] = [0, 0, 0]

@@ -1,4 +1,4 @@
-// The file of what is known is somebody else's until it was written: whatever stands in its place, an import ends.
+// Anything may be in the place of the file of known files. The import replaces files, and refuses everything else.
 import { lstat, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -12,7 +12,7 @@ import { expectSlip } from '../../../support/slips.js'
 import { ODD_THINGS, Victims, kindOf } from '../../../support/store/odd-things.js'
 import { newStores } from '../../../support/store/stores.js'
 
-describe('importDirectory with a file of what is known, in whose place there is', () => {
+describe('importDirectory, if the path of the known files has', () => {
   const newStore = newStores()
   const newFolder = newFolders()
   const taken = ['nothing', 'a link to a file', 'a link to nothing', 'a hard link to a file', 'an empty file',
@@ -56,7 +56,7 @@ describe('KnownFiles', () => {
   const line = name => `${JSON.stringify([name, 1, '2', '3', '4', hex(root)])}\n`
   const HEAD = 'baobox known files 1\n'
 
-  /** Does something with what a file of these lines knows. */
+  /** Calls a function with the KnownFiles of a file with these lines. */
   async function withKnown (lines, use, signal) {
     const path = join(await newFolder(), 'known')
     await writeFile(path, HEAD + lines)
@@ -68,21 +68,21 @@ describe('KnownFiles', () => {
     }
   }
 
-  it('finds names of any length that a collection can have, also where a character is cut by a read', async () => {
+  it('finds names of any length that a collection can have, also when a read ends inside a character', async () => {
     const names = ['a', `b${'\u00e9\u{1f600}'.repeat(9000)}`, `c${'\u0001'.repeat(65_535)}`, 'd']
     await withKnown(names.map(line).join(''), async find => {
       for (const name of names) expect(await find(name), name.slice(0, 9)).to.deep.equal(root)
     })
   })
 
-  it('knows nothing after a line that is longer than any name makes it', async () => {
+  it('knows nothing after a line that is too long', async () => {
     await withKnown(line('a') + line('b'.repeat(2 ** 20)) + line('c'), async find => {
       expect(await find('a')).to.deep.equal(root)
       expect(await find('c')).to.equal(undefined)
     })
   })
 
-  it('looks no further when its signal is aborted', async () => {
+  it('stops reading when its signal is aborted', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     await withKnown(Array.from({ length: 2000 }, (_, i) => line(`a${i + 1000}`)).join(''), async find => {

@@ -1,9 +1,9 @@
-// Patterns choose among paths that anybody may have made up: the names of a collection.
+// Patterns are applied to untrusted paths: the names of a collection.
 import { expect } from 'chai'
 import { selectionOf } from '../../../../exchange/collections/node/patterns.js'
 
 describe('the selection of files', () => {
-  it('takes no name that is longer than a path for one, however many parts it has', () => {
+  it('matches no name that is too long for a path, however many parts it has', () => {
     for (const name of [`${'a/'.repeat(30_000)}a.log`, `${'a/'.repeat(2047)}a.log`, `${'x'.repeat(4096)}.log`]) {
       expect(selectionOf({ ignore: ['*.log', 'a'] }).hasFile(name)).to.equal(true)
       expect(selectionOf({ include: ['*.log', 'a'] }).hasFile(name)).to.equal(false)
@@ -14,7 +14,7 @@ describe('the selection of files', () => {
     expect(selectionOf({ include: ['*.log'] }).hasFile(longest)).to.equal(true)
   })
 
-  it('says the same of a path after any others', () => {
+  it('gives the same result for a path after any others', () => {
     const { hasFile } = selectionOf({ ignore: ['*.log', '/a/b'] })
     for (let i = 0; i < 12; i++) {
       expect(hasFile(`${`${i}/`.repeat(1300)}x`)).to.equal(true)

@@ -1,5 +1,5 @@
-// What is written to a folder of its own is placed without replacing anything, and taken back without deleting what
-// others have written meanwhile.
+// Files are written to a new folder, placed without replacing anything, and taken back without deleting what others
+// have written since.
 import fs, { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -12,7 +12,7 @@ import { filesBelow, newFolders, writeFiles } from '../../../support/folders.js'
 describe('Staging', () => {
   const newFolder = newFolders()
 
-  /** A target, and things that wait to be placed in it. */
+  /** A target, and files to be placed in it. */
   async function staged (files) {
     const target = await newFolder()
     const staging = await Staging.make(target)
@@ -20,7 +20,7 @@ describe('Staging', () => {
     return { target, staging, path: name => join(target, name) }
   }
 
-  /** Names to be placed. Before each, something else happens. */
+  /** Gives names to be placed. Calls a function before each. */
   function * between (steps) {
     for (const [name, step] of Object.entries(steps)) {
       step?.()
@@ -28,7 +28,7 @@ describe('Staging', () => {
     }
   }
 
-  /** Expects that a name is taken, and returns what is in the target after all. */
+  /** Expects that a name is taken, and returns the files that are left in the target. */
   async function leaves ({ target, staging }, steps, taken) {
     const error = await errorOf(staging.place(between(steps)))
     expect(error).to.include({ code: 'PATH_EXISTS', location: join(target, taken) })
@@ -36,7 +36,7 @@ describe('Staging', () => {
     return filesBelow(target)
   }
 
-  it('places files and folders, under one name each, and leaves nothing else', async () => {
+  it('places files and folders, each under one name only, and leaves nothing else', async () => {
     const { target, staging, path } = await staged({ file: 'a', 'top/one': 'b', 'top/inner/two': 'c' })
     await mkdir(join(staging.path, 'top', 'empty'))
     await staging.place(['file', 'top'])
@@ -46,7 +46,7 @@ describe('Staging', () => {
     expect((await stat(path('file'))).nlink).to.equal(1)
   })
 
-  it('copies files where they cannot have two names, and replaces and leaves nothing there either', async () => {
+  it('copies files where there are no links, and replaces and leaves nothing there either', async () => {
     const { link } = fs.promises
     fs.promises.link = () => Promise.reject(Object.assign(new Error('no links here'), { code: 'EPERM' }))
     syncBuiltinESMExports()
@@ -82,9 +82,9 @@ describe('Staging', () => {
     'a file': path => writeFileSync(path, 'mine'),
     'an empty folder': path => mkdirSync(path),
     'a folder with a file': path => { mkdirSync(path); writeFileSync(join(path, 'mine'), 'mine') },
-    'a link that leads nowhere': path => symlinkSync('nowhere', path)
+    'a link without a target': path => symlinkSync('nowhere', path)
   })) {
-    it(`does not replace ${what} that has come meanwhile, and takes back what was placed before`, async () => {
+    it(`does not replace ${what} that appears during the call, and takes back what was placed before`, async () => {
       for (const taken of ['file', 'top']) {
         const place = await staged({ first: '1', 'second/a': '2', file: 'a', 'top/one': 'b' })
         const steps = { first: undefined, second: undefined, [taken]: () => make(place.path(taken)) }
@@ -144,7 +144,7 @@ describe('Staging', () => {
     })
   }
 
-  it('takes back nothing that stands in its place when it was moved, and places nothing from there', async () => {
+  it('neither places nor deletes anything when another folder is in the place of its own', async () => {
     for (const swap of [path => symlinkSync('..', path), path => mkdirSync(path), () => {}]) {
       const { target, staging } = await staged({ file: 'a' })
       renameSync(staging.path, join(target, 'aside'))
@@ -158,5 +158,5 @@ describe('Staging', () => {
   })
 })
 
-/** File systems tell times to a tick of their clock, which is of some milliseconds. */
+/** Waits for the next tick of the file system's clock, which has ticks of some milliseconds. */
 const waitForClock = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30)

@@ -1,4 +1,4 @@
-// Names that an export would refuse are told while they come in order.
+// Names that an export would refuse are found while sorted names are read.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { UnsafeNames } from '../../../../exchange/collections/node/unsafe-names.js'
@@ -7,14 +7,14 @@ import { holds } from '../../../support/property.js'
 import { inOrderOfNames, refusedAmong } from '../../../support/refused-names.js'
 
 describe('UnsafeNames', () => {
-  /** What it says of these names. */
+  /** The result for these names. */
   function toldOf (names) {
     const unsafe = new UnsafeNames()
     for (const name of names) unsafe.note(name)
     return { count: unsafe.count, names: unsafe.names }
   }
 
-  it('tells what SafeNames refuses, and nothing of harmless names', () => {
+  it('finds the names that SafeNames refuses, and no harmless names', () => {
     for (const list of [...Object.values(TRICKS), ...HARMLESS]) {
       const names = inOrderOfNames(list)
       const refused = refusedAmong(names)
@@ -22,7 +22,7 @@ describe('UnsafeNames', () => {
     }
   })
 
-  it('tells what SafeNames refuses, however names are put together', () => holds('names in order',
+  it('finds the names that SafeNames refuses in any combination of parts', () => holds('names in order',
     fc.property(fc.array(fc.array(fc.constantFrom(
       'a', 'A', 'b', 'c', 'aux', 'a.txt', 'a-', 'A!', '\u00e9', 'e\u0301', 'E\u0301', 'ss', '\u00df', '\u1e9e', '..', ''
     ), { minLength: 1, maxLength: 4 }).map(parts => parts.join('/')), { maxLength: 12 }), list => {

@@ -1,4 +1,4 @@
-// One form for each value: the reader, which makes no values, and a decoder, whose values are encoded again.
+// DRISL has one form for each value. The reader is compared with a decoder whose values are encoded again.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { decode, encode } from '@ipld/dag-cbor'
@@ -19,7 +19,7 @@ const VALUES = fc.letrec(tie => ({
     TEXT, fc.uint8Array(), fc.array(tie('value')), fc.dictionary(TEXT, tie('value')))
 })).value
 
-/** Does the reader take this as one item? */
+/** True if the reader takes this as one item. */
 function isTaken (bytes) {
   const reader = new DrislReader(bytes, Infinity, what => new Error(what))
   try {
@@ -42,7 +42,7 @@ function hasOneForm (bytes) {
 const expectAlike = bytes => expect(isTaken(bytes), hex(bytes)).to.equal(hasOneForm(bytes))
 
 describe('DRISL', () => {
-  it('is read exactly when it is the one form of a value', () => holds('drisl', fc.property(
+  it('is read if and only if it is the one form of a value', () => holds('drisl', fc.property(
     VALUES, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.constantFrom(0, 1)), { maxLength: 3 }),
     (value, changes) => {
       const bytes = [...encode(value)]
@@ -77,7 +77,7 @@ describe('DRISL', () => {
     ]) expectAlike(unhex(text))
   })
 
-  it('is nested a hundred times at most', () => {
+  it('may be nested a hundred times at most', () => {
     const nested = depth => unhex('81'.repeat(depth - 1) + '00')
     expect([isTaken(nested(100)), isTaken(nested(101))]).to.deep.equal([true, false])
     for (const byte of [0x81, 0xa1, 0xd8]) expect(isTaken(new Uint8Array(1 << 20).fill(byte))).to.equal(false)

@@ -1,4 +1,4 @@
-// Manifests: what is written, what is read, and what is refused.
+// Manifests are written, read and refused.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { encode } from '@ipld/dag-cbor'
@@ -41,7 +41,7 @@ describe('a manifest', () => {
     expect(manifest.fields).to.deep.equal({ name: 'A' })
   })
 
-  it('is read as it was written, whatever is in it', () => holds('manifest', fc.property(
+  it('is read as it was written, whatever its content', () => holds('manifest', fc.property(
     fc.uniqueArray(fc.tuple(TEXT, TEXT), { selector: ([path]) => path }),
     fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.oneof(TEXT, fc.integer(), fc.boolean(), fc.constant(null))),
     (list, { resources: _, ...fields }) => {
@@ -53,13 +53,13 @@ describe('a manifest', () => {
       expect(`${again.cid}`).to.equal(`${manifest.cid}`)
     }), 100))
 
-  it('keeps the headers that it does not know', () => {
+  it('keeps unknown headers', () => {
     const manifest = Manifest.from([['/a', { src: cidOf('a'), 'service-worker-allowed': '/', sizes: ['1x1'] }]])
     expect(Manifest.fromBytes(manifest.toBytes()).get('/a')).to.deep.include({ sizes: ['1x1'] })
     expect(manifest.get('/b')).to.equal(undefined)
   })
 
-  it('is made from a collection and leads back to it', () => {
+  it('is made from a collection, and turned into the same collection again', () => {
     const names = ['site/index.html', 'site/styles/main.css', 'site/data', 'other']
     const collection = Collection.from(names.map(name => [name, cidOf(name)]))
     const manifest = Manifest.fromCollection(collection, { folder: 'site', fields: { name: 'Site' } })
@@ -76,7 +76,7 @@ describe('a manifest', () => {
     expect(Manifest.fromCollection(Collection.from([])).length).to.equal(0)
   })
 
-  it('refuses every other form of the same, and what is no manifest', async () => {
+  it('refuses other forms of the same values, and bytes that are no manifest', async () => {
     const good = Manifest.from(PAGES).toBytes()
     const src = cidOf('a')
     const one = hex(Manifest.from([['/a', { src }]]).toBytes())
@@ -92,9 +92,9 @@ describe('a manifest', () => {
       encode({ resources: { '/a': { src, 'content-type': 'a\r\nset-cookie: b' } } }),
       encode({ resources: { '/a': { src: toCid(hash(bytesOf('a')), HASHSEQ) } } }),
       encode({ resources: { '/a': { src: v0 } } }),
-      unhex(one.replace('a1697265', 'bf697265') + 'ff'), // a map of no certain length
-      unhex(one.replace('a1697265', 'b801697265')), // a count that is longer than it need be
-      unhex(one.replace('697265', '78097265')), // so is the length of a key
+      unhex(one.replace('a1697265', 'bf697265') + 'ff'), // a map of indefinite length
+      unhex(one.replace('a1697265', 'b801697265')), // a count that is not in its shortest form
+      unhex(one.replace('697265', '78097265')), // the same for the length of a key
       unhex(one.replace('a1622f61', 'a2622f61') + one.slice(one.indexOf('622f61'))), // a key twice
       unhex('a2' + '697265736f7572636573a0' + '646e616d656141'), // keys in the wrong order
       unhex('a2' + '646e616d65fa3fc00000' + '697265736f7572636573a0'), // a short float
@@ -123,7 +123,7 @@ describe('a manifest', () => {
     expect(() => Manifest.fromCollection([])).to.throw(TypeError)
   })
 
-  it('is kept with a sequence whose tag protects it and its blobs, and which brings them to other stores', async () => {
+  it('is kept with a sequence whose tag protects it and its blobs, and which can be downloaded with them', async () => {
     const [{ store }, { store: other }] = [await newStore(), await newStore()]
     for (const text of ['page', 'style', 'data']) await store.put(bytesOf(text))
     const manifest = Manifest.from(PAGES)
@@ -133,15 +133,15 @@ describe('a manifest', () => {
     expect(`${(await store.tags.get('site')).cid}`).to.equal(`${sequence}`)
     expect((await store.gc()).blobs).to.equal(0)
     const result = await download(other, sequence, { from: [store], recursive: true })
-    expect(result).to.include({ members: 4, complete: true }) // the page is there once
+    expect(result).to.include({ members: 4, complete: true }) // the page is a member once
     expect(shown(await getManifest(other, cid))).to.have.length(4)
     expect((await putManifest(store, manifest)).isNew).to.equal(false)
   })
 
-  it('is refused before it is decoded when it has more items than it may have', async () => {
+  it('is refused before it is decoded when it has too many items', async () => {
     const manifest = Manifest.from(PAGES)
     const bytes = manifest.toBytes()
-    const items = 3 + 7 * 3 + 5 // the map, its one key, and the map behind it; three resources with types, one without
+    const items = 3 + 7 * 3 + 5 // the map, its one key, and the map under it; three resources with types, one without
     expect(Manifest.fromBytes(bytes, { maxItems: items }).length).to.equal(4)
     const error = await errorOf(async () => Manifest.fromBytes(bytes, { maxItems: items - 1 }))
     expect(error).to.include({ code: 'MANIFEST_INVALID' })
@@ -152,7 +152,7 @@ describe('a manifest', () => {
     await expectSlip('maxItems', () => Manifest.fromBytes(bytes, { maxItems: -1 }), [RangeError])
   })
 
-  it('takes every CID as a source that a manifest which was read may have', async () => {
+  it('takes as a source every CID that a manifest in bytes may have', async () => {
     const digest = await sha256.digest(bytesOf('page'))
     const list = [
       CID.createV1(0x55, digest), CID.createV1(0x71, digest), cidOf('page'), toCid(hash(bytesOf('page')), 0x71)
@@ -173,7 +173,7 @@ describe('a manifest', () => {
     }
   })
 
-  it('may name blobs by SHA2-256, as base DASL does, if the store knows them', async () => {
+  it('may name blobs by SHA2-256, as base DASL does, if the store has these aliases', async () => {
     const { store } = await newStore()
     const src = CID.createV1(0x55, await sha256.digest(bytesOf('page')))
     const manifest = Manifest.fromBytes(encode({ resources: { '/': { src } } }))
@@ -183,7 +183,7 @@ describe('a manifest', () => {
     expect(same((await store.bytes(sequence)).slice(32), hash(bytesOf('page')))).to.equal(true)
   })
 
-  it('is read up to a length that callers allow', async () => {
+  it('is refused when it is longer than the caller allows', async () => {
     const { store } = await newStore()
     const { cid } = await putManifest(store, Manifest.from(PAGES))
     expect(await codeOf(() => getManifest(store, cid, { maxBytes: 100 }))).to.equal('COLLECTION_TOO_LONG')

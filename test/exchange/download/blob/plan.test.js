@@ -21,25 +21,25 @@ describe('the plan of a download', () => {
     expect(lens).to.deep.equal([1, 10, 40, 256])
   })
 
-  it('gives less where several mirrors share what is left', () => {
+  it('gives less when several mirrors share the rest', () => {
     const plan = new Plan(chunks(0, 64 * MIB))
     expect(plan.take(mirror({ rate: 1000 * MIB }), { now: 0, mirrorCount: 4 }).len).to.equal(8 * MIB)
   })
 
-  it('gives everything up to the next gap to a mirror that reads from the beginning only', () => {
+  it('gives all groups up to the next gap to a mirror that can only read from the beginning', () => {
     const plan = new Plan(chunks(0, 100 * MIB).union(chunks(200 * MIB, 300 * MIB)))
     expect(plan.take(mirror({ isSequential: true }), { now: 0, mirrorCount: 2 }).len).to.equal(100 * MIB)
   })
 
-  it('asks no mirror for what it lacks', () => {
+  it('gives no mirror a segment that it lacks', () => {
     const plan = new Plan(chunks(0, 2 * MIB))
     const partial = mirror({ lacks: chunks(0, MIB) })
     expect([...plan.take(partial, { now: 0, mirrorCount: 1 }).ranges]).to.deep.equal([[1024, 2048]])
-    expect(plan.take(partial, { now: 0, mirrorCount: 1 })).to.have.property('len', MIB) // the one that it races for
+    expect(plan.take(partial, { now: 0, mirrorCount: 1 })).to.have.property('len', MIB) // it races for this segment
     expect(plan.take(mirror({ lacks: ChunkRanges.all }), { now: 0, mirrorCount: 1 })).to.equal(undefined)
   })
 
-  it('has idle mirrors race for the segment that would end last, and each only once', () => {
+  it('lets idle mirrors race for the segment that would end last, and each only once', () => {
     const plan = new Plan(chunks(0, 3 * MIB))
     const [quick, slow, stuck, idle] = [mirror(), mirror(), mirror(), mirror()]
     const segments = [quick, slow, stuck].map(candidate => plan.take(candidate, { now: 0, mirrorCount: 1 }))
@@ -55,7 +55,7 @@ describe('the plan of a download', () => {
     expect(plan.take(quick, { now: 1000, mirrorCount: 4 })).to.equal(segments[1])
   })
 
-  it('is done when every segment has ended and nothing is left of any', () => {
+  it('is done when every segment has ended and none has missing groups', () => {
     const plan = new Plan(chunks(0, MIB))
     const segment = plan.take(mirror(), { now: 0, mirrorCount: 1 })
     plan.end(segment, chunks(MIB / 2, MIB))
@@ -64,7 +64,7 @@ describe('the plan of a download', () => {
     expect(plan.isDone).to.equal(true)
   })
 
-  it('gives every group once, whatever is missing and however quick mirrors are', () => {
+  it('gives every missing group once, whatever is missing and however quick the mirrors are', () => {
     const step = fc.record({ rate: fc.nat(100 * MIB), mirrorCount: fc.integer({ min: 1, max: 5 }) })
     const steps = fc.array(step, { minLength: 1 })
     const groups = fc.uniqueArray(fc.nat(100_000), { maxLength: 20 })

@@ -15,7 +15,7 @@ const content = noise(17 * MIB + 5, 373)
 const outboard = createOutboardSync(content)
 const { cid } = outboard
 
-/** Does work with a store in memory, and then looks whether it has data of no blob. */
+/** Does work with a store in memory, and then checks that it has no orphans. */
 async function withStore (work, options) {
   const place = await inMemory()
   try {
@@ -51,12 +51,12 @@ const expectNothing = async store => {
   expect(await errorOf(store.stat(cid))).to.include({ code: 'STORE_NOT_FOUND' })
 }
 
-describe('a download of a long blob that nothing proves a part of', () => {
+describe('a download of a long blob of which servers can prove no part', () => {
   for (const [title, how] of [
     ['that gives ranges', {}],
-    ['that answers a Range with 200 and everything', { ranges: false }],
+    ['that answers a Range with 200 and the whole file', { ranges: false }],
     ['that tells no length', { headers: () => ({}) }],
-    ['whose connection breaks now and then', { ending: endings.reset(3 * MIB) }]
+    ['whose connection breaks sometimes', { ending: endings.reset(3 * MIB) }]
   ]) {
     it(`comes from a server ${title}, and is read once`, () => withStore(async store => {
       const from = plain('plain', how)
@@ -65,12 +65,12 @@ describe('a download of a long blob that nothing proves a part of', () => {
       expect(mirrors).to.have.length(1)
       expect(mirrors[0]).to.include({ state: 'good', bytes: content.length })
       expect(same(await store.bytes(cid), content)).to.equal(true)
-      // Where the server tells no length, 16 MiB are read to be verified in memory.
+      // If the server tells no length, up to 16 MiB are first read to be verified in memory.
       if (title !== 'that tells no length') expect(from.sent.bytes).to.be.below(content.length + MIB)
     }))
   }
 
-  it('is found wrong at its end: then nothing is kept, and the next server is asked', () => withStore(async store => {
+  it('may prove wrong at its end: then nothing is kept, and the next server is asked', () => withStore(async store => {
     const liar = plain('liar', { ending: endings.flip(17 * MIB) })
     const short = plain('short', {}, content.subarray(0, 16 * MIB + 1))
     const error = await errorOf(download(store, cid, { from: [liar, short] }))
@@ -113,7 +113,7 @@ describe('a download of a long blob that nothing proves a part of', () => {
     expect(await store.has(other)).to.equal(false)
   }, { quota: 18 * MIB }))
 
-  it('is not tried for a part, by "maxUnverified: 0", or by fetchVerified', () => withStore(async store => {
+  it('does not happen for a part, with "maxUnverified: 0", or in fetchVerified', () => withStore(async store => {
     const from = plain('plain')
     for (const options of [{ ranges: { start: 0, end: 10 } }, { maxUnverified: 0 }]) {
       const error = await errorOf(download(store, cid, { from: [from], ...options }))
@@ -124,7 +124,7 @@ describe('a download of a long blob that nothing proves a part of', () => {
     expect(await errorOf(download(store, cid, { from: [], maxUnverified: -1 }))).to.be.instanceOf(RangeError)
   }))
 
-  it('is the last resort: a server of slices is waited for', () => withStore(async store => {
+  it('is the last resort: it waits for a server of slices', () => withStore(async store => {
     let answers = 0
     const slices = endpoint(content)
     const busy = request => answers++ < 1 ? status(503)() : slices(request)
@@ -134,7 +134,7 @@ describe('a download of a long blob that nothing proves a part of', () => {
     expect(from.sent.bytes).to.be.below(MIB)
   }))
 
-  it('has the size that another server has proven, or fails there', () => withStore(async store => {
+  it('takes no more bytes than another server has proven', () => withStore(async store => {
     const slices = async (_cid, ranges) => {
       if (ranges.boundaries[0] === 0) throw new Error('I have the end alone')
       return encodeSliceSync(content, outboard, ranges)
@@ -163,7 +163,7 @@ describe('a download of a long blob that nothing proves a part of', () => {
     await expectNothing(store)
   }))
 
-  it('reports the bytes that have come', () => withStore(async store => {
+  it('reports the received bytes', () => withStore(async store => {
     const seen = []
     const onProgress = ({ detail: { done } }) => seen.push(done)
     await download(store, cid, { from: [plain('plain')], onProgress })

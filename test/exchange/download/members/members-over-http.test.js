@@ -1,4 +1,4 @@
-// Members of a sequence from servers: many with one request where a server knows that, and one by one elsewhere.
+// Members of a sequence from servers: many with one request if a server supports that, and one by one otherwise.
 import { expect } from 'chai'
 import { HASHSEQ, hash, toCid } from '../../../../lib/index.js'
 import { download } from '../../../../exchange/download/index.js'
@@ -26,7 +26,7 @@ let servers = 0
 describe('a download of members over HTTP', () => {
   const newStore = newStores()
 
-  /** A server with the sequence and its members. `change` may answer requests for members in another way. */
+  /** A server with the sequence and its members. `change` may change the answers to requests for members. */
   async function serve ({ absent = [], blobs = contents, members = blobs.map(bytes => hash(bytes)), change } = {}) {
     const { store } = await newStore()
     await store.put(concat(members))
@@ -44,7 +44,7 @@ describe('a download of members over HTTP', () => {
     return { mirror, asked, origin, streams: () => asked.filter(one => !one.startsWith('/')) }
   }
 
-  /** A change of the bytes that come. */
+  /** A change of the bytes of an answer. */
   const changed = ending => async answer => {
     const { headers, body } = await answer()
     const bytes = new Uint8Array(await new Response(body).arrayBuffer())
@@ -57,7 +57,7 @@ describe('a download of members over HTTP', () => {
   }
   const ALL = [...roots.keys()]
 
-  it('takes one request, and the blobs of every length are right', async () => {
+  it('takes one request for members of all lengths', async () => {
     const { store } = await newStore()
     const server = await serve()
     const result = await fetchAll(store, server)
@@ -69,7 +69,7 @@ describe('a download of members over HTTP', () => {
     expect((await store.fsck()).damaged).to.deep.equal([])
   })
 
-  it('asks only for those that are not there', async () => {
+  it('asks only for those that are missing', async () => {
     const { store } = await newStore()
     for (const i of [0, 3, 4, 7]) await store.put(contents[i])
     const server = await serve()
@@ -78,7 +78,7 @@ describe('a download of members over HTTP', () => {
     await expectHas(store, ALL)
   })
 
-  it('goes on behind members that the server lacks, and names them', async () => {
+  it('goes on after members that the server lacks, and names them', async () => {
     for (const absent of [[4], [0], [2, 3], [8]]) {
       const { store } = await newStore()
       const error = await errorOf(fetchAll(store, await serve({ absent })))
@@ -88,7 +88,7 @@ describe('a download of members over HTTP', () => {
     }
   })
 
-  it('drops a server that lies in the middle, and keeps what was right', async () => {
+  it('drops a server that lies in the middle, and keeps the members before that', async () => {
     for (const at of [8 + 5 + 8 + 100, 8 + 5 + 8 + 1024 + 3, 40_000, 2 * MIB]) {
       const { store } = await newStore()
       const error = await errorOf(fetchAll(store, await serve({ change: changed(endings.flip(at)) })))
@@ -130,7 +130,7 @@ describe('a download of members over HTTP', () => {
     await expectHas(store, [0, 1])
   })
 
-  it('asks a server that does not know such requests once, and each member alone', async () => {
+  it('sends one request for many members to a server without support, and then asks for each alone', async () => {
     const bytes = sequence
     for (const [name, change] of someOf(Object.entries({
       'a bad request': () => new Response('no', { status: 400 }),
@@ -151,7 +151,7 @@ describe('a download of members over HTTP', () => {
     }
   })
 
-  it('asks a server that has nothing of it, or wants credentials for it, once in each download', async () => {
+  it('asks a server that lacks the sequence, or wants credentials for it, once in each download', async () => {
     for (const status of [404, 401, 403]) {
       const server = await serve({ change: () => new Response('no', { status }) })
       for (let i = 1; i < 3; i++) {
@@ -162,7 +162,7 @@ describe('a download of members over HTTP', () => {
     }
   })
 
-  it('asks for no more ranges at once than a URL has space for', async () => {
+  it('asks for no more ranges in one request than fit into a URL', async () => {
     const { store } = await newStore()
     const members = Array.from({ length: 1200 }, (_, i) => hash(new TextEncoder().encode(`member ${i}`)))
     const { store: other } = await newStore()
@@ -186,7 +186,7 @@ describe('a download of members over HTTP', () => {
   describe('from several servers', () => {
     const MANY = Array.from({ length: 1200 }, (_, i) => noise(100 + i, 5000 + i))
     const manyCid = toCid(hash(concat(MANY.map(bytes => hash(bytes)))), HASHSEQ)
-    /** How many members the requests for streams have named. */
+    /** How many members were asked for in streams. */
     const countOf = server => server.streams().join().split(',').map(range => range.split('-'))
       .reduce((sum, [start, end]) => sum + (end - start), 0)
 
@@ -201,7 +201,7 @@ describe('a download of members over HTTP', () => {
       expect(counts.reduce((sum, count) => sum + count, 0)).to.equal(1200)
     })
 
-    it('does not wait for a server that is slow while another is idle', async () => {
+    it('does not wait for a slow server while another is idle', async () => {
       for (const at of someOf([0, 40, 100_000, 2 * MIB])) {
         const { store } = await newStore()
         const clock = new FakeClock()
@@ -215,7 +215,7 @@ describe('a download of members over HTTP', () => {
       }
     })
 
-    it('does not end a slow stream for the sake of a server that has nothing', async () => {
+    it('does not end a slow stream in favour of a server that has nothing', async () => {
       const { store } = await newStore()
       const clock = new FakeClock()
       const slowly = async function * (bytes) {
@@ -228,10 +228,10 @@ describe('a download of members over HTTP', () => {
       const from = [(await serve({ absent: ALL, members: [] })).mirror, slow.mirror]
       expect(await clock.until(downloadBy(clock, store, cid, { from, recursive: true }))).to.include({ complete: true })
       expect(clock.now()).to.be.above(2000)
-      expect(countOf(slow)).to.be.within(8, 9) // one of them may be asked for alone, for the empty server lacks it
+      expect(countOf(slow)).to.be.within(8, 9) // one of them may be asked for alone, because the empty server lacks it
     })
 
-    it('brings what each of them has', async () => {
+    it('fetches from each server the members that it has', async () => {
       const { store } = await newStore()
       const servers = [await serve({ absent: [0, 3, 4, 5] }), await serve({ absent: [1, 2, 6, 8] })]
       const from = servers.map(({ mirror }) => mirror)

@@ -1,4 +1,4 @@
-// Downloads of hash sequences with their members, from mirrors that have all of them, or some, or lie about one.
+// Downloads of hash sequences with their members, from mirrors that have all or some of them, or lie about one.
 import { expect } from 'chai'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
 import { HASHSEQ, chunkCv, fromCid, hash, parentCv, rootHash, toCid } from '../../../../lib/index.js'
@@ -22,7 +22,7 @@ const roots = contents.map(bytes => hash(bytes))
 const rootsOf = count => Array.from({ length: count }, (_, i) => hash(new TextEncoder().encode(`member ${i}`)))
 const textOf = i => new TextEncoder().encode(`member ${i}`)
 
-/** Blobs by their names, as a function that gives slices of them. It throws for others, as `absent` says. */
+/** A function that gives slices of these blobs. For other blobs it throws the error of `absent`. */
 function giver (blobs, { ending = endings.whole, absent = () => new Error('none'), onAsked } = {}) {
   const byName = new Map(blobs.map(bytes => [`${toCid(hash(bytes))}`, bytes]))
   return async (cid, ranges) => {
@@ -43,7 +43,7 @@ describe('a download of a sequence and its members', () => {
   const sequence = sequenceOf(roots)
   const cid = toCid(hash(sequence), HASHSEQ)
 
-  it('brings a collection from the handler of another store, with blobs of every length', async () => {
+  it('fetches a collection from the handler of another store, with blobs of every length', async () => {
     const [{ store: other }, { store }] = [await newStore(), await newStore()]
     for (const bytes of contents) await other.put(bytes)
     const collection = await putCollection(other, roots.map((root, i) => [`file ${i}`, root]))
@@ -63,7 +63,7 @@ describe('a download of a sequence and its members', () => {
     expect((await store.fsck()).damaged).to.deep.equal([])
   })
 
-  it('asks once for each small member, and for several at a time', async () => {
+  it('asks once for each small member, and for several at the same time', async () => {
     const { store } = await newStore()
     const blobs = Array.from({ length: 300 }, (_, i) => textOf(i))
     const members = sequenceOf(rootsOf(300))
@@ -92,7 +92,7 @@ describe('a download of a sequence and its members', () => {
     await expectHas(store, contents)
   })
 
-  it('brings a member that stands there twice once, and tells of each place', async () => {
+  it('fetches a member that occurs twice once, and reports both places', async () => {
     const { store } = await newStore()
     const twice = sequenceOf([roots[0], roots[0], roots[3], roots[0], roots[3]])
     const asked = []
@@ -117,7 +117,7 @@ describe('a download of a sequence and its members', () => {
     expect(result).to.include({ size: 0, members: 0, complete: true })
   })
 
-  it('goes on where it was ended, and asks for nothing that is there', async () => {
+  it('goes on where an earlier one ended, and asks for nothing that is present', async () => {
     const { store } = await newStore()
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -160,7 +160,7 @@ describe('a download of a sequence and its members', () => {
     expect(rest.received).to.equal(LENS[2] + LENS[6])
   })
 
-  it('ends when no mirror is left, and not after each of many members', async () => {
+  it('ends when no mirror is left, without trying each of many members', async () => {
     const { store } = await newStore()
     const members = sequenceOf(rootsOf(10_000))
     let asked = 0
@@ -217,7 +217,7 @@ describe('a download of a sequence and its members', () => {
     await expectHas(store, contents)
   })
 
-  it('refuses a sequence of more members than are allowed before it fetches one, however large it is', async () => {
+  it('refuses a sequence of too many members before it fetches one, however large the sequence is', async () => {
     const { store } = await newStore()
     const asked = []
     const { root, slice } = hugeSequence(2 ** 40)
@@ -256,7 +256,7 @@ describe('a download of a sequence and its members', () => {
   })
 
   describe('that one mirror sends in streams', () => {
-    /** A mirror of whole members, one behind the other; `change` gets the slices that a good one would send. */
+    /** A mirror of whole members, one after the other; `change` gets the slices that a good one would send. */
     const streams = (blobs, change = slices => slices, { ending = endings.whole } = {}) => {
       const asked = []
       const slice = giver([...blobs, sequence], { onAsked: cid => asked.push(`${cid}`) })
@@ -275,7 +275,7 @@ describe('a download of a sequence and its members', () => {
     }
     const requests = ({ asked }) => asked.filter(one => typeof one !== 'string')
 
-    it('comes with one request, also with large members', async () => {
+    it('takes one request, also with large members', async () => {
       const { store } = await newStore()
       const from = streams(contents)
       const whole = []
@@ -288,7 +288,7 @@ describe('a download of a sequence and its members', () => {
       expect((await store.fsck()).damaged).to.deep.equal([])
     })
 
-    it('goes on behind a member that the mirror lacks, and names it', async () => {
+    it('goes on after a member that the mirror lacks, and names it', async () => {
       const { store } = await newStore()
       const error = await errorOf(download(store, cid, { from: [streams(contents.toSpliced(4, 1))], recursive: true }))
       expect(error).to.have.property('code', 'FETCH_MEMBERS_MISSING')
@@ -296,7 +296,7 @@ describe('a download of a sequence and its members', () => {
       await expectHas(store, contents.toSpliced(4, 1))
     })
 
-    it('is asked for single members by a mirror that has not the sequence', async () => {
+    it('asks a mirror that lacks the sequence for single members', async () => {
       const { store } = await newStore()
       const from = streams(contents, () => [])
       expect(await download(store, cid, { from: [from], recursive: true })).to.include({ complete: true })
@@ -325,7 +325,7 @@ describe('a download of a sequence and its members', () => {
         const pieces = await listed(await from.members(...what))
         yield * pieces.slice(0, -1)
         await thrown
-        await new Promise(resolve => setTimeout(resolve)) // the process ends here when nobody has caught it
+        await new Promise(resolve => setTimeout(resolve)) // here an unhandled rejection would end the process
         yield pieces.at(-1)
       }
       const onMember = ({ index }) => {
@@ -351,7 +351,7 @@ describe('a download of a sequence and its members', () => {
     })
   })
 
-  it('protects with a tag what has come, also when it was ended, and gives the tag its name at the end', async () => {
+  it('protects received members by a tag, also after an abort, and sets the caller\'s tag at the end', async () => {
     const { store } = await newStore()
     const { cid: old } = await store.put(Uint8Array.of(1, 2, 3), { tag: 'set' })
     const tags = async () => {
@@ -371,13 +371,13 @@ describe('a download of a sequence and its members', () => {
 
     expect(await download(store, cid, options)).to.include({ complete: true })
     expect(await tags()).to.deep.equal([`set hashseq ${cid}`])
-    expect((await store.gc()).blobs).to.equal(1) // what the tag named before
+    expect((await store.gc()).blobs).to.equal(1) // the blob that the tag named before
     await expectHas(store, contents)
     await download(store, roots[1], { from: [], tag: 'empty' })
     expect((await tags())[0]).to.equal(`empty raw ${toCid(roots[1])}`)
   })
 
-  it('leaves no tag when nothing has come', async () => {
+  it('leaves no tag when nothing was received', async () => {
     const { store } = await newStore()
     for (const from of [[], [giver([])]]) {
       expect(await errorOf(download(store, cid, { from, recursive: true, tag: 'set' }))).to.have.property('code')
@@ -386,7 +386,7 @@ describe('a download of a sequence and its members', () => {
     for (const tag of ['', 5]) expect(await errorOf(download(store, cid, { from: [], tag }))).to.be.instanceOf(Error)
   })
 
-  it('ends when the store is full, and keeps what fits beside it', async () => {
+  it('fails when the store is full, and keeps the sequence', async () => {
     const { store } = await newStore({ quota: MIB })
     const small = [3, 4, 7].map(i => contents[i])
     const members = sequenceOf([...small.map(bytes => hash(bytes)), roots[0]])
@@ -429,14 +429,14 @@ describe('a download of a sequence and its members', () => {
   })
 })
 
-/** Downloads by a clock that waits for nothing. */
+/** Downloads by a clock that never really waits. */
 function downloadQuickly (store, cid, options) {
   const clock = new FakeClock()
   return clock.until(downloadBy(clock, store, cid, options))
 }
 
 /**
- * A sequence of so many members, of which nothing exists but what proves its size: anybody can make one.
+ * A sequence of so many members, of which only the proof of its size exists. Anybody can make one.
  *
  * @param {number} members  a power of two
  */

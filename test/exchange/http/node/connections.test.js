@@ -1,4 +1,4 @@
-// The connections of a server, and clients that ask for much, take little, or never come to an end.
+// The connections of a server, and clients that ask for much, take little, or never finish a request.
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ import { hexOf } from '../../../support/store/served.js'
 import { newStores } from '../../../support/store/stores.js'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
-/** More than the system keeps for a client that reads nothing. */
+/** More bytes than the system buffers for a client that reads nothing. */
 const MUCH = 1 << 26
 const LONG = 1 << 30
 
@@ -19,7 +19,7 @@ describe('a connection of a server', () => {
   const closers = []
   afterEach(async () => { for (const close of closers.splice(0).reverse()) await close() })
 
-  /** A server that answers like this, and the port where it listens. */
+  /** Starts a server that answers like this. Returns its port. */
   async function answering (answer, limits) {
     const server = createServer()
     const deliveries = []
@@ -36,7 +36,7 @@ describe('a connection of a server', () => {
     return { deliveries, port: server.address().port }
   }
 
-  /** A client that sends this. */
+  /** Starts a client that sends this. */
   function client (port, text) {
     const socket = connect(port, 'localhost')
     socket.on('error', () => {})
@@ -48,7 +48,7 @@ describe('a connection of a server', () => {
   const closed = socket => new Promise(resolve => socket.closed ? resolve() : socket.once('close', resolve))
   const until = async isTrue => { while (!isTrue()) await new Promise(resolve => setTimeout(resolve, 10)) }
 
-  it('has one request answered at a time, and all in their order', async () => {
+  it('answers one request at a time, and all in their order', async () => {
     let underWay = 0
     let most = 0
     const { port, deliveries } = await answering(async ({ url }, response) => {
@@ -67,7 +67,7 @@ describe('a connection of a server', () => {
     expect(deliveries).to.deep.equal(Array.from({ length: 20 }, () => 'complete'))
   })
 
-  it('is broken off when more requests wait than a few', async () => {
+  it('is broken off when too many requests wait', async () => {
     let begun = 0
     const { port, deliveries } = await answering(() => { begun++ })
     await closed(client(port, REQUEST.repeat(100)))
@@ -75,7 +75,7 @@ describe('a connection of a server', () => {
     expect(deliveries).to.deep.equal(['aborted'])
   })
 
-  it('answers nothing more after an answer that is the last', async () => {
+  it('answers no requests after an answer with Connection: close', async () => {
     let begun = 0
     const { port } = await answering((_, response) => {
       begun++
@@ -85,7 +85,7 @@ describe('a connection of a server', () => {
     expect(begun).to.equal(1)
   })
 
-  it('is broken off when the client does not take what was answered', async () => {
+  it('is broken off when the client does not take an answer', async () => {
     const answer = (_, response) => response.end(Buffer.alloc(MUCH))
     const { port, deliveries } = await answering(answer, { idleTimeout: 200 })
     const socket = client(port, REQUEST).pause()
@@ -96,7 +96,7 @@ describe('a connection of a server', () => {
     await closed(socket.resume())
   })
 
-  it('tells of an answer that the client did not wait for', async () => {
+  it('reports an answer as aborted when the client did not wait for it', async () => {
     const { port, deliveries } = await answering((_, response) => response.end(Buffer.alloc(MUCH)))
     const socket = client(port, REQUEST.repeat(2))
     await once(socket, 'readable')
@@ -105,7 +105,7 @@ describe('a connection of a server', () => {
     expect(deliveries).to.deep.equal(['aborted'])
   })
 
-  it('is broken off when the client never gets to a request, or to the end of one that is answered', async () => {
+  it('is broken off when the client never finishes the head of a request, or the body of an answered one', async () => {
     const { port } = await answering((_, response) => response.end(), { headTimeout: 200 })
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n'
     const sent = { '\r\n': ['', REQUEST], x: ['GET ', head] }
@@ -133,7 +133,7 @@ describe('a connection of a server', () => {
       return { server, events, port: Number(new URL(server.url).port) }
     }
 
-    it('leaves nothing behind that close() would wait for, when a client leaves with requests unanswered', async () => {
+    it('does not make close() wait for a client that has disconnected before its requests are answered', async () => {
       const { server, port, events } = await served()
       const socket = client(port, `GET ${PATH} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(30)).pause()
       await until(() => server.handler.stats().active === 1 && events.length > 0)
@@ -142,12 +142,12 @@ describe('a connection of a server', () => {
       expect(server.handler.stats().active).to.equal(0)
     })
 
-    it('counts as complete only the answers that the system has taken', async () => {
+    it('counts an answer as complete only when the system has taken it', async () => {
       const { server, port, events } = await served()
       const sockets = Array.from({ length: 8 }, () =>
         client(port, `GET ${PATH} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(33)).pause())
       let last = -1
-      await until(() => { // no client has more answered
+      await until(() => { // until no client gets more answers
         const isStill = last === events.length && last > 0 && server.handler.stats().active === 8
         last = events.length
         return isStill
@@ -159,7 +159,7 @@ describe('a connection of a server', () => {
       expect(complete).to.be.below(8 * 33 - 8)
     })
 
-    it('is closed after a request whose method has no body but which has one', async () => {
+    it('is closed after a request that has a body although its method has none', async () => {
       const { port, server } = await served()
       for (const method of ['GET', 'HEAD', 'OPTIONS']) {
         for (const header of ['Content-Length: 100000', 'Transfer-Encoding: chunked']) {

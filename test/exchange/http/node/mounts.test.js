@@ -1,4 +1,4 @@
-// The handler in the servers that this runtime has: docs/guide.md, "Where to mount it".
+// The handler runs in the servers that this runtime has: docs/guide.md, "Where to mount it".
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const { Bun, Deno } = globalThis
 const BYTES = noise(1_000_003)
 const HEX = hexOf(hash(BYTES))
 
-/** By name, what starts a server on a free port. */
+/** Functions that start a server on a free port, by name. */
 const SERVERS = {
   async 'node:http' (handler) {
     const server = createServer(toNodeHandler(handler)).listen(0, 'localhost')

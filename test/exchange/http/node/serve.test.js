@@ -1,4 +1,4 @@
-// A store served by Node's server, to real clients, good and bad ones.
+// A store is served by Node's server, to real clients, good and bad ones.
 import { expect } from 'chai'
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -45,7 +45,7 @@ describe('serve()', () => {
     return { store, data, server, events, url: server.url, port: Number(new URL(server.url).port) }
   }
 
-  /** Sends text as it is, and gives everything that comes back until the server ends the connection. */
+  /** Sends text as it is, and returns all bytes that the server sends until it ends the connection. */
   async function talk (port, text) {
     const socket = connect(port, 'localhost')
     socket.on('error', () => {})
@@ -54,7 +54,7 @@ describe('serve()', () => {
     try {
       for await (const part of socket) parts.push(part)
     } catch (error) {
-      if (error.code !== 'ECONNRESET') throw error // a server need not read to the end what it refuses
+      if (error.code !== 'ECONNRESET') throw error // a server need not read a request that it refuses to the end
     }
     return Buffer.concat(parts).toString('latin1')
   }
@@ -78,7 +78,7 @@ describe('serve()', () => {
     expect(same(new Uint8Array(await verified.arrayBuffer()), BYTES.subarray(10, 999_999))).to.equal(true)
   })
 
-  it('gives ranges to curl, and goes on with downloads that were interrupted', async function () {
+  it('gives ranges to curl, and lets it resume downloads', async function () {
     if (!HAS_CURL) return this.skip()
     const { url } = await served()
     const curl = async (...args) => {
@@ -102,7 +102,7 @@ describe('serve()', () => {
     expect(same(new Uint8Array(await readFile(file)), BYTES)).to.equal(true)
   })
 
-  it('gives to HEAD the head that GET gets, and no length of a body to answers that have none', async () => {
+  it('answers HEAD with the head that GET gets, and gives no length in answers without a body', async () => {
     const given = await newStore()
     const { store } = given
     const { cid: file } = await store.put(noise(5))
@@ -111,7 +111,7 @@ describe('serve()', () => {
     const { cid } = await putCollection(store, [['index.html', file], ['docs/a', long]])
     const options = { list: true, allowTags: true, collections: { listing: true }, put: { token: 'secret' } }
     const { port } = await served(options, given)
-    /** Status and framing of an answer, behind which the connection has another one and nothing else. */
+    /** Status and framing of an answer. On the connection, only another answer follows it. */
     const framing = async (method, path, header = '') => {
       const last = 'HEAD /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
       const answer = await talk(port, `${method} ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n${last}`)
@@ -160,7 +160,7 @@ describe('serve()', () => {
     expect(server.handler.stats()).to.deep.include({ active: 0, requests: count, statuses: { 206: count } })
   })
 
-  it('answers clients that have nothing more to ask, and have said so', async () => {
+  it('answers clients that have closed their side of the connection', async () => {
     const place = await onDisk()
     closers.push(() => place.remove())
     const store = await place.open({ syncReads: false })
@@ -172,7 +172,7 @@ describe('serve()', () => {
     }
   })
 
-  it('survives requests that make no sense', async () => {
+  it('survives invalid requests', async () => {
     const { url, port } = await served()
     const line = 'GET / HTTP/1.1\r\nHost: x\r\n'
     const sent = {
@@ -211,7 +211,7 @@ describe('serve()', () => {
     expect((await fetch(`${url}/${HEX}`, { method: 'HEAD' })).status).to.equal(200)
   })
 
-  it('goes on while two hundred connections are half open', async () => {
+  it('answers others while two hundred connections are half open', async () => {
     const { url, port, server } = await served()
     const sockets = Array.from({ length: 200 }, () => {
       const socket = connect(port, 'localhost')
@@ -225,7 +225,7 @@ describe('serve()', () => {
     await Promise.all(sockets.map(socket => socket.closed || once(socket, 'close')))
   })
 
-  it('holds little for clients that read nothing, and breaks them off in the end', async () => {
+  it('needs little memory for clients that read nothing, and breaks off their connections in the end', async () => {
     const place = await onDisk()
     closers.push(() => place.remove())
     const store = await place.open({ durability: 'process' })
@@ -250,7 +250,7 @@ describe('serve()', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  it('stops reading for clients that leave in the middle', async () => {
+  it('stops reading for clients that disconnect in the middle', async () => {
     const { url, events, store } = await served()
     for (let i = 0; i < 20; i++) {
       const response = await fetch(`${url}/${HEX}`)
@@ -261,7 +261,7 @@ describe('serve()', () => {
     expect(isHeld(store, ROOT)).to.equal(false)
   })
 
-  it('breaks the connection at damage, so that no client takes it for the end', async () => {
+  it('breaks the connection at damage, so that no client mistakes it for the end', async () => {
     const read = {
       fetch: async ({ url }) => {
         const response = await fetch(`${url}/${HEX}`)
@@ -285,7 +285,7 @@ describe('serve()', () => {
     }
   })
 
-  it('breaks connections when the store closes, and then says so', async () => {
+  it('breaks connections when the store closes, and then answers that it is closed', async () => {
     const { url, store } = await served()
     const readers = await Promise.all(Array.from({ length: 20 }, async () => {
       const response = await fetch(`${url}/${HEX}`)
@@ -308,7 +308,7 @@ describe('serve()', () => {
     expect((await fetch(`${url}/${HEX}`)).status).to.equal(503)
   })
 
-  it('sends answers to their end when it closes, and takes no more', async () => {
+  it('finishes answers when it closes, and takes no new requests', async () => {
     const { url, server } = await served()
     const response = await fetch(`${url}/${HEX}`)
     const closing = server.close()
@@ -318,7 +318,7 @@ describe('serve()', () => {
     await server.close()
   })
 
-  it('keeps uploads, and refuses those that are too long at their first byte', async () => {
+  it('keeps uploads, and refuses those that are too long before it reads them', async () => {
     const { url, store } = await served({ put: { token: 'secret', maxBytes: 5000 } })
     const headers = { authorization: 'Bearer secret' }
     const bytes = noise(5000, 9)
@@ -331,7 +331,7 @@ describe('serve()', () => {
     expect(long).to.match(/^HTTP\/1.1 413 /)
   })
 
-  it('refuses options that make no sense, and ports that are taken', async () => {
+  it('refuses wrong options, and ports that are taken', async () => {
     const { port } = await served()
     const { store } = await newStore()
     for (const options of [{ ports: 1 }, { port: '1' }, { host: '' }, { path: 5 }, { path: 'x', port: 1 }]) {
@@ -375,7 +375,7 @@ describe('serve()', () => {
       expect(await errorOf(stat(path))).to.include({ code: 'ENOENT' })
     })
 
-    it('takes over a socket that was left behind, and no other', async () => {
+    it('takes over a socket that a killed process has left, and no other', async () => {
       const path = join(folder, 'left')
       const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`
       spawnSync(process.execPath, ['-e', script])

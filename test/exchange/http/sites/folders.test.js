@@ -14,7 +14,7 @@ function filesOf (names) {
 }
 
 describe('the folders of a site', () => {
-  it('are found without a look at all names each time', () => {
+  it('are found without reading all names each time', () => {
     const files = filesOf(Array.from({ length: 1000 }, (_, i) => `folder ${i % 10}/file ${i}`))
     const folders = new Folders(() => files.keys())
     expect(files.read, 'before a folder is looked for').to.equal(0)

@@ -1,4 +1,4 @@
-// What requests for many sites make a server read: bytes are counted, and the test moves the clock.
+// Requests for many sites make a server read a limited number of bytes. The test counts them and moves the clock.
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
@@ -12,7 +12,7 @@ import { countReads } from '../../../support/store/inspect.js'
 import { newStores } from '../../../support/store/stores.js'
 
 const MIB = 1 << 20
-/** Bytes of sites that may be read at once, and in a second; and bytes of sites that are kept. */
+/** Bytes of sites that may be read without waiting, and in each second; and bytes of sites that are kept. */
 const [BURST, RATE, KEPT] = [16 * MIB, 2 * MIB, 64 * MIB]
 const src = toCid(hash(new Uint8Array(1)))
 
@@ -36,13 +36,13 @@ describe('the sites of a server', () => {
     }
   })
 
-  /** The root of a manifest of this length, or a little longer. */
+  /** Puts a manifest of this length, or a little longer, and returns its root. */
   const manifest = async (len, seed = 0) => {
     const bytes = encode({ fill: new Uint8Array(len), resources: { '/': { src }, [`/${seed}`]: { src } } })
     return (await store.put(bytes)).cid.multihash.digest
   }
   const manifests = (count, len) => Promise.all(Array.from({ length: count }, (_, i) => manifest(len, i)))
-  /** Asks for sites, all at the same time, and gives the codes of those that are refused. */
+  /** Asks for sites, all at the same time, and returns the code of each refusal. */
   const ask = async roots => {
     const answers = await Promise.all(roots.map(root => errorOf(sites.get(root)).catch(() => undefined)))
     return answers.map(error => error?.code)
@@ -62,7 +62,7 @@ describe('the sites of a server', () => {
     expect(read).to.be.at.most(BURST + 3 * RATE + 8 * MIB)
   })
 
-  it('that were read are kept up to a number of bytes, and short ones push no long one out', async () => {
+  it('that were read are kept up to a number of bytes, and short ones evict no long one', async () => {
     const [long, ...others] = await manifests(10, 7 * MIB)
     await ask([long])
     const before = read
@@ -101,7 +101,7 @@ describe('the sites of a server', () => {
     expect(await ask(await manifests(3, 5 * MIB)), 'and cost nothing').to.deep.equal([undefined, undefined, undefined])
   })
 
-  it('cost nothing when they are too long, or lack something', async () => {
+  it('cost nothing when they are too long or incomplete', async () => {
     const long = await manifest(8 * MIB)
     const names = Array.from({ length: 200 }, (_, i) => [`${i}`.repeat(20_000), src])
     const { sequence, meta } = Collection.from(names).toBytes()
@@ -114,7 +114,7 @@ describe('the sites of a server', () => {
     expect(await ask(await manifests(3, 5 * MIB))).to.deep.equal([undefined, undefined, undefined])
   })
 
-  it('are not looked for page by page in a long blob of which the store has parts', async () => {
+  it('are not searched for page by page in a long blob that the store has in part', async () => {
     const bytes = noise(32 * MIB)
     bytes[0] = 0xa1
     const outboard = createOutboardSync(bytes)
@@ -142,7 +142,7 @@ describe('the sites of a server', () => {
     expect(read).to.be.below(BURST + 8 * MIB)
   })
 
-  it('may have as many items as fit, which are not made values of', async () => {
+  it('may have as many items as fit, which are not decoded to values', async () => {
     const resources = { '/': { src, list: new Array(600_000).fill(null) } }
     const { cid } = await store.put(encode({ resources }))
     expect((await sites.get(cid.multihash.digest)).files.get('').headers).to.deep.equal({})

@@ -1,4 +1,4 @@
-// Requests to iroh-blobs have the bytes that iroh writes, and whatever iroh would not write is refused.
+// Requests to iroh-blobs have the bytes that iroh writes. Bytes that iroh would not write are refused.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ChunkRanges } from '../../../../lib/index.js'
@@ -15,13 +15,13 @@ const ROOT = new Uint8Array(32).fill(0xda)
 const { all, none, last } = ChunkRanges
 const rangesOf = (...numbers) => ChunkRanges.fromBoundaries(numbers)
 
-/** A Get with these bytes behind the hash. */
+/** A Get with these bytes after the hash. */
 const get = digits => concat([new Uint8Array(1), ROOT, unhex(digits)])
 const wantedIn = digits => decodeRequest(get(digits)).wanted
-/** What chai can compare. */
+/** A form that chai can compare. */
 const shown = wanted => wanted.map(([index, ranges]) => [index, ranges.boundaries])
 
-/** What each of iroh's sequences means. */
+/** The meaning of each of iroh's sequences. */
 const SEQUENCES = {
   empty: [],
   all: [[0, all]],
@@ -33,7 +33,7 @@ const SEQUENCES = {
   'finite [0..],[0..],[0..1],[],[2..4]': [[0, all], [2, rangesOf(0, 1)], [3, none], [4, rangesOf(2, 4)], [5, none]]
 }
 
-/** Sequences that can be written: no entry says what the one before has said. */
+/** Sequences that can be written: no entry has the same ranges as the one before. */
 const wanted = fc.array(fc.tuple(fc.oneof(fc.nat(3), fc.maxSafeNat()), boundaries(50_000)), { maxLength: 6 })
   .map(entries => {
     const byIndex = new Map(entries.map(([index, numbers]) => [index, ChunkRanges.fromBoundaries(numbers)]))
@@ -85,10 +85,10 @@ describe('a request to iroh-blobs', () => {
 
   describe('is refused', () => {
     const FAULTS = {
-      'that ends in front of its ranges': ['', 33],
+      'that ends before its ranges': ['', 33],
       'with a count that is longer than the rest': ['050001000100', 33],
       'with a count of 2^63 ranges': ['01008080808080808080800100', 35],
-      'with bytes behind its end': ['0100010000', 37],
+      'with bytes after its end': ['0100010000', 37],
       'with an empty range': ['010003050000', 37],
       'with two sets of ranges for one blob': ['02000100000105', 37],
       'that says the same ranges twice': ['02000100010100', 38],
@@ -105,7 +105,7 @@ describe('a request to iroh-blobs', () => {
       })
     }
 
-    it('when it is empty, and in front of its hash', async () => {
+    it('when it is empty, or ends before its hash', async () => {
       for (const len of [0, 1, 32]) {
         expect(await errorOf(() => decodeRequest(new Uint8Array(len)))).to.have.property('code', 'REQUEST_INVALID')
       }
@@ -120,7 +120,7 @@ describe('a request to iroh-blobs', () => {
     it('as anything but bytes', () => refusesAllButBytes('bytes', decodeRequest))
   })
 
-  it('keeps equal sets apart that only look equal below 2^53', () => {
+  it('does not confuse sets that become equal when they are limited to 2^53', () => {
     // [2^60..) and then [2^61..): both mean the last chunk here.
     const digits = '0200018080808080808080100101808080808080808020'
     expect(shown(wantedIn(digits))).to.deep.equal([[0, last.boundaries], [1, last.boundaries]])

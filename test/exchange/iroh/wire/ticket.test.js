@@ -16,11 +16,11 @@ const HASHSEQ = 0x80
 const raw = toCid(unhex(HASH))
 const sequence = toCid(unhex(HASH), HASHSEQ)
 
-/** The text of a ticket that has these bytes. */
+/** The text of a ticket with these bytes. */
 const textOf = (...parts) => `blob${base32.baseEncode(concat(parts.map(part => unhex(part))))}`
 const faultOf = text => errorOf(() => parseTicket(text))
 
-/** By what iroh has in its own tests, and by the same rules. */
+/** Tickets from iroh's own tests, and others by the same rules. */
 const TICKETS = {
   'of a peer without addresses': {
     bytes: ['00', ID, '00', '00', '00', HASH],
@@ -63,7 +63,7 @@ describe('a ticket', () => {
       .to.deep.equal(['9.0.0.1:80', '9.0.0.1:300', '10.0.0.1:1', '[::]:5', '[::1]:5'])
   })
 
-  it('takes names of blobs in every form', () => {
+  it('is made from names of blobs in every form', () => {
     const text = formatTicket({ cid: raw, address: { id: ID } })
     for (const cid of [HASH, unhex(HASH), `${raw}`]) expect(formatTicket({ cid, address: { id: ID } })).to.equal(text)
   })
@@ -73,13 +73,13 @@ describe('a ticket', () => {
     const changed = (at, part) => textOf(...good.with(at, part))
     const FAULTS = {
       'that is of another kind': 'node' + textOf(...good).slice(4),
-      'in capitals at its beginning': textOf(...good).toUpperCase(),
+      'with capitals at its beginning': textOf(...good).toUpperCase(),
       'that is empty': 'blob',
       'that is longer than 4096 characters': textOf(...good) + 'a'.repeat(4096),
       'with a digit that base32 does not have': textOf(...good).slice(0, -1) + '1',
-      'with bits that belong to no byte': textOf(...good).slice(0, -1) + 'z',
+      'with bits after the last byte': textOf(...good).slice(0, -1) + 'z',
       'of another version': changed(0, '01'),
-      'that says neither that there is a relay nor that there is none': changed(2, '02'),
+      'with an invalid mark for the relay': changed(2, '02'),
       'with a relay that is no URL': changed(2, '010161'),
       'with a relay that is not UTF-8': changed(2, '0102ffff'),
       'with a relay that is longer than the rest': changed(2, '01ff01'),
@@ -88,7 +88,7 @@ describe('a ticket', () => {
       'with a port above 65535': changed(3, '01007f000001808004'),
       'with an unknown format': changed(4, '02'),
       'that ends too early': textOf(...good.slice(0, -1)),
-      'with bytes behind its end': textOf(...good, '00')
+      'with bytes after its end': textOf(...good, '00')
     }
     for (const [what, text] of Object.entries(FAULTS)) {
       it(what, async () => expect(await faultOf(text)).to.have.property('code', 'TICKET_INVALID'))
@@ -98,7 +98,7 @@ describe('a ticket', () => {
       for (const value of [undefined, null, 5, {}]) await expectSlip('ticket', () => parseTicket(value))
     })
 
-    it('before it is written, when its address is none', async () => {
+    it('when it would be written with an invalid address', async () => {
       const write = address => () => formatTicket({ cid: raw, address })
       for (const id of [undefined, 'ab', ID + '0', 5]) await expectSlip('address.id', write({ id }))
       await expectSlip('address.relayUrl', write({ id: ID, relayUrl: 'no url' }))

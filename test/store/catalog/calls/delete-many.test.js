@@ -1,4 +1,4 @@
-// deleteMany() deletes blobs by the thousand.
+// deleteMany() deletes blobs in batches of a thousand.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { GROUP } from '../../../support/constants.js'
@@ -14,7 +14,7 @@ const ROOTS = BLOBS.map(bytes => hash(bytes))
 describe('store: deleteMany()', () => {
   const newStore = newStores()
 
-  it('deleteMany() deletes what is there, and counts it', async () => {
+  it('deleteMany() deletes the blobs that the store has, and counts them', async () => {
     const { store, place } = await newStore()
     await listed(store.putMany(BLOBS))
     const part = noise(9 * GROUP)
@@ -33,7 +33,7 @@ describe('store: deleteMany()', () => {
     await expectNoOrphans(place)
   })
 
-  it('deleteMany() writes a thousand deletions at once', async () => {
+  it('deleteMany() writes a thousand deletions in one batch', async () => {
     const { store } = await newStore()
     await listed(store.putMany(BLOBS))
     const { index } = databasesOf(store)
@@ -47,7 +47,7 @@ describe('store: deleteMany()', () => {
     expect(batches).to.be.at.most(6)
   })
 
-  it('a tagged blob ends it: what stands in front is deleted, and nothing behind', async () => {
+  it('a tagged blob ends it: the blobs before it are deleted, and those after it are not', async () => {
     const { store } = await newStore()
     await listed(store.putMany(BLOBS))
     await store.tags.set('a', ROOTS[1500])
@@ -59,7 +59,7 @@ describe('store: deleteMany()', () => {
     expect(await store.deleteMany(ROOTS, { force: true })).to.include({ blobs: 1000 })
   })
 
-  it('a damaged record is deleted like any other', async () => {
+  it('a damaged record is deleted like any other record', async () => {
     const { store, index } = await newStore()
     await listed(store.putMany(BLOBS.slice(0, 3)))
     await damageRecord(index, ROOTS[1])

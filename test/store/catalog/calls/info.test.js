@@ -9,7 +9,7 @@ import { noise } from '../../../support/inputs.js'
 import { afterNextRead, blobKeys, damageRecord, tagKeys } from '../../../support/store/inspect.js'
 import { newStores, onDisk, sliceOf } from '../../../support/store/stores.js'
 
-/** Holds back the next look at some keys of an index. `reached` tells that it has begun. */
+/** Delays the next read of some keys of an index. `reached` resolves when it has begun. */
 function heldRead (index, range) {
   const held = {}
   const opened = new Promise(resolve => { held.open = resolve })
@@ -24,7 +24,7 @@ function heldRead (index, range) {
 
 describe('store: info()', () => {
   const newStore = newStores()
-  /** All but the point, which is another each time. */
+  /** Everything except the point, which changes each time. */
   const infoOf = async store => {
     const { point, ...info } = await store.info()
     expect(point).to.be.a('string')
@@ -32,10 +32,10 @@ describe('store: info()', () => {
   }
   const EMPTY = { blobs: 0, partial: 0, bytes: 0, tags: 0, bytesOnDisk: undefined, quota: undefined }
 
-  it('info() counts blobs, bytes and tags, whatever comes and goes', async () => {
+  it('info() counts blobs, bytes and tags after every kind of change', async () => {
     const { store, place } = await newStore()
     expect(await infoOf(store)).to.deep.equal(EMPTY)
-    await store.put(new Uint8Array(0)) // it is in every store
+    await store.put(new Uint8Array(0)) // every store has it
     expect(await infoOf(store)).to.deep.equal(EMPTY)
     await listed(store.putMany([1, 2, 3].map(i => noise(1000 * i, i))))
     const long = noise(10 * GROUP, 7)
@@ -56,13 +56,13 @@ describe('store: info()', () => {
     expect(await infoOf(await place.open())).to.deep.equal(now)
   })
 
-  it('info() tells the quota, and counts what it counts', async () => {
+  it('info() tells the quota, and counts the same bytes', async () => {
     const { store } = await newStore({ quota: 5000 })
     for (let i = 0; i < 7; i++) await store.put(noise(1500, i))
     expect(await store.info()).to.include({ quota: 5000, blobs: 3, bytes: 4500 })
   })
 
-  it('a blob of many names is one blob', async () => {
+  it('a blob with many names counts as one blob', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(noise(100))
     await asBlockstore(store).put(cid, noise(100))
@@ -76,7 +76,7 @@ describe('store: info()', () => {
     expect(await store.info()).to.include({ blobs: 1, bytes: 2000 })
   })
 
-  it('a change while info() counts is not forgotten', async () => {
+  it('a change during the count of info() counts in the next call', async () => {
     const { store } = await newStore()
     await listed(store.putMany(Array.from({ length: 3000 }, (_, i) => noise(20, i + 1))))
     const counting = store.info()
@@ -84,7 +84,7 @@ describe('store: info()', () => {
     expect(await store.info()).to.include({ blobs: 3001, bytes: 65_000 })
   })
 
-  it('a call that counts for longer does not change what a later call gives', async () => {
+  it('a slow call does not replace the counts of a later call', async () => {
     const { store, index } = await newStore()
     const [counted, tagsCounted] = [heldRead(index, blobKeys), heldRead(index, tagKeys)]
     const slow = store.info()
@@ -99,7 +99,7 @@ describe('store: info()', () => {
     expect(await store.info()).to.include({ blobs: 1, bytes: 100 })
   })
 
-  it('info() can be aborted, and fails after the end', async () => {
+  it('info() can be aborted, and fails after the store was closed', async () => {
     const { store } = await newStore()
     const reason = new Error('enough')
     expect(await errorOf(store.info({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
@@ -107,7 +107,7 @@ describe('store: info()', () => {
     expect(await errorOf(store.info())).to.include({ code: 'STORE_CLOSED' })
   })
 
-  LEVEL === 'classic-level' && it('info() tells what the files take on the disk', async () => {
+  LEVEL === 'classic-level' && it('info() tells how many bytes the files take on the disk', async () => {
     const place = await onDisk()
     try {
       const store = await place.open()
@@ -118,7 +118,7 @@ describe('store: info()', () => {
       const long = noise(8 * MIB, 2)
       const last = { start: 7 * MIB, end: 8 * MIB }
       await store.receive(hash(long), sliceOf(long, last), last)
-      // Where files may have holes, the first 7 MiB of this one are a hole.
+      // If the file system knows holes, the first 7 MiB of this file are a hole.
       expect((await store.info()).bytesOnDisk - empty).to.be.within(4 * MIB, 12 * MIB)
       await store.close()
     } finally {

@@ -1,4 +1,4 @@
-// Lists from a place, of some length, in both directions, and in the order of times.
+// The options of list(): after a blob, a limit, both directions, and the order of a time.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { hex } from '../../../support/bytes.js'
@@ -10,7 +10,7 @@ import { forEachPlace, newStores } from '../../../support/store/stores.js'
 const BLOBS = Array.from({ length: 40 }, (_, i) => Uint8Array.of(i, 5))
 const namesOf = stats => stats.map(({ cid }) => hex(cid.multihash.digest))
 
-/** Waits until the clock shows another millisecond. */
+/** Waits for the next millisecond of the clock. */
 const tick = () => { for (const before = Date.now(); Date.now() === before;); }
 
 /** A store of blobs that were put one by one, and used in another order. */
@@ -30,7 +30,7 @@ async function filled (store) {
 
 describe('store: list() in an order', () => {
   forEachPlace(newPlace => {
-    it('every order can be had from any place, to any length, in both directions', async () => {
+    it('every order begins after any blob, ends at any length, and goes in both directions', async () => {
       const place = await newPlace()
       let store = await place.open()
       const orders = await filled(store)
@@ -55,7 +55,7 @@ describe('store: list() in an order', () => {
       }
     })
 
-    it('a prefix may stand beside every other option', async () => {
+    it('a prefix goes with every other option', async () => {
       const store = await newPlace().then(place => place.open())
       const orders = await filled(store)
       for (const [order, names] of Object.entries(orders)) {
@@ -73,7 +73,7 @@ describe('store: list() in an order', () => {
       }
     })
 
-    it('walks that keep few blobs in memory give the same', async () => {
+    it('walks that keep few blobs in memory give the same list', async () => {
       const store = await newPlace().then(place => place.open())
       const orders = await filled(store)
       for (const order of ['created', 'used']) {
@@ -86,7 +86,7 @@ describe('store: list() in an order', () => {
       }
     })
 
-    it('of blobs that came at the same time the hash decides', async () => {
+    it('blobs that were created at the same time are in the order of their hashes', async () => {
       const store = await newPlace().then(place => place.open())
       await listed(store.putMany(BLOBS))
       const names = namesOf(await listed(store.list()))
@@ -96,7 +96,7 @@ describe('store: list() in an order', () => {
 
   const newStore = newStores()
 
-  it('a blob that is gone is a place in the order of hashes, and in no other', async () => {
+  it('a list can begin after a deleted blob in the order of hashes, and in no other order', async () => {
     const { store } = await newStore()
     const { hash: names } = await filled(store)
     await store.delete(names[5])
@@ -107,7 +107,7 @@ describe('store: list() in an order', () => {
     }
   })
 
-  it('blobs that are deleted meanwhile are left out, and others come in their place', async () => {
+  it('blobs that are deleted during the list are left out, and the limit counts others', async () => {
     const { store } = await newStore()
     const { created } = await filled(store)
     const list = listInWalks(store, {}, { order: 'created', kept: 10, limit: 35 })
@@ -118,7 +118,7 @@ describe('store: list() in an order', () => {
     expect(namesOf(seen)).to.not.include.members([created[30], created[39]])
   })
 
-  it('a damaged record is an error when all others have been given', async () => {
+  it('a damaged record is an error after all others were given', async () => {
     const { store, index } = await newStore()
     const { created } = await filled(store)
     await damageRecord(index, hash(BLOBS[3]))
@@ -131,7 +131,7 @@ describe('store: list() in an order', () => {
     }
   })
 
-  it('list() refuses what is no order, limit, place or direction', async () => {
+  it('list() refuses a wrong order, limit, blob or direction', async () => {
     const { store } = await newStore()
     for (const order of ['size', '', null, 5]) await expectSlip('order', () => listed(store.list({ order })))
     for (const maxBlobs of [-1, 0.5, '5', null]) {

@@ -1,4 +1,4 @@
-// Blobs are listed in the order of their hashes, all of them or those whose hash begins in some way.
+// Lists all blobs, or those whose hashes begin with a prefix, in the order of their hashes.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { hex } from '../../../support/bytes.js'
@@ -58,7 +58,7 @@ describe('store: list()', () => {
       }
     })
 
-    it('list() gives uses that happen during the list, also when the index gets them meanwhile', async () => {
+    it('list() gives uses that happen during the list, even when they are written during the list', async () => {
       const store = await newPlace().then(place => place.open())
       const blobs = Array.from({ length: 1100 }, (_, i) => Uint8Array.of(i, i >> 8))
       await listed(store.putMany(blobs))

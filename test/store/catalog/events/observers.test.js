@@ -1,4 +1,4 @@
-// What a store tells of a blob that is coming in, and the outboard of one that is here.
+// observe() tells how a blob comes in; outboard() gives the outboard of a blob.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
@@ -18,7 +18,7 @@ const receive = (store, range) => store.receive(ROOT, sliceOf(BYTES, range), ran
 
 describe('store: observe()', () => {
   forEachPlace(newPlace => {
-    it('observe() gives what is present and each change, until the blob is complete', async () => {
+    it('observe() gives the present chunks, and again after each change, until the blob is complete', async () => {
       const store = await newPlace().then(place => place.open())
       const seen = store.observe(ROOT)
       const { value: first } = await seen.next()
@@ -110,7 +110,7 @@ describe('store: observe()', () => {
     for (const one of next.slice(0, 2)) expect((await one).value).to.include({ complete: true })
   })
 
-  it('observe() ends with its signal, with the store, or when the loop is left', async () => {
+  it('observe() ends when its signal is aborted, when the store is closed, or when the loop ends', async () => {
     const { store } = await newStore()
     const reason = new Error('enough')
     const controller = new AbortController()
@@ -164,7 +164,7 @@ describe('store: outboard()', () => {
     expect(await errorOf(store.outboard(ROOT, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
   })
 
-  it('outboard() computes damaged pairs again, and fails where the bytes are damaged, too', async () => {
+  it('outboard() computes damaged pairs again, and fails if the bytes are damaged, too', async () => {
     const { store, place, data } = await newStore()
     await store.put(BYTES)
     const entries = await entriesOf(data)

@@ -1,4 +1,4 @@
-// watch() tells what becomes of blobs and tags, in the order in which it was written.
+// watch() tells of the changes of blobs and tags, in the order in which they were written.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
@@ -13,7 +13,7 @@ const BLOBS = Array.from({ length: 8 }, (_, i) => noise(100 + i, i + 1))
 const ROOTS = BLOBS.map(bytes => hash(bytes))
 const LONG = noise(3 * GROUP)
 
-/** The next events, in short. */
+/** The next events as short texts. */
 async function take (events, count) {
   const taken = []
   while (taken.length < count) taken.push((await events.next()).value)
@@ -24,7 +24,7 @@ const inShort = ({ type, cid, complete, tag }) => {
   return [type, i < 0 ? cid && `${cid}` : i, complete ?? tag].join(' ')
 }
 
-/** Everything that a point leads to by now. */
+/** All events after a point, up to now. */
 async function eventsSince (store, after) {
   const seen = []
   await store.tags.set('end of the test', ROOTS[0])
@@ -72,7 +72,7 @@ describe('store: watch()', () => {
       await events.return()
     })
 
-    it('every event has a point behind which the next one comes, also after the store was closed', async () => {
+    it('the point of every event leads to the next event, even after the store was opened again', async () => {
       const { point } = await store.info()
       await listed(store.putMany(BLOBS, {}))
       await store.tags.setMany(ROOTS.map((cid, i) => ({ name: `t${i}`, cid })))
@@ -86,7 +86,7 @@ describe('store: watch()', () => {
       }
     })
 
-    it('watch() waits for changes, and several may watch', async () => {
+    it('watch() waits for changes, and several callers may watch', async () => {
       const watchers = [store.watch(), store.watch()]
       const first = watchers.map(events => events.next())
       await new Promise(resolve => setTimeout(resolve, 20))
@@ -96,7 +96,7 @@ describe('store: watch()', () => {
       for (const events of watchers) expect(inShort((await events.next()).value)).to.equal('added 1 true')
     })
 
-    it('an abort and the end of the store end it', async () => {
+    it('an abort ends it, and so does closing the store', async () => {
       const reason = new Error('enough')
       const controller = new AbortController()
       const next = store.watch({ signal: controller.signal }).next()
@@ -110,7 +110,7 @@ describe('store: watch()', () => {
 
   const newStore = newStores()
 
-  it('a write that fails is not told', async () => {
+  it('a failed write gives no event', async () => {
     const { store, index } = await newStore()
     const { point } = await store.info()
     await store.put(BLOBS[0])
@@ -127,7 +127,7 @@ describe('store: watch()', () => {
     expect(seen).to.deep.equal(['added 0 true'])
   })
 
-  it('damage that fsck() finds, and what it repairs, is told', async () => {
+  it('damage that fsck() finds and repairs gives events', async () => {
     const { store, data, index } = await newStore()
     await store.put(LONG)
     await store.put(BLOBS[0])
@@ -144,7 +144,7 @@ describe('store: watch()', () => {
     )
   })
 
-  it('a tag of an alias is told with the name of the alias, and one that expires when gc() takes it', async () => {
+  it('the event of a tag of an alias has the alias, and an expired tag gives one when gc() deletes it', async () => {
     const { store } = await newStore()
     const { point } = await store.info()
     const { sha256 } = await import('multiformats/hashes/sha2')
@@ -160,7 +160,7 @@ describe('store: watch()', () => {
   })
 
   describe('WATCH_GAP', () => {
-    it('is what a point gets that the log does not reach', async () => {
+    it('is the error for a point that is not in the log', async () => {
       const { store } = await newStore()
       const other = await newStore()
       await store.put(BLOBS[0])
@@ -173,7 +173,7 @@ describe('store: watch()', () => {
       }
     })
 
-    it('is what a watcher gets that is too slow, and the log stays short', async () => {
+    it('is the error for a watcher that is too slow, and the log stays short', async () => {
       const { store } = await newStore({ durability: 'process' })
       const events = store.watch()
       await store.put(BLOBS[0])
@@ -189,11 +189,11 @@ describe('store: watch()', () => {
       expect((await eventsSince(store, point)).map(inShort)).to.deep.equal(['added 1 true'])
     })
 
-    it('comes at every byte of the log that is damaged, after the events in front of it', async () => {
+    it('comes for damage at every byte of the log, after the events before it', async () => {
       const { store, index } = await newStore()
       const { point } = await store.info()
       for (const bytes of BLOBS.slice(0, 3)) await store.put(bytes)
-      const entry = (await eventEntries(index))[2] // the begin of the log is the first
+      const entry = (await eventEntries(index))[2] // the first entry is the beginning of the log
       for (let at = 0; at < entry.value.length; at++) {
         const wrong = new Uint8Array(entry.value)
         wrong[at] ^= 1
@@ -226,7 +226,7 @@ describe('store: watch()', () => {
       expect((await eventsSince(again, now)).map(inShort)).to.deep.equal(['added 1 true'])
     })
 
-    it('does not stay: a new log begins after all entries, however fast the log before it grew', async () => {
+    it('does not stay: a new log begins after all entries, however fast the old log grew', async () => {
       const { store, place, index } = await newStore()
       await store.put(BLOBS[0])
       let open = store
@@ -242,7 +242,7 @@ describe('store: watch()', () => {
       await open.tags.setMany(names.map(name => ({ name, cid: ROOTS[0] }))) // a MB in much less than 1000 s
       await breakLast()
       const putLater = async () => {
-        await open.tags.get('a') // Meanwhile watch() finds no event, and waits.
+        await open.tags.get('a') // While this runs, watch() finds no event, and waits.
         await open.put(BLOBS[1])
       }
       const [events] = await Promise.all([take(open.watch(), 1), putLater()])
@@ -250,7 +250,7 @@ describe('store: watch()', () => {
     })
   })
 
-  it('what is no point is refused', async () => {
+  it('a wrong point is refused', async () => {
     const { store } = await newStore()
     for (const after of [5, null, '', 'now', '-5-0000000000000000', '1-00', `1-${'g'.repeat(16)}`]) {
       await expectSlip('after', async () => store.watch({ after }).next())

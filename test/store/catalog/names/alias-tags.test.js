@@ -1,4 +1,4 @@
-// Tags of aliases: a tag may name a block by the CID that the blockstore has it under, and protects its bytes.
+// Tags of aliases: a tag may name a blob by the CID under which the blockstore has it, and protects its bytes.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
@@ -27,7 +27,7 @@ const collect = async store => (await store.gc()).blobs
 describe('store: aliases', () => {
   const newStore = newStores()
 
-  it('resolve() gives the BLAKE3 CID of what the blockstore has put under another name', async () => {
+  it('resolve() gives the BLAKE3 CID of a blob that the blockstore has put under another name', async () => {
     const { store } = await newStore()
     const blocks = asBlockstore(store)
     expect(await store.resolve(alias)).to.equal(undefined)
@@ -61,7 +61,7 @@ describe('store: aliases', () => {
     expect(await stringOf(store.resolve(empty))).to.equal(empty.toString())
   })
 
-  it('resolve() refuses what is no name, and what holds its bytes itself', async () => {
+  it('resolve() refuses wrong names, and CIDs that hold their bytes themselves', async () => {
     const { store } = await newStore()
     for (const name of ['nonsense', await cidOf(identity, bytes.subarray(0, 9))]) {
       expect(await errorOf(store.resolve(name)), `${name}`).to.include({ code: 'CID_UNSUPPORTED' })
@@ -69,7 +69,7 @@ describe('store: aliases', () => {
     for (const name of [undefined, null, 5, {}]) expect(await errorOf(store.resolve(name))).to.be.instanceOf(TypeError)
   })
 
-  it('resolve() reports a damaged alias, and putting the block again mends it', async () => {
+  it('resolve() reports a damaged alias, and putting the block again repairs it', async () => {
     const { store, index } = await newStore()
     const blocks = asBlockstore(store)
     await blocks.put(alias, bytes)
@@ -110,7 +110,7 @@ describe('store: tags of aliases', () => {
       await open()
     })
 
-    it('set(), get() and list() give them, and they outlast the store that set them', async () => {
+    it('set(), get() and list() work with them, and they are there after the store was opened again', async () => {
       const expected = { name: 'a', cid: alias, format: 'raw' }
       for (const cid of [alias, alias.toString(), alias.bytes, CID.createV1(DAG_PB, alias.multihash)]) {
         await store.tags.set('a', cid)
@@ -141,7 +141,7 @@ describe('store: tags of aliases', () => {
       expect(await store.has(own)).to.equal(false)
     })
 
-    it('gc() keeps a blob that is put after the tag, under the alias or before it gets the alias', async () => {
+    it('gc() keeps a blob that is put after the tag, even if it gets the alias later', async () => {
       await store.tags.set('a', alias)
       expect(await collect(store)).to.equal(0)
       await blocks.put(alias, bytes)
@@ -155,7 +155,7 @@ describe('store: tags of aliases', () => {
       expect(await collect(store)).to.equal(1)
     })
 
-    it('gc() follows a tag that is renamed, or set to something else', async () => {
+    it('gc() follows a tag that is renamed, or set to another blob', async () => {
       await blocks.put(alias, bytes)
       await blocks.put(otherAlias, other)
       await store.tags.set('b', own)
@@ -169,7 +169,7 @@ describe('store: tags of aliases', () => {
       expect(await collect(store)).to.equal(1)
     })
 
-    it('a name that is deleted from the blockstore leaves the bytes to the tag', async () => {
+    it('a tag keeps the bytes of a name that was deleted from the blockstore', async () => {
       for (const names of [[alias], [alias, second], [own, alias]]) {
         for (const name of names) await blocks.put(name, bytes)
         await store.tags.set('a', alias)
@@ -226,7 +226,7 @@ describe('store: tags of aliases', () => {
     expect(await errorOf(store.tags.set('a', short))).to.include({ code: 'CID_UNSUPPORTED' })
   })
 
-  it('a quota evicts other blobs than theirs', async () => {
+  it('a quota evicts none of their blobs', async () => {
     const { store } = await newStore({ quota: 6000 })
     const blocks = asBlockstore(store)
     await blocks.put(alias, bytes)
@@ -253,7 +253,7 @@ describe('store: tags of aliases', () => {
     expect(await store.has(own)).to.equal(true)
   })
 
-  it('fsck() restores one of its two places from the other', async () => {
+  it('fsck() restores one of its two entries from the other', async () => {
     const { store, index } = await newStore()
     await asBlockstore(store).put(alias, bytes)
     await store.tags.set('a', alias)
@@ -261,7 +261,7 @@ describe('store: tags of aliases', () => {
     const named = tagEntry(index, 'a')
     const stored = await named.read()
     const beside = tagBesideBlobEntry(index, stored.subarray(0, 32), 'a')
-    expect(await beside.read(), 'beside its place').to.not.equal(undefined)
+    expect(await beside.read(), 'the entry in the order of the blobs').to.not.equal(undefined)
     const spoilt = [
       () => named.write(flipped(stored, 40)), () => named.remove(), () => beside.remove(),
       async () => beside.write(flipped(await beside.read(), 5))

@@ -1,4 +1,4 @@
-// Tags with metadata and with an end.
+// Tags that have metadata, and tags that expire.
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
 import { hash, toCid } from '../../../../lib/index.js'
@@ -17,7 +17,7 @@ const HOUR = 3_600_000
 let offset = 0
 const realNow = Date.now
 
-describe('store: tags that end', () => {
+describe('store: tags that expire', () => {
   before(() => { Date.now = () => realNow() + offset })
   beforeEach(() => { offset = 0 })
   after(() => { Date.now = realNow })
@@ -35,7 +35,7 @@ describe('store: tags that end', () => {
       store = await place.open()
     }
 
-    it('a tag counts as gone once it has expired, and gc() takes it and its blob', async () => {
+    it('an expired tag counts as deleted, and gc() deletes it and its blob', async () => {
       await store.put(BYTES, { tag: 'put', ttl: HOUR })
       await store.tags.set('set', ROOT, { expires: new Date(Date.now() + 2 * HOUR) })
       offset = HOUR - 10_000
@@ -59,7 +59,7 @@ describe('store: tags that end', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('a tag that has expired neither keeps a blob from delete() nor from eviction', async () => {
+    it('an expired tag protects a blob neither from delete() nor from eviction', async () => {
       await store.close()
       store = await place.open({ quota: 1500 })
       await store.put(BYTES, { tag: 'a', ttl: 1000 })
@@ -73,7 +73,7 @@ describe('store: tags that end', () => {
       expect(await store.tags.delete('b'), 'it was gone already').to.equal(false)
     })
 
-    it('a tag of a sequence that has expired protects no members', async () => {
+    it('an expired tag of a sequence protects no members', async () => {
       await store.put(BYTES)
       await store.put(concat([ROOT]), { tag: 's', format: 'hashseq', ttl: 1000 })
       expect(await store.gc()).to.include({ blobs: 0 })
@@ -81,7 +81,7 @@ describe('store: tags that end', () => {
       expect(await store.gc()).to.include({ blobs: 2 })
     })
 
-    it('a clock that is set back brings an expired tag back, if gc() has not taken it', async () => {
+    it('an expired tag counts again when the clock is set back, unless gc() has deleted it', async () => {
       await store.put(BYTES, { tag: 'a', ttl: HOUR })
       offset = 2 * HOUR
       expect(await namesIn(store)).to.deep.equal([])
@@ -90,7 +90,7 @@ describe('store: tags that end', () => {
       expect(await store.gc()).to.include({ blobs: 0 })
     })
 
-    it('a tag that is set again has a new end, also while gc() sweeps', async () => {
+    it('a tag that is set again has a new expiry, even when gc() is sweeping', async () => {
       await store.put(BYTES, { tag: 'a', ttl: 1000 })
       offset = 900
       await store.tags.set('a', ROOT, { ttl: 1000 })
@@ -103,7 +103,7 @@ describe('store: tags that end', () => {
       expect(await store.has(ROOT)).to.equal(true)
     })
 
-    it('metadata comes back as it was given, whatever happens to the tag', async () => {
+    it('metadata stays as it was given through all changes of the tag', async () => {
       const meta = {
         url: 'https://example.org/ä',
         etag: null,
@@ -128,7 +128,7 @@ describe('store: tags that end', () => {
       expect(await store.tags.get('a')).to.not.have.any.keys('meta', 'expires')
     })
 
-    it('the metadata is that of the moment of the call', async () => {
+    it('the metadata is taken at the moment of the call', async () => {
       const meta = { a: 1 }
       const setting = store.tags.set('a', ROOT, { meta })
       meta.a = 2
@@ -153,7 +153,7 @@ describe('store: tags that end', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('setMany() sets none when one of them is wrong', async () => {
+    it('setMany() sets no tag if one of them is wrong', async () => {
       const good = { name: 'a', cid: ROOT }
       for (const [what, bad] of [
         ['name', { name: '', cid: ROOT }], ['format', { name: 'b', cid: ROOT, format: 'x' }],
@@ -165,7 +165,7 @@ describe('store: tags that end', () => {
       expect(await namesIn(store)).to.deep.equal([])
     })
 
-    it('what is no metadata, and what is no end, is refused', async () => {
+    it('wrong metadata and wrong times are refused', async () => {
       const deep = n => n === 0 ? [] : [deep(n - 1)]
       for (const meta of [
         Symbol('a'), () => {}, NaN, new Date(), { a: undefined }, 2n ** 70n, 'x'.repeat(4096), deep(65), deep(5000)
@@ -192,10 +192,10 @@ describe('store: tags that end', () => {
 
   const newStore = newStores()
 
-  it('a clock that was slow when a tag was set, and is right again, does not end it early', async () => {
+  it('a tag that was set by a slow clock does not expire early when the clock is right again', async () => {
     const { place, store: first } = await newStore()
     let store = first
-    await store.put(noise(50)) // the store has seen the time
+    await store.put(noise(50)) // the store notes the time
     await store.close()
     store = await place.open()
     offset = -100 * HOUR
@@ -205,11 +205,11 @@ describe('store: tags that end', () => {
     await store.close()
   })
 
-  describe('damage of one place', () => {
+  describe('damage of one entry', () => {
     const LASTING = { meta: { url: 'x' }, expires: new Date(realNow() + HOUR) }
 
     for (const where of ['name', 'blob']) {
-      it(`by the ${where} is found at every byte, protects all the same, and is repaired from the other`, async () => {
+      it(`by the ${where} is found at every byte, still protects, and is repaired from the other entry`, async () => {
         const { store, index } = await newStore()
         await store.put(BYTES)
         const entry = where === 'name' ? tagEntry(index, 'a') : tagBesideBlobEntry(index, ROOT, 'a')
@@ -217,7 +217,7 @@ describe('store: tags that end', () => {
         const right = await entry.read()
         for (let i = 0; i < right.length; i++) {
           await entry.write(flipped(right, i))
-          offset = HOUR / 2 // whatever it says, it must not count as expired
+          offset = HOUR / 2 // its time may be wrong, so it must not count as expired
           expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
           expect(await store.has(ROOT)).to.equal(true)
           offset = 0
@@ -229,7 +229,7 @@ describe('store: tags that end', () => {
       })
     }
 
-    it('a value that nobody wrote, with a right check, is damage, and no crash', async () => {
+    it('a wrong value with a right check counts as damage, and crashes nothing', async () => {
       const { store, index } = await newStore()
       const nested = new Uint8Array(4096).fill(0x81)
       nested[4095] = 0x80

@@ -1,4 +1,4 @@
-// Tags: names for blobs, kept under the name and beside the blob. Both places always say the same.
+// Tags are names of blobs. The index keeps each twice, under its name and in the order of the blobs.
 import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { HASHSEQ, RAW, hash, toCid } from '../../../../lib/index.js'
@@ -12,7 +12,7 @@ import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.
 const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))
 
-/** In the order of their UTF-8, which is not that of UTF-16: the last but one is written with a surrogate pair. */
+/** In the order of their UTF-8. In UTF-16, U+FFFF would come last, after the two names with surrogate pairs. */
 const NAMES = [
   ' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}'
 ]
@@ -20,7 +20,7 @@ const NAMES = [
 
 const namesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
 
-/** What gc sees of the tags: it refuses when the two places of a tag do not say the same. */
+/** Reads the tags as gc does, which refuses when the two entries of a tag do not agree. */
 const expectSound = async store => expect(await errorOf(store.gc({ dryRun: true }))).to.equal(undefined)
 
 describe('store: tags', () => {
@@ -32,7 +32,7 @@ describe('store: tags', () => {
       store = await place.open()
     })
 
-    it('set(), get() and delete() work, and tags outlast the store that set them', async () => {
+    it('set(), get() and delete() work, and tags are there after the store was opened again', async () => {
       expect(await store.tags.get('a')).to.equal(undefined)
       await store.tags.set('a', first)
       await store.tags.set('b', toCid(second), { format: 'hashseq' })
@@ -50,7 +50,7 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
-    it('delete() with a condition deletes the tag that is meant, and no other', async () => {
+    it('delete() with a condition deletes the tag only if it is true', async () => {
       const { cid } = await store.put(new Uint8Array(9))
       const onlyIf = ({ meta }) => meta === 'mine'
       await store.tags.set('a', cid, { meta: 'yours' })
@@ -90,7 +90,7 @@ describe('store: tags', () => {
       }
     })
 
-    it('rename() moves a tag in one step, also over another tag', async () => {
+    it('rename() moves a tag in one step, and may replace another tag', async () => {
       await store.tags.set('a', first, { format: 'hashseq' })
       await store.tags.set('b', second)
       await store.tags.rename('a', 'b')
@@ -141,7 +141,7 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
-    it('set() of few names many times at once leaves each with one of its values', async () => {
+    it('concurrent calls of set() with the same names leave each tag with one of the values', async () => {
       const names = ['a', 'b', 'c']
       const calls = Array.from({ length: 60 }, (_, i) => {
         const [name, other] = [names[i % 3], names[(i + 1 + i % 2) % 3]]
@@ -214,7 +214,7 @@ describe('store: tags', () => {
         for (const tag of tags) {
           expect(await errorOf(store.delete(cid))).to.include({ code: 'STORE_TAGGED' })
           await release(tag)
-          await release(tag) // may be said twice
+          await release(tag) // may be called twice
         }
         for (const name of [cid, other]) {
           expect(await store.delete(name)).to.include({ blobs: 1 })
@@ -262,19 +262,19 @@ describe('store: tags', () => {
       }
     })
 
-    it('gc() takes nothing while a tag is damaged in one of its places', async () => {
+    it('gc() deletes nothing while one of the entries of a tag is damaged', async () => {
       const { store, index } = await newStore()
       const { cid } = await store.put(Uint8Array.of(9))
       const beside = tagBesideBlobEntry(index, first, 'b')
       for (const [what, spoil] of Object.entries({
-        'the value is another': () => beside.change(value => flippedAt(value, 4)),
+        'the value is wrong': () => beside.change(value => flippedAt(value, 4)),
         'the value is cut': () => beside.write(new Uint8Array(3)),
         'the value is empty': () => beside.write(new Uint8Array(0)),
         'the key names another blob': async () => {
           await tagBesideBlobEntry(index, second, 'b').write(await beside.read())
           await beside.remove()
         },
-        'it is not beside its blob': () => beside.remove(),
+        'it is not in the order of the blobs': () => beside.remove(),
         'it is not under its name': () => tagEntry(index, 'b').remove()
       })) {
         await setAll(store)

@@ -1,4 +1,4 @@
-// What the store remembers of files that several blobs share.
+// Which entries of shared files a store keeps in memory.
 import { expect } from 'chai'
 import { MIB } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'
@@ -8,7 +8,7 @@ import { gated, onDisk } from '../../../support/store/stores.js'
 
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB]
 
-describe('store: what is remembered of shared files', () => {
+describe('store: a base in memory', () => {
   let place, store
   beforeEach(async () => {
     place = await onDisk()
@@ -32,7 +32,7 @@ describe('store: what is remembered of shared files', () => {
     }
   })
 
-  it('is forgotten when an append has ended that shares nothing', async () => {
+  it('is forgotten when an append ends without sharing the file', async () => {
     const [first] = SIZES
     await store.put(part(first))
     const { id } = await recordOf(store, rootOf(first))
@@ -45,7 +45,7 @@ describe('store: what is remembered of shared files', () => {
     expect(knowsBase(store, base)).to.equal(false)
   })
 
-  it('stays until an append ends whose blobs are all deleted meanwhile, and then goes with its bytes', async () => {
+  it('stays until an append ends, if all its blobs are deleted during it, and then goes with its bytes', async () => {
     const [first, next] = SIZES
     await store.put(part(first))
     const gate = gated([ALL.subarray(first, first + 1000)], [ALL.subarray(first + 1000, next)])

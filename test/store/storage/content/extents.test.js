@@ -1,5 +1,5 @@
-// Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by
-// others.
+// The length of extents depends on the database. A store reads, verifies and repairs extents of any length, and adds
+// others of its own length.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { CELL_LEN } from '../../../../store/storage/content/extents.js'
@@ -12,16 +12,16 @@ import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
 const BLOBS = SIZES.map((size, i) => noise(size, 900 + i))
-/** Some of each: in whole groups, across borders of extents and cells. */
+/** Ranges of whole groups, across borders of extents and cells. */
 const PARTS = [[48, 112], [240, 304], [1008, 1424]].map(([start, end]) => ({ start: start * KIB, end: end * KIB }))
 
 describe('store: extents', () => {
   const newStore = newStores()
 
   const LENGTHS = {
-    'as long as they can be': [CELL_LEN, CELL_LEN],
-    'longer than they are made now': [CELL_LEN, CELL_LEN / 4],
-    'shorter than they are made now': [CELL_LEN / 4, CELL_LEN]
+    'of the greatest length': [CELL_LEN, CELL_LEN],
+    'longer than the store writes them now': [CELL_LEN, CELL_LEN / 4],
+    'shorter than the store writes them now': [CELL_LEN / 4, CELL_LEN]
   }
   for (const [how, [written, read]] of Object.entries(LENGTHS)) {
     describe(how, () => {
@@ -82,7 +82,7 @@ describe('store: extents', () => {
     })
   }
 
-  it('of parts are read after they came in stores with longer and shorter extents', async () => {
+  it('of one blob are read after stores with longer and shorter extents have received them', async () => {
     const { store: first, place } = await newStore()
     let store = first
     const bytes = BLOBS.at(-1)
@@ -102,9 +102,9 @@ describe('store: extents', () => {
   })
 })
 
-/** @param {object} store  is to make extents of so many bytes */
+/** @param {object} store  writes extents of so many bytes from now on */
 
-/** Random numbers below what is asked for: a few hundred, the same ones for the same seed. @param {number} seed */
+/** Returns a function that gives 1024 random numbers below a limit, determined by the seed. @param {number} seed */
 function numbers (seed) {
   const words = new Uint32Array(noise(4096, seed).buffer)
   let next = 0

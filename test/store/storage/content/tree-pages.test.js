@@ -1,4 +1,4 @@
-// Where the pairs of a tree are kept. Two nodes in one place would overwrite each other, quietly.
+// The places of a tree's pairs. Two nodes with one place would overwrite each other without an error.
 import { expect } from 'chai'
 import { Page, PageEditor, pageOfGroup, placeInPages } from '../../../../store/storage/content/tree-pages.js'
 import { GROUP } from '../../../support/constants.js'
@@ -12,7 +12,7 @@ const PAIRS = 63
 
 const nameOf = ({ band, lastChunk }) => `${band} ${lastChunk}`
 
-/** The stored parents above every group, the root first: by recursion over groups, in the plainest words. */
+/** The stored parents above every group, the root first, by a plain recursion over groups. */
 function * paths (count) {
   function * below (start, end, path) {
     if (end - start === 1) {
@@ -27,7 +27,7 @@ function * paths (count) {
   yield * below(0, count, [])
 }
 
-/** All up to three pages, then edges: full pages, full bands of them, one more; and some that are round in no way. */
+/** All sizes up to three pages; then full pages and full bands, and one more; and some arbitrary sizes. */
 const COUNTS = [...Array.from({ length: 3 * PAGE_GROUPS }, (_, i) => i + 1), 1000, 4096, 4097, 5001]
 
 describe('store: pages', () => {
@@ -56,7 +56,7 @@ describe('store: pages', () => {
     }
   })
 
-  it('begin with the one that marks the group, where it has a parent there', () => {
+  it('begin with the one that marks the group, if the group has a parent there', () => {
     for (const count of [2, 63, 64, 65, 1000, 5001]) {
       for (const { group, path } of paths(count)) {
         const { band, lastChunk } = pageOfGroup(group)
@@ -69,7 +69,7 @@ describe('store: pages', () => {
     }
   })
 
-  it('sort behind all that they cover, and each name is that of one page', () => {
+  it('sort after all that they cover, and no two have the same name', () => {
     const covers = new Map()
     for (const { group, path } of paths(5001)) {
       for (const node of path) {
@@ -86,7 +86,7 @@ describe('store: pages', () => {
   })
 
   it('have the same names and slots for every size of the blob', () => {
-    // A node keeps its number while a blob grows: its place must follow from the number alone, also far out.
+    // A node keeps its number while a blob grows. So its place must depend on the number only, even for large numbers.
     const BANDS = 8
     for (let level = GROUP_LOG; level < GROUP_LOG + 6 * BANDS - 4; level++) {
       for (const index of [0, 1, 2, 31, 62, 63].filter(index => (2 * index + 2) * 2 ** level < 2 ** 53)) {
@@ -127,7 +127,7 @@ describe('store: a page', () => {
     }
   })
 
-  it('is cut off behind its last pair', () => {
+  it('is cut off after its last pair', () => {
     const page = new Page()
     expect(page.bytes).to.have.length(8)
     expect(page.pair(3)).to.equal(undefined)
@@ -137,7 +137,7 @@ describe('store: a page', () => {
     expect(page.bytes).to.have.length(8 + 5 * 64)
   })
 
-  it('copies the stored bytes, and pairs can be added', () => {
+  it('copies the stored bytes, so that pairs can be added', () => {
     const page = new Page()
     page.setPair(3, pairs, 0)
     const stored = new Uint8Array(page.bytes)

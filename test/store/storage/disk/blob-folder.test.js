@@ -1,4 +1,4 @@
-// The folder of a store's files: a file that is deleted does not stay open.
+// The folder of a store's files: deleted files do not stay open, and new files may share blocks with others.
 import { fstatSync } from 'node:fs'
 import fs, { readFile, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -10,7 +10,7 @@ import { noise } from '../../../support/inputs.js'
 import { onDisk } from '../../../support/store/stores.js'
 
 describe('store: the folder of blobs', () => {
-  it('does not keep a deleted file open that a reader opened while it was deleted', async () => {
+  it('does not keep a deleted file open when a reader has opened it during the deletion', async () => {
     const place = await onDisk()
     const folder = await openFolder(join(place.where, 'blobs'))
     try {
@@ -28,7 +28,7 @@ describe('store: the folder of blobs', () => {
     }
   })
 
-  it('makes a file of the blocks of another one where the disk can, and both may be written to', async () => {
+  it('makes a file of the blocks of another one if the disk can, and both may be written to', async () => {
     const place = await onDisk()
     const folder = await openFolder(join(place.where, 'blobs'))
     try {
@@ -36,7 +36,7 @@ describe('store: the folder of blobs', () => {
       await writeFile(folder.pathOf(7), bytes)
       expect(await folder.clone(folder.pathOf(6), 8), 'there is no such file').to.equal(undefined)
       const writer = await folder.clone(folder.pathOf(7), 8)
-      if (writer === undefined) { // this disk cannot
+      if (writer === undefined) { // the disk cannot share blocks
         expect(await folder.len(8)).to.equal(undefined)
         return
       }
@@ -59,7 +59,7 @@ describe('store: the folder of blobs', () => {
     const place = await onDisk()
     const folder = await openFolder(join(place.where, 'blobs'))
     const { copyFile } = fs
-    fs.copyFile = (from, to) => copyFile(from, to) // here blocks may not be shared
+    fs.copyFile = (from, to) => copyFile(from, to) // works on disks that cannot share blocks
     syncBuiltinESMExports()
     try {
       const path = join(place.where, 'source')
@@ -84,7 +84,7 @@ describe('store: the folder of blobs', () => {
     }
   })
 
-  it('makes no file of the blocks of another one where something stands, and leaves that alone', async () => {
+  it('makes no file of the blocks of another one if something has its name, and leaves that alone', async () => {
     const place = await onDisk()
     const folder = await openFolder(join(place.where, 'blobs'))
     const { copyFile } = fs

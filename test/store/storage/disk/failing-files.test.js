@@ -1,5 +1,5 @@
-// Stores on a disk when writes fail: a blob that is received into a file keeps what came before, and of many blobs that
-// come in a batch each is there as a whole, or not at all.
+// Stores on a disk whose writes fail: a blob that is received into a file keeps the bytes before the failure, and each
+// blob of a batch is there whole or not at all.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
@@ -21,7 +21,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     await place.remove()
   })
 
-  /** Files take so many bytes, all together. */
+  /** All files together take so many bytes. */
   function room (bytes) {
     restore = meddle({
       write (go, pieces) {
@@ -33,7 +33,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
   }
 
   for (const durability of ['sync', 'process']) {
-    it(`bytes that came before the disk was full are kept, with durability '${durability}'`, async () => {
+    it(`bytes that were received before the disk was full are kept, with durability '${durability}'`, async () => {
       const bytes = noise(24 * MIB, 12)
       const slice = sliceOf(bytes)
       const store = await place.open({ durability })
@@ -69,7 +69,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
   })
 
-  it('a slice of which nothing fits on the disk leaves nothing', async () => {
+  it('a slice that does not fit on the disk at all leaves nothing', async () => {
     const bytes = noise(3 * MIB, 15)
     const store = await place.open()
     room(0)
@@ -79,7 +79,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     await expectNoOrphans(place)
   })
 
-  it('a slice that fails takes nothing from another that has brought bytes to the same file', async () => {
+  it('a slice that fails keeps the bytes that another slice has written to the same file', async () => {
     const bytes = noise(8 * MIB, 16)
     const root = hash(bytes)
     const slice = sliceOf(bytes)
@@ -120,7 +120,7 @@ describe('store: many blobs while a write fails', () => {
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
   const FAST = { durability: 'process' }
   const before = Array.from({ length: 5 }, (_, i) => noise(4000 + i, 800 + i))
-  /** In one extent, in an extent with a page, and one that is there already. */
+  /** Blobs in one extent, in an extent with a page, and one that is there already. */
   const coming = [...Array.from({ length: 9 }, (_, i) => noise(16_384 - i, 810 + i)), noise(50_000, 820), before[0]]
 
   const expectThere = async (store, blobs) => {
@@ -128,7 +128,7 @@ describe('store: many blobs while a write fails', () => {
       expect(same(await store.bytes(hash(bytes)), bytes), `blob ${i}`).to.equal(true)
     }
   }
-  /** What came is there as a whole, or not at all. */
+  /** Each blob is there whole or not at all. */
   async function expectRight (store) {
     await expectThere(store, before)
     for (const bytes of coming) {
@@ -168,7 +168,7 @@ describe('store: many blobs while a write fails', () => {
     })
   }
 
-  it('putMany leaves nothing on a full disk, and succeeds when there is space', async () => {
+  it('putMany leaves nothing on a full disk, and succeeds when there is space again', async () => {
     const place = await onDisk()
     places.push(place)
     const store = await place.open(FAST)

@@ -8,7 +8,7 @@ import { onDisk } from '../../../support/store/stores.js'
 
 describe('store: writing to a file', () => {
   for (const lens of [[1], [1 << 20], [1 << 20, 1], [5, 0, (1 << 20) + 3, 700_000, 1 << 21, 9]]) {
-    it(`writes pieces of ${lens.join(', ')} bytes side by side at a position`, async () => {
+    it(`writes pieces of ${lens.join(', ')} bytes one after the other at a position`, async () => {
       const place = await onDisk()
       const folder = await openFolder(place.where)
       try {

@@ -1,5 +1,5 @@
-// A store leaves alone what it did not make: it follows no link, opens regular files alone, and neither writes to nor
-// deletes what is not its own.
+// A store leaves files of others alone: it follows no links, opens only regular files, and neither writes to nor
+// deletes files that are not its own.
 import {
   copyFile, link, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, writeFile
 } from 'node:fs/promises'
@@ -21,7 +21,7 @@ import {
 } from '../../../support/store/inspect.js'
 import { gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 
-/** Milliseconds that no call may take. */
+/** Every call must end within so many milliseconds. */
 const MAX_MS = 50_000
 
 const WHOLE = noise(MIB + 5, 700)
@@ -32,7 +32,7 @@ const OTHER = noise(MIB + 1, 702)
 const [WHOLE_ROOT, PART_ROOT] = [hash(WHOLE), hash(PART)]
 const [FIRST_SLICE, REST_SLICE] = [FIRST, REST].map(range => sliceOf(PART, range))
 
-describe('store: files of others in its place', () => {
+describe('store: files of others', () => {
   let place, store, victims
   const blobs = () => join(place.where, 'blobs')
   const reopen = async () => { store = await place.open({ durability: 'process' }) }
@@ -51,18 +51,18 @@ describe('store: files of others in its place', () => {
     await victims.remove()
   })
 
-  /** A store as a process leaves it that dies. */
+  /** Leaves the store as a process that dies. */
   const crash = async () => {
     const nextId = nextIdOf(store) + 100
     await store.close()
     await place.look(({ index }) => changeState(index, { isClean: false, swept: 0, nextId }))
   }
 
-  /** What a call fails with, if it does. @param {() => Promise<unknown>} call @returns {Promise<any>} */
+  /** Returns the error of a call, if it fails. @param {() => Promise<unknown>} call @returns {Promise<any>} */
   const failure = call => call().then(() => undefined, error => error)
 
   /**
-   * A call that must end soon.
+   * Runs a call that must end soon.
    *
    * @template T
    * @param {() => Promise<T>} call
@@ -81,7 +81,7 @@ describe('store: files of others in its place', () => {
     }
   }
 
-  /** A call that ends soon, and fails with a stable code of the store if it fails; nobody's file is changed by it. */
+  /** Runs a call that must end soon, may fail only with a code of the store, and must not change a file of others. */
   async function expectHarmless (name, call) {
     const error = await bounded(() => failure(call), name)
     const isOurs = error === undefined || (error.name === 'BaoError' && error.code.startsWith('STORE_'))
@@ -151,7 +151,7 @@ describe('store: files of others in its place', () => {
     }
 
     for (const [thing, { make, isFile }] of someOf(Object.entries(ODD_THINGS))) {
-      if (thing === 'an unreadable file') continue // nothing is dropped
+      if (thing === 'an unreadable file') continue // a repair drops nothing of it
       it(`${thing}: the blob is damaged, is repaired, and can be received again`, async () => {
         for (const [finder, [what, root]] of pairsOf(['a read', 'fsck'], Object.entries(ROOTS))) {
           const path = await fileOf(root)
@@ -167,7 +167,7 @@ describe('store: files of others in its place', () => {
           }
           const { damaged } = await store.fsck({ repair: true })
           const found = damaged.map(({ cid, isUnreadable }) => [String(cid), isUnreadable])
-          // A read has looked at 1 MiB; the end of a long file is left.
+          // A read has looked at 1 MiB, and not at the end of a long file.
           const isLeft = finder === 'fsck' || (complete && thing.startsWith('a huge file'))
           expect(found, 'what no read has noted').to.deep.equal(isLeft ? [[String(toCid(root)), false]] : [])
           if (thing === 'a hard link to a file') await rm(path, { force: true })
@@ -184,7 +184,7 @@ describe('store: files of others in its place', () => {
       })
     }
 
-    it('a record that somebody made and a link: nothing is received into the file behind it', async () => {
+    it('a forged record and a link: no bytes are received into the target of the link', async () => {
       const id = 777
       await store.close()
       const record = { id, size: WHOLE.length, sizeProven: false, complete: false, home: 'file', created: 1 }
@@ -194,7 +194,7 @@ describe('store: files of others in its place', () => {
       expect(await expectHarmless('receive', () => store.receive(WHOLE_ROOT, sliceOf(WHOLE)))).to.equal('STORE_CORRUPT')
     })
 
-    it('a file with other names is read, but not written to before it is a copy', async () => {
+    it('a file with other names is read, and not written to until it is replaced by a copy', async () => {
       const path = await fileOf(PART_ROOT)
       const backup = join(place.where, 'backup')
       await rename(path, backup)
@@ -215,11 +215,11 @@ describe('store: files of others in its place', () => {
     })
   })
 
-  describe('under an id that is given away next', () => {
+  describe('that have the next id as a name', () => {
     const theirs = noise(500, 702)
     const next = () => join(blobs(), `${nextIdOf(store)}`)
 
-    it('a file is not written over by a put, nor deleted when that fails', async () => {
+    it('a file is neither overwritten by a put, nor deleted when the put fails', async () => {
       const path = next()
       await writeFile(path, theirs)
       expect(await errorOf(store.put(WHOLE))).to.include({ code: 'STORE_CORRUPT', location: path })
@@ -228,7 +228,7 @@ describe('store: files of others in its place', () => {
       expect(same(await store.bytes(WHOLE_ROOT), WHOLE)).to.equal(true)
     })
 
-    it('a file is not written over by a slice, nor deleted when that fails', async () => {
+    it('a file is neither overwritten by a slice, nor deleted when the slice fails', async () => {
       const path = next()
       await writeFile(path, theirs)
       const error = await errorOf(store.receive(PART_ROOT, sliceOf(PART)))
@@ -237,7 +237,7 @@ describe('store: files of others in its place', () => {
       expect(await store.receive(PART_ROOT, sliceOf(PART))).to.include({ complete: true })
     })
 
-    it('two slices of a new blob come into one file', async () => {
+    it('two slices of a new blob are written to one file', async () => {
       const slice = sliceOf(PART)
       const gate = gated([slice.subarray(0, 700_000)], [slice.subarray(700_000)])
       const receiving = store.receive(PART_ROOT, gate.source)
@@ -249,7 +249,7 @@ describe('store: files of others in its place', () => {
     })
   })
 
-  it('what a crash leaves is swept away, and what is no file of the store stays', async () => {
+  it('leftovers of a crash are deleted, and files of others stay', async () => {
     await store.put(WHOLE)
     await crash()
     await place.look(({ index }) => noteDeletion(index, 50))
@@ -316,7 +316,7 @@ describe('store: files of others in its place', () => {
       })
     }
 
-    it('blobs that is gone is damage, and a repair makes it again', async () => {
+    it('a missing folder blobs is damage, and a repair makes it again', async () => {
       await rm(blobs(), { recursive: true })
       const { damaged, isSound } = await store.fsck()
       expect(isSound).to.equal(false)
@@ -406,7 +406,7 @@ describe('store: files of others in its place', () => {
       })
     }
 
-    it('and that no record names: a repair leaves it', async () => {
+    it('and have no record: a repair leaves them', async () => {
       await store.put(WHOLE)
       const path = await fileOf(WHOLE_ROOT)
       await recordEntry(databasesOf(store).index, WHOLE_ROOT).remove()
@@ -419,7 +419,7 @@ describe('store: files of others in its place', () => {
       expect(await kindOf(path)).to.equal(undefined)
     })
 
-    it('when pairs are worked out again: a repair drops nothing', async () => {
+    it('when pairs are computed again: a repair drops nothing', async () => {
       await store.put(WHOLE)
       const { data } = databasesOf(store)
       for await (const key of data.keys(VIEWS)) await data.del(key, VIEWS)
@@ -439,7 +439,7 @@ describe('store: files of others in its place', () => {
     })
   })
 
-  describe('in place of one that is referred to', () => {
+  describe('in place of the file of a reference', () => {
     let folder, path
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'baobox-'))
@@ -478,7 +478,7 @@ describe('store: files of others in its place', () => {
     }
 
     for (const [thing, { make }] of Object.entries(things)) {
-      it(`${thing}: the blob is missing or damaged until its file is back, and nothing waits`, async () => {
+      it(`${thing}: the blob is missing or damaged until its file is back, and no call hangs`, async () => {
         for (const [change, run] of Object.entries(changes)) {
           await rm(path, { recursive: true, force: true })
           const elsewhere = await make(path, victims)
@@ -499,8 +499,8 @@ describe('store: files of others in its place', () => {
         }
       })
 
-      it(`${thing}: cannot be referred to, unless it is a file`, async function () {
-        if (thing.startsWith('a huge file')) this.skip() // it is one, and takes long
+      it(`${thing}: cannot become a reference, unless it is a file`, async function () {
+        if (thing.startsWith('a huge file')) this.skip() // it is a file, and takes long
         await rm(path)
         await make(path, victims)
         const error = await bounded(() => failure(() => store.importFile(path, { mode: 'reference' })), 'importFile')
@@ -509,14 +509,14 @@ describe('store: files of others in its place', () => {
       })
     }
 
-    it('a path that no store has written is a damaged one', async () => {
+    it('a path that no store writes counts as damaged', async () => {
       const { index } = databasesOf(store)
       const [{ id }] = await recordsIn(index)
       for (const wrong of ['', 'relative', './a', `${path}\0`, '\0']) {
         await writePath(index, id, path)
         expect(same(await store.bytes(WHOLE_ROOT), WHOLE), 'with its path').to.equal(true)
         await writePath(index, id, wrong)
-        for (const count of [1, 0]) { // a read notes the damage
+        for (const count of [1, 0]) { // the read at the end of the loop notes the damage
           const { isSound, strays, damaged } = await store.fsck()
           expect({ isSound, strays, count: damaged.length }).to.deep.equal({ isSound: false, strays: 1, count })
           expect(await errorOf(store.bytes(WHOLE_ROOT)), JSON.stringify(wrong)).to.include({ code: 'STORE_MISSING' })
@@ -529,7 +529,7 @@ describe('store: files of others in its place', () => {
       expect(same(await store.bytes(WHOLE_ROOT), WHOLE)).to.equal(true)
     })
 
-    it('why it cannot be read is the cause of the error', async () => {
+    it('the error of the system is the cause of the error', async () => {
       await rm(path)
       expect((await errorOf(store.bytes(WHOLE_ROOT))).cause).to.include({ code: 'ENOENT' })
       await writeFile(path, WHOLE)

@@ -1,4 +1,4 @@
-// A system that has too many files open refuses another one. The store then closes those that it only keeps for later.
+// When too many files are open, the system refuses to open another. The store then closes files that it does not read.
 import fs, { readdir } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe('store: when the system has too many files open', () => {
     await place.remove()
   })
 
-  /** Lets so many files be open, beside those of LevelDB. @param {number} max @param {string} [code] */
+  /** Lets only so many files be open, in addition to those of LevelDB. @param {number} max @param {string} [code] */
   function allowFiles (max, code = 'EMFILE') {
     let count = 0
     fs.open = max === Infinity
@@ -47,7 +47,7 @@ describe('store: when the system has too many files open', () => {
   }
 
   for (const code of ['EMFILE', 'ENFILE']) {
-    it(`it closes files that nobody reads, and goes on (${code})`, async () => {
+    it(`it closes files that no call reads, and goes on (${code})`, async () => {
       allowFiles(5, code)
       const blobs = Array.from({ length: 9 }, (_, i) => noise(LEN, i))
       for (const bytes of blobs) {
@@ -65,7 +65,7 @@ describe('store: when the system has too many files open', () => {
     })
   }
 
-  it('it leaves open what is being read', async () => {
+  it('it leaves the files open that are being read', async () => {
     const blobs = Array.from({ length: 4 }, (_, i) => noise(4 * MIB, i))
     await listed(store.putMany(blobs))
     allowFiles(3)
@@ -81,7 +81,7 @@ describe('store: when the system has too many files open', () => {
     expect(at).to.equal(blobs[0].length)
   })
 
-  it('reads that come together wait for the same files to be closed', async () => {
+  it('concurrent reads wait for the same files to be closed', async () => {
     const blobs = Array.from({ length: 8 }, (_, i) => noise(LEN, i))
     await listed(store.putMany(blobs))
     allowFiles(4)

@@ -9,7 +9,7 @@ import { noise } from '../../../support/inputs.js'
 import { onDisk } from '../../../support/store/stores.js'
 
 describe('store: a file that blobs share', () => {
-  it('is cut off when its longest blob goes while append() finds out that it cannot share the file', async () => {
+  it('is cut off when its longest blob is deleted while append() finds that it cannot share the file', async () => {
     const place = await onDisk()
     const { appender } = BlobFolder.prototype
     try {

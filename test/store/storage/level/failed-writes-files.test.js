@@ -1,4 +1,4 @@
-// A store on a disk whose writes fail, and one whose directory is taken away while it is open.
+// A store on a disk whose writes fail, and a store whose directory is moved or removed while it is open.
 import { expect } from 'chai'
 import { execFileSync, fork } from 'node:child_process'
 import { cp, rename, rm } from 'node:fs/promises'
@@ -56,8 +56,8 @@ describe('store: its directory is moved or removed while it is open', () => {
 })
 
 /**
- * Can the size that files may have be changed while a process runs? Deno dies of the signal that Node.js and Bun
- * ignore.
+ * Returns true if the limit for the size of files can change while a process runs. Deno dies of the signal that Node.js
+ * and Bun ignore.
  */
 function canLimit () {
   if ('Deno' in globalThis) return false

@@ -1,5 +1,5 @@
-// After a write to LevelDB has failed its log is torn. What is acknowledged from then on must be there when the store
-// is opened again.
+// After a failed write, the log of LevelDB is torn. All writes that are acknowledged from then on must be there when
+// the store is opened again.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
@@ -39,7 +39,7 @@ describe('store: failed writes', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it(`of many puts at a time those that resolved are there, whichever write to ${database} fails`, async () => {
+    it(`of concurrent puts, those that resolved are there, whichever write to ${database} fails`, async () => {
       for (let ahead = 0; ahead < 6; ahead++) {
         const putting = blobs.map((bytes, i) => store.put(bytes, { tag: `${ahead} ${i}` }))
         for (let i = 0; i < ahead; i++) await Promise.race([putting[i], Promise.resolve()])
@@ -68,7 +68,7 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[1])).to.include({ isNew: true })
   })
 
-  it('a level that cannot be opened again fails every call with a code, and goes on when it can be', async () => {
+  it('a level that cannot be opened again makes every call fail with a code, until it can be opened', async () => {
     await store.put(blobs[0])
     pair.index.failures = 1
     await errorOf(store.put(blobs[1]))
@@ -107,7 +107,7 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[1])).to.include({ isNew: true })
   })
 
-  it('a list that was begun before the failure ends with a code', async () => {
+  it('a list that was begun before the failure fails with a code', async () => {
     for (const bytes of blobs) await store.put(bytes)
     const list = store.list()
     await list.next()
@@ -118,7 +118,7 @@ describe('store: failed writes', () => {
     expect(await listed(store.list())).to.have.length(blobs.length + 1)
   })
 
-  it('a level that has lost more than the failed write takes no more writes, and can be read', async () => {
+  it('a level that has lost acknowledged writes refuses all writes, and can be read', async () => {
     await store.put(blobs[0])
     const image = await pair.index.entries()
     await store.put(blobs[1])
@@ -137,12 +137,12 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[2])).to.include({ isNew: true })
   })
 
-  it('a failed write in the place of the last one that was acknowledged is not taken for a loss', async () => {
+  it('a failed write of the same key as the last acknowledged write does not count as a loss', async () => {
     const { batch } = pair.index
     await store.tags.set('name', hash(blobs[0]))
     pair.index.batch = async function (...args) {
       pair.index.batch = batch
-      await batch.apply(this, args) // it comes to the log, and the disk does not confirm it
+      await batch.apply(this, args) // the log gets the write, and the disk does not confirm it
       throw Object.assign(new Error('IO error: 000003.log: Input/output error'), { code: 'LEVEL_IO_ERROR' })
     }
     expect(await errorOf(store.tags.set('name', hash(blobs[1])))).to.include({ code: 'STORE_WRITE_FAILED' })

@@ -1,5 +1,5 @@
-// LevelDB believes its tables. One flipped bit in an index or in a key of theirs, and entries are there that nobody
-// finds: they are not lost, and nobody may treat them so.
+// LevelDB does not check the order of its tables. After one flipped bit in a key or in the index of a table, it may not
+// find some entries. They are not lost, and must not be treated as lost.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -15,14 +15,14 @@ import { changeState, extentEntry, readRecord } from '../../../support/store/ins
 import { onDisk } from '../../../support/store/stores.js'
 
 const FOOTER_LEN = 48
-/** Three cells each, and pages. */
+/** Blobs of three cells each, which have pages. */
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
 
 /**
- * Flips bits of the last place in the tables of a database where these bytes are, and makes the checksums right again:
- * LevelDB writes such a table when it merges a damaged one.
+ * Flips bits at the last place of some bytes in the tables of a database, and makes the checksums right again. LevelDB
+ * writes such a table when it merges a damaged one.
  *
- * @returns {Promise<boolean>} were they anywhere?
+ * @returns {Promise<boolean>} true if the bytes were found
  */
 async function spoil (folder, bytes, at, xor) {
   await loadChecksum()
@@ -65,7 +65,7 @@ describe('store: LevelDB tables that are out of order', () => {
    */
   async function spoilIndex () {
     const { id } = await place.look(({ index }) => readRecord(index, hash(BLOBS[1])))
-    // Between chunks 0 and 64, as short as can be.
+    // The shortest key between chunks 0 and 64.
     const separator = extentEntry(undefined, id, 1024).key.subarray(0, 16)
     expect(await spoil(join(place.where, 'data'), separator, 15, 0x80)).to.equal(true)
     expect(await place.look(({ data }) => extentEntry(data, id, 4 * GROUP).read())).to.equal(undefined)
@@ -82,7 +82,7 @@ describe('store: LevelDB tables that are out of order', () => {
   it('make fsck report isReadable: false and drop nothing, and a rescue brings everything back', async () => {
     await spoilIndex()
     const store = await place.open()
-    await expectAll(store) // from the beginning of a cell on all that follows is found
+    await expectAll(store) // a search from the start of a cell finds all later extents
     for (const repair of [false, true, true]) {
       expect(await store.fsck({ repair })).to.include({ isSound: false, isReadable: false })
     }
@@ -95,14 +95,14 @@ describe('store: LevelDB tables that are out of order', () => {
     expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index'])
   })
 
-  it('hide a record without having the blob swept away, and a rescue gives it a record again', async () => {
+  it('hide a record, but its blob is not swept, and a rescue gives it a record again', async () => {
     const fresh = Array.from({ length: 4 }, (_, i) => noise(1000 + i, 60 + i))
     const store = await place.open()
     for (const bytes of fresh) await store.put(bytes)
     await store.compact()
     await store.close()
-    // As if it had not been closed since all of them were put. The index is one table then: LevelDB ends the process
-    // when it merges tables that are out of order, and it merges them when they are four.
+    // As after a crash, before which all of them were put. The index must be one table: LevelDB merges four tables, and
+    // ends the process when it merges tables that are out of order.
     await place.look(async ({ index }) => {
       await changeState(index, { isClean: false, swept: 0 })
       await index.compactRange(new Uint8Array(0), Uint8Array.of(0xff))
@@ -114,6 +114,6 @@ describe('store: LevelDB tables that are out of order', () => {
     await BlobStore.rescue(place.where)
     const mended = await place.open()
     await expectAll(mended, others)
-    await expectAll(mended, [first]) // its data was there, and has a record again
+    await expectAll(mended, [first]) // the blob has a record again
   })
 })

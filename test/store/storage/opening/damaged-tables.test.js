@@ -1,4 +1,4 @@
-// Damage in LevelDB's files is told of before LevelDB meets it, also in a store that is open.
+// Damage in LevelDB's files is found before LevelDB reads it, even in an open store.
 import { cp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -19,7 +19,7 @@ describe('store: damaged tables of LevelDB', () => {
     const store = await template.open()
     for (const [i, bytes] of BLOBS.entries()) {
       await store.put(bytes, { tag: `tag ${i}` })
-      if (i === 20) await store.compact() // tables now, and a log for the rest
+      if (i === 20) await store.compact() // moves all to tables; a log gets the rest
     }
     await store.close()
   })
@@ -47,7 +47,7 @@ describe('store: damaged tables of LevelDB', () => {
   }
 
   for (const database of ['index', 'data']) {
-    it(`refuse an opening, but not one for reading, and lose nothing in a rescue (${database})`, async () => {
+    it(`prevent an opening, but not one for reading, and lose nothing in a rescue (${database})`, async () => {
       const table = await tableOf(database)
       await flip(table, (await stat(table)).size - 100) // in the index of the table
       const error = await errorOf(place.open())
@@ -76,7 +76,7 @@ describe('store: damaged tables of LevelDB', () => {
     await expectAll(await place.open())
   })
 
-  it('harm one blob only when a bit of a value in data is wrong', async () => {
+  it('harm only one blob when a bit of a value in data is wrong', async () => {
     await flip(await tableOf('data'), 5000)
     const store = await place.open()
     const errors = await Promise.all(BLOBS.map(bytes => errorOf(store.bytes(hash(bytes)))))
@@ -92,7 +92,7 @@ describe('store: damaged tables of LevelDB', () => {
     const readSeal = async () => JSON.parse((await readFile(at('seal'), 'utf8')).split('\n')[0])
 
     for (const database of ['index', 'data']) {
-      it(`tell of a log that was cut after the store was closed (${database})`, async () => {
+      it(`reveal a log that was cut after the store was closed (${database})`, async () => {
         const log = await logOf(database)
         const { size } = await stat(log)
         expect(size).to.be.above(0)
@@ -104,8 +104,8 @@ describe('store: damaged tables of LevelDB', () => {
       })
     }
 
-    it('have a table read once: it is known by its name, size and time', async () => {
-      await (await place.open()).close() // a copy has other times
+    it('have each table read once, and know it by its name, size and time', async () => {
+      await (await place.open()).close() // the files of a copy have other times
       const table = await tableOf('index')
       await flip(table, 50)
       expect(await errorOf(place.open())).to.include({ code: 'STORE_CORRUPT' })
@@ -126,7 +126,7 @@ describe('store: damaged tables of LevelDB', () => {
       const store = await place.open()
       await store.put(noise(100, 1))
       const crashed = await onDisk()
-      await cp(place.where, crashed.where, { recursive: true }) // as a process that is killed leaves it
+      await cp(place.where, crashed.where, { recursive: true }) // as a killed process leaves the store
       await store.close()
       await writeFile(join(crashed.where, 'seal'), seal)
       const table = (await readdir(join(crashed.where, 'index'))).find(name => name.endsWith('.ldb'))
@@ -135,7 +135,7 @@ describe('store: damaged tables of LevelDB', () => {
       await crashed.remove()
     })
 
-    it('are not written when nothing is synced', async () => {
+    it('are without a seal when nothing is synced', async () => {
       await rm(at('seal'))
       const store = await place.open({ durability: 'process' })
       await store.put(noise(100, 1))
@@ -144,7 +144,7 @@ describe('store: damaged tables of LevelDB', () => {
       await expectAll(await place.open())
     })
 
-    it('are not believed when the seal is damaged', async () => {
+    it('are all read when the seal is damaged', async () => {
       const sound = await readFile(at('seal'), 'utf8')
       const flipped = sound.replace(/"size":\d/, found => found.replace(/\d/, digit => `${(Number(digit) + 1) % 10}`))
       expect(flipped).to.not.equal(sound)

@@ -1,4 +1,4 @@
-// A store in a directory: who may open it, and what is left of it when its process dies.
+// A store in a directory: who can open it, and what is left of it when its process dies.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -40,7 +40,7 @@ describe('store: on a disk', () => {
     return child
   }
 
-  it('is made where there was nothing', async () => {
+  it('is made where there is nothing', async () => {
     const store = await BlobStore.open(join(place.where, 'a', 'b'))
     await store.put(Uint8Array.of(1))
     await store.close()
@@ -64,7 +64,7 @@ describe('store: on a disk', () => {
     }
   })
 
-  it('does not take folders, or files whose names are no ids, for blobs', async () => {
+  it('does not count folders, and files whose names are not ids, as blobs', async () => {
     const bytes = noise(2 * MIB)
     let store = await place.open()
     const { cid } = await store.put(bytes)
@@ -97,7 +97,7 @@ describe('store: on a disk', () => {
     await place.open()
   })
 
-  it('says which process has it open, where the system tells', async () => {
+  it('says which process has it open, if the system tells', async () => {
     const child = start('hold')
     await child.lines.next()
     const error = await errorOf(place.open())
@@ -122,14 +122,14 @@ describe('store: on a disk', () => {
     const opening = place.open({ wait: 60_000 })
     await killed(child)
     const store = await opening
-    // In one process, too: a store that closes lets the next one in.
+    // The same in one process: after a close, the next opening succeeds.
     const next = place.open({ wait: 60_000 })
     await store.close()
     expect(await (await next).put(Uint8Array.of(1))).to.include({ isNew: true })
     for (const bad of [-1, 0.5, NaN, '5', null]) await expectSlip('wait', () => place.open({ wait: bad }))
   })
 
-  it('is not made when it must be there already', async () => {
+  it('is not made when "create" is false', async () => {
     for (const where of [place.where, join(place.where, 'a'), join(place.where, 'a', 'b')]) {
       const error = await errorOf(BlobStore.open(where, { create: false }))
       expect(error).to.include({ name: 'BaoError', code: 'STORE_ABSENT', location: where })
@@ -139,7 +139,7 @@ describe('store: on a disk', () => {
     await (await place.open({ create: false })).put(Uint8Array.of(1))
   })
 
-  it('is opened in a directory or in two levels, and nothing else', async () => {
+  it('is opened in a directory or in two levels, and in nothing else', async () => {
     for (const bad of [undefined, null, 5, {}, { index: {} }]) {
       await expectSlip('where', () => BlobStore.open(bad), [TypeError])
     }
@@ -154,11 +154,11 @@ describe('store: on a disk', () => {
 
   it('keeps what it acknowledged when its process is killed again and again', async function () {
     this.timeout(60_000)
-    /** By number: what was promised about a blob; with a question mark, what was under way. */
+    /** By the numbers of the blobs: the promised state; with a question mark while the call was under way. */
     const known = new Map()
     let first = 0
     let leftovers = 0
-    // With the ninth of ten or eleven pieces, numbered from 0, the first batch goes to the disk.
+    // Piece 9 of ten or eleven, counted from 0, fills the first batch, which is then written.
     for (const mark of [
       'begin put', 'given put 4', 'given put 9', 'given put 10', 'done put',
       'begin receive', 'given receive 4', 'given receive 9', 'done receive',
@@ -183,8 +183,7 @@ describe('store: on a disk', () => {
       for (const [i, state] of known) await expectKept(store, i, state)
       await store.close()
       await expectNoOrphans(place)
-      // What is there after one death must be there after the next one too; to be quick, only the last are looked
-      // at again.
+      // Blobs that survive one death must survive the next. To save time, only the last are checked again.
       for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
     }
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
@@ -225,7 +224,7 @@ describe('store: on a disk', () => {
       expect(names.sort()).to.deep.equal(tagged.sort())
       await store.close()
       await expectNoOrphans(place)
-      next += GARBAGE_COUNT // some of those may have been put that were not told
+      next += GARBAGE_COUNT // some of these may have been put before the worker could tell
     }
     expect(leftovers, 'some were killed before the deletion had ended').to.be.greaterThan(0)
   })
@@ -233,7 +232,7 @@ describe('store: on a disk', () => {
 
 /**
  * @param {number} i  number of the blob
- * @param {string} state  what was promised, with a question mark when it was under way
+ * @param {string} state  the promised state, with a question mark if the call was under way
  */
 async function expectKept (store, i, state) {
   const bytes = blobOf(i)
@@ -259,7 +258,7 @@ async function expectKept (store, i, state) {
   if (stat) expect(stat, stat.stack).to.include({ code: 'STORE_NOT_FOUND' })
 }
 
-/** Ends a process that was started here, as a power cut would. */
+/** Kills a process that was started here. */
 async function killed (child) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')

@@ -1,4 +1,4 @@
-// The store in fixtures/ was written by this layout's first release: later ones open it, and find everything.
+// The store in fixtures/ was written by the first release of this layout. Later releases open it, and find everything.
 import { cp, readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -72,7 +72,7 @@ describe('store: layout', () => {
     await expectNoOrphans(place)
   })
 
-  it('of the fixture keeps its number, and its deletion notes are followed', async () => {
+  it('of the fixture keeps its number, and its deletion notes are carried out', async () => {
     await place.look(async ({ index, data }) => {
       const notes = await deletionsIn(index)
       expect(notes).to.have.length(1)
@@ -86,7 +86,7 @@ describe('store: layout', () => {
     await expectNoOrphans(place)
   })
 
-  it('with any other number is refused with STORE_VERSION and left as it is', async () => {
+  it('with any other number is refused with STORE_VERSION, and the store is left as it is', async () => {
     for (const version of [0, LAYOUT_VERSION + 1, 2 ** 40]) {
       const states = []
       await place.look(async ({ index }) => {

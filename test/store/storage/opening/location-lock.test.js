@@ -1,4 +1,4 @@
-// A store is open once: not twice in one process, whatever the thread, the path or the copy of this package is.
+// A store can be open only once in a process, by any thread, any path and any copy of this package.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, link, mkdir, rm, symlink } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { StoreThread } from '../../../support/store/thread.js'
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
 const MOUNTED = fileURLToPath(new URL('../../../support/store/mounted.js', import.meta.url))
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
-/** Only Linux tells which files a process has open. Elsewhere a refused thread ends LevelDB's lock. */
+/** Only Linux tells which files a process has open. On other systems a refused thread ends LevelDB's lock. */
 const tellsFiles = process.platform === 'linux'
 const LOCKED = { code: 'STORE_LOCKED' }
 const LOCKED_HERE = tellsFiles ? { code: 'STORE_LOCKED', pid: process.pid } : LOCKED
@@ -41,14 +41,14 @@ describe('store: the lock of a location', () => {
     return thread
   }
 
-  /** Other names of the place. */
+  /** Makes other paths of the store. */
   async function otherPaths () {
     const path = join(await newFolder(), 'link')
     await symlink(place.where, path)
     return { relative: relative('', place.where), 'with dots': join(place.where, 'data', '..') + '/.', link: path }
   }
 
-  /** What comes of it when another process tries to open the store. @param {number} [wait]  milliseconds */
+  /** Has another process try to open the store. @param {number} [wait]  milliseconds */
   function tryElsewhere (wait = 0) {
     const args = [WORKER, 'try', place.where, `${wait}`]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -56,12 +56,12 @@ describe('store: the lock of a location', () => {
     return { begun: once(child, 'spawn'), answer: once(lines, 'line').then(([line]) => line) }
   }
 
-  /** Another process cannot open the store, because this one has kept its lock. */
+  /** Checks that another process cannot open the store, because this one has kept its lock. */
   async function expectLockedForOthers () {
     if (tellsFiles) expect(await tryElsewhere().answer).to.equal(`STORE_LOCKED ${process.pid}`)
   }
 
-  it('keeps other threads of the process out, by whatever path they come', async () => {
+  it('keeps other threads of the process out, by any path', async () => {
     const store = await place.open()
     const paths = { same: place.where, ...await otherPaths() }
     for (const [name, path] of Object.entries(paths)) {
@@ -77,7 +77,7 @@ describe('store: the lock of a location', () => {
     }
   })
 
-  it('keeps this thread out, by whatever path it comes', async () => {
+  it('keeps this thread out, by any path', async () => {
     const paths = await otherPaths()
     await place.open()
     for (const [name, path] of Object.entries(paths)) {
@@ -87,7 +87,7 @@ describe('store: the lock of a location', () => {
     await expectLockedForOthers()
   })
 
-  it('is not that of a process which this one has started, and to which LevelDB leaves its open files', async () => {
+  it('does not pass to a child process, although it inherits the open files of LevelDB', async () => {
     const store = await place.open()
     await expectLockedForOthers()
     const { begun, answer } = tryElsewhere(60_000)
@@ -127,7 +127,7 @@ describe('store: the lock of a location', () => {
     await place.open()
   })
 
-  it('is had by one of several threads that ask at the same moment', async () => {
+  it('goes to only one of several threads that ask at the same moment', async () => {
     const paths = [place.where, ...Object.values(await otherPaths())]
     const all = paths.map(() => newThread())
     for (let round = 0; round < 5; round++) {
@@ -139,7 +139,7 @@ describe('store: the lock of a location', () => {
     }
   })
 
-  it('is that of a rescue, too', async () => {
+  it('is also taken by a rescue', async () => {
     const { relative: path } = await otherPaths()
     const thread = newThread()
     const store = await place.open()
@@ -159,7 +159,7 @@ describe('store: the lock of a location', () => {
     await (await place.open()).close()
   })
 
-  it('is that of a file: stores whose folders share the lock files of LevelDB are one', async function () {
+  it('is that of a file: two folders with the same lock files of LevelDB are one store', async function () {
     if (!tellsFiles) this.skip()
     await (await place.open()).close()
     const other = await newFolder()

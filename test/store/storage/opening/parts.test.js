@@ -1,4 +1,4 @@
-// What opening a store does when a part of it is missing, or belongs to another time or store: it loses nothing.
+// Opening a store loses nothing when a part of it is missing, is older, or belongs to another store.
 import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -13,10 +13,10 @@ import { noise } from '../../../support/inputs.js'
 import { onDisk, sliceOf } from '../../../support/store/stores.js'
 
 const SMALL = [noise(300, 1), noise(3 * GROUP + 7, 2), noise(GROUP, 3)]
-/** In files. */
+/** Blobs in files. */
 const LARGE = [noise(MIB + 1, 4), noise(2 * MIB + 5 * GROUP, 5)]
 const BLOBS = [...SMALL, ...LARGE]
-/** Of this one only a part is there, in a file. */
+/** A blob that is present in part, in a file. */
 const PART = noise(4 * MIB, 6)
 const RANGE = { start: 0, end: 21 * GROUP }
 
@@ -41,7 +41,7 @@ describe('store: its parts', () => {
     await store.close()
   }
 
-  /** Nobody can open the store, and everything stays as it is. */
+  /** Checks that the store cannot be opened, and that everything stays as it is. */
   async function expectRefused (reason) {
     const before = await filesBelow(place.where)
     for (const options of [{}, { create: false }, { readOnly: true }]) {
@@ -82,9 +82,9 @@ describe('store: its parts', () => {
       expect(damaged).to.deep.equal([])
       const store = await place.open({ create: false })
       await expectBlobs(store, BLOBS)
-      // Where the tables or the log have the records, the part is known, too.
+      // If the tables or the log have the records, the part is known, too.
       const isPartKnown = await store.stat(hash(PART)).then(() => true, () => false)
-      expect(orphans, 'the rescue tells what it could not find out').to.equal(isPartKnown ? 0 : 1)
+      expect(orphans, 'the rescue reports the part if its record is lost').to.equal(isPartKnown ? 0 : 1)
       expect((await readdir(at('blobs'))), 'and deletes no file').to.have.length(3)
       expect((await store.fsck()).orphans).to.equal(orphans)
       await store.fsck({ repair: true })
@@ -92,7 +92,7 @@ describe('store: its parts', () => {
       await expectBlobs(store, BLOBS)
     })
 
-    it(`a store whose data ${what} does not open, and a rescue brings back what is in files`, async () => {
+    it(`a store whose data ${what} does not open, and a rescue brings back the blobs in files`, async () => {
       await fill()
       await damage(at('data'))
       await expectRefused(/call BlobStore.rescue/)
@@ -122,7 +122,7 @@ describe('store: its parts', () => {
     for (const name of await readdir(at('new', 'index'))) if (!LEVELDB.test(name)) await rm(at('new', 'index', name))
     await rename(at('new', 'index'), at('index'))
     await rm(at('new'), { recursive: true })
-    await rm(at('seal')) // It may tell, too: the manifests of the two indexes may have the same name.
+    await rm(at('seal')) // The two manifests may have the same name: then the seal would reveal the exchange.
     for (const options of [{}, { create: false }]) {
       refused(/its index has lost all entries: call BlobStore.rescue/)(await errorOf(place.open(options)))
     }
@@ -142,7 +142,7 @@ describe('store: its parts', () => {
     await expectBlobs(store, [concat([first, second])])
   })
 
-  it('a store that is made again after an interruption is a new one', async () => {
+  it('a store whose making was interrupted is made again', async () => {
     const steps = [
       async () => {},
       () => mkdir(at('index')),
@@ -172,7 +172,7 @@ describe('store: its parts', () => {
     }
   })
 
-  it('folders of somebody else are neither opened nor rescued', async () => {
+  it('folders of others are neither opened nor rescued', async () => {
     for (const name of ['index', 'data']) {
       await mkdir(at(name))
       await writeFile(at(name, 'index.html'), 'a page')
@@ -197,7 +197,7 @@ describe('store: its parts', () => {
     afterEach(() => other.remove())
 
     for (const name of ['index', 'data']) {
-      it(`are not opened or rescued together: the ${name} is that of another one`, async () => {
+      it(`are not opened or rescued together: the ${name} is that of another store`, async () => {
         await rename(at(name), at('mine'))
         await cp(join(other.where, name), at(name), { recursive: true })
         const before = await filesBelow(place.where)
@@ -220,8 +220,8 @@ describe('store: its parts', () => {
     })
   })
 
-  describe('of two times', () => {
-    it('are not swept: an older index does not know the later blobs', async () => {
+  describe('of different age', () => {
+    it('are not swept, because an older index lacks the later blobs', async () => {
       let store = await place.open()
       await store.put(SMALL[0], { tag: 'tag 0' })
       await store.put(LARGE[0], { tag: 'tag 3' })
@@ -252,7 +252,7 @@ describe('store: its parts', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('are found by a blob file alone', async () => {
+    it('are found out by a blob file alone', async () => {
       let store = await place.open()
       await store.put(SMALL[0])
       await store.close()
@@ -272,7 +272,7 @@ describe('store: its parts', () => {
     })
   })
 
-  it('tell which store they belong to, by the same name in both databases', async () => {
+  it('name their store in both databases', async () => {
     await (await place.open()).close()
     const names = await Promise.all(['index', 'data'].map(async name => {
       return (await readdir(at(name))).filter(file => !LEVELDB.test(file))

@@ -1,4 +1,4 @@
-// What a power cut leaves: of each database everything up to the last write that had to reach the disk.
+// A power cut leaves of each database everything up to the last synced write.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
@@ -18,12 +18,12 @@ describe('store: a power cut', () => {
     store = await BlobStore.open(pair)
     await store.put(kept, { tag: 'kept' })
     for (const bytes of blobs) await store.put(bytes)
-    await store.close() // what was put in an earlier life is not looked through after a crash
+    await store.close() // recovery after a crash does not look at earlier ids
     store = await BlobStore.open(pair)
   })
   afterEach(() => store.close())
 
-  /** Leaves the store as it is, and opens what a power cut leaves of it. */
+  /** Opens the databases as a power cut leaves them. */
   async function cutPower () {
     pair = { index: await pair.index.afterPowerCut(), data: await pair.data.afterPowerCut() }
     store = await BlobStore.open(pair)
@@ -41,7 +41,7 @@ describe('store: a power cut', () => {
   })) {
     it(`leaves no orphans of ${what}`, async () => {
       await remove()
-      await store.tags.set('later', hash(kept)) // what the index has written until then reaches the disk
+      await store.tags.set('later', hash(kept)) // syncs all earlier writes of the index
       await cutPower()
       await expectNoOrphans()
       expect(same(await store.bytes(hash(kept)), kept)).to.equal(true)
@@ -49,7 +49,7 @@ describe('store: a power cut', () => {
     })
   }
 
-  it('costs nothing that a put after it had replaced', async () => {
+  it('costs no blob that was put again after its deletion', async () => {
     const bytes = blobs[5]
     await store.delete(hash(bytes))
     await store.put(bytes)
@@ -59,9 +59,9 @@ describe('store: a power cut', () => {
   })
 
   for (const [what, hasNote, collect] of [
-    ['a collection takes data that no record names', false, () => store.gc()],
-    ['a collection takes data whose deletion was begun', true, () => store.gc()],
-    ['compacting takes data that no record names', false, () => store.compact()]
+    ['a collection deletes data without a record', false, () => store.gc()],
+    ['a collection deletes data whose deletion was begun', true, () => store.gc()],
+    ['compacting deletes data without a record', false, () => store.compact()]
   ]) {
     it(what, async () => {
       await store.delete(hash(blobs[2]))

@@ -1,4 +1,4 @@
-// A store that is opened for reading leaves its directory as it is, also when another process has it open.
+// A store that is opened for reading leaves its directory as it is, even when another process has it open.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -32,7 +32,7 @@ const LONG = noise(MIB + 3000, 2)
 const PART = noise(80 * GROUP, 3)
 const RANGES = ChunkRanges.fromBytes(0, 30 * GROUP)
 
-/** Every file and folder, and all that opening a store could change of it. */
+/** Lists all files and folders, with everything that opening a store could change of them. */
 async function everythingIn (folder) {
   const found = {}
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -94,7 +94,7 @@ describe('store: opened for reading', () => {
     expect((await store.gc({ dryRun: true })).blobs).to.equal(2)
   }
 
-  it('gives everything and changes nothing, and leaves no copy', async () => {
+  it('gives everything, changes nothing, and leaves no copy', async () => {
     const writer = await place.open()
     await fill(writer)
     await writer.close()
@@ -131,7 +131,7 @@ describe('store: opened for reading', () => {
       'importFile by reference': () => store.importFile(path, { mode: 'reference' }),
       receive: () => store.receive(hash(PART), sliceOf(PART)),
       delete: () => store.delete(cid, { force: true }),
-      'delete what is not there': () => store.delete(absent),
+      'delete an absent blob': () => store.delete(absent),
       'tags.set': () => store.tags.set('a', cid),
       'tags.delete': () => store.tags.delete('nothing'),
       'tags.rename': () => store.tags.rename('long', 'b'),
@@ -154,7 +154,7 @@ describe('store: opened for reading', () => {
     expect(await everythingIn(place.where)).to.deep.equal(before)
   })
 
-  it('opens a store whose log of changes ends with damage, and says WATCH_GAP behind that', async () => {
+  it('opens a store whose log of changes ends with damage, and fails with WATCH_GAP there', async () => {
     const store = await place.open()
     await store.put(SMALL)
     const { point } = await store.info()
@@ -185,7 +185,7 @@ describe('store: opened for reading', () => {
     await other.remove()
   })
 
-  it('shows what a process that was killed had been promised', async () => {
+  it('has all blobs that were acknowledged to a killed process', async () => {
     const child = start('work', '0')
     const done = []
     for await (const line of { [Symbol.asyncIterator]: () => child.lines }) {
@@ -201,7 +201,7 @@ describe('store: opened for reading', () => {
     expect(await everythingIn(place.where)).to.deep.equal(before)
   })
 
-  it('shows one moment of a store that another process writes to', async () => {
+  it('shows a store that another process writes to as of one moment', async () => {
     const child = start('work', '0')
     const settled = []
     let deleted = 0
@@ -231,7 +231,7 @@ describe('store: opened for reading', () => {
     await following
   }).timeout(60_000)
 
-  it('shows the moment of its opening while this process writes on, and keeps its lock', async () => {
+  it('shows the store as of its opening while this process writes on, and keeps its lock', async () => {
     const writer = await place.open()
     await fill(writer)
     const store = await openReadOnly()
@@ -244,7 +244,7 @@ describe('store: opened for reading', () => {
     expect((await child.lines.next()).value, 'nobody else can open it').to.not.equal('open')
   })
 
-  it('says STORE_CHANGED for a blob in a file that was deleted since, and STORE_CORRUPT for one that is damaged',
+  it('fails with STORE_CHANGED for a blob in a file that was deleted since, and with STORE_CORRUPT for a damaged one',
     async () => {
       const writer = await place.open()
       await fill(writer)
@@ -258,7 +258,7 @@ describe('store: opened for reading', () => {
       expect(await errorOf(collect(changing.get(hash(LONG))))).to.include({ code: 'STORE_CHANGED' })
     })
 
-  it('fails with a code where there is no store that it could read', async () => {
+  it('fails with a code where it cannot read a store', async () => {
     expect(await errorOf(openReadOnly())).to.include({ code: 'STORE_ABSENT', location: place.where })
     expect(await readdir(place.where)).to.deep.equal([])
     await (await place.open()).close()
@@ -271,7 +271,7 @@ describe('store: opened for reading', () => {
     expect(await readdir(tempDir), 'no copy is left').to.deep.equal([])
   })
 
-  it('works beside a rescue, unless only one of the databases is replaced', async () => {
+  it('works during a rescue, unless only one of the databases is replaced', async () => {
     const writer = await place.open()
     await fill(writer)
     await writer.close()
@@ -322,7 +322,7 @@ describe('store: opened for reading', () => {
     }
   })
 
-  it('does not take one database from before a rescue and the other one from after it', async () => {
+  it('does not copy one database before a rescue and the other one after it', async () => {
     const writer = await place.open()
     await fill(writer)
     await writer.close()
@@ -341,7 +341,7 @@ describe('store: opened for reading', () => {
     await store.close()
   })
 
-  it('can be called off', async () => {
+  it('can be aborted', async () => {
     await (await place.open()).close()
     expect(await errorOf(openReadOnly({ signal: AbortSignal.abort(5) }))).to.equal(5)
     expect(await readdir(tempDir)).to.deep.equal([])

@@ -1,4 +1,4 @@
-// A rescue: it brings back what can be read, loses nothing when it is interrupted, and keeps everybody else out.
+// A rescue brings back what can be read, loses nothing when it is interrupted, and keeps everybody else out.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -22,9 +22,9 @@ import { idsIn } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
-/** The last one is in a file. */
+/** Blobs; the last one is in a file. */
 const BLOBS = [...Array.from({ length: 40 }, (_, i) => noise(20_000 + i, 900 + i)), noise(1_500_000, 990)]
-/** So many are in tables, the others in logs. */
+/** So many of them are in tables, the others in logs. */
 const HALF = 20
 const FOLDERS = ['blobs', 'data', 'index', 'seal']
 const SOUND = { isSound: true, blobs: BLOBS.length }
@@ -37,7 +37,7 @@ describe('store: rescue', () => {
     const store = await template.open()
     for (const [i, bytes] of BLOBS.entries()) {
       await store.put(bytes, { tag: `tag ${i}` })
-      if (i === HALF) await store.compact() // tables now, and a log for the rest
+      if (i === HALF) await store.compact() // moves all to tables; a log gets the rest
     }
     await store.close()
   })
@@ -62,7 +62,7 @@ describe('store: rescue', () => {
     return child
   }
 
-  /** All blobs can be read, and nothing is beside the folders of the store. */
+  /** Checks that all blobs can be read, and that there is nothing beside the folders of the store. */
   async function expectAll () {
     const store = await place.open({ create: false })
     for (const [i, bytes] of BLOBS.entries()) {
@@ -73,7 +73,7 @@ describe('store: rescue', () => {
     expect((await readdir(place.where)).sort()).to.deep.equal(FOLDERS)
   }
 
-  /** How many blobs can be read. The others are missing or damaged, and no wrong byte is given. */
+  /** Counts the blobs that can be read. The others must be missing or damaged, and no wrong byte is given. */
   async function countReadable () {
     const store = await place.open({ create: false })
     let count = 0
@@ -88,7 +88,7 @@ describe('store: rescue', () => {
     return count
   }
 
-  it('of a sound store changes nothing that can be seen, however often it is made', async () => {
+  it('of a sound store changes nothing that can be seen, however often it is repeated', async () => {
     for (let i = 0; i < 2; i++) expect(await rescue()).to.include(SOUND)
     await expectAll()
   })
@@ -129,7 +129,7 @@ describe('store: rescue', () => {
     const sizeOf = async path => (await stat(path)).size
     const DAMAGES = {
       'has a table with a flipped bit': async folder => flip(join(folder, await nameLike(folder, /\.ldb$/)), 5000),
-      'has a table whose end is gone': async folder => {
+      'has a table without its end': async folder => {
         const path = join(folder, await nameLike(folder, /\.ldb$/))
         await truncate(path, await sizeOf(path) / 2 | 0)
       },
@@ -147,7 +147,7 @@ describe('store: rescue', () => {
         it(`${what} (${name}), and a second fsck finds nothing`, async () => {
           await damage(at(name))
           await rescue()
-          // What is in the other file at least. Without records every whole blob gets one; without data a file is left.
+          // The other files have half of the blobs. Without an index all get records; without data one file is left.
           const least = what !== 'is gone' ? HALF - 1 : name === 'index' ? BLOBS.length : 1
           expect(await countReadable()).to.be.at.least(least)
           const store = await place.open()
@@ -174,7 +174,7 @@ describe('store: rescue', () => {
     expect(await place.look(({ index }) => index.get(blobKey(root), VIEWS))).to.equal(undefined)
   })
 
-  it('gives no id away again, though the state that was rescued is an old one', async () => {
+  it('gives no id again, although the rescued state is an old one', async () => {
     await place.look(async ({ index }) => {
       const state = decodeState(await index.get(stateKey, VIEWS))
       await index.put(stateKey, encodeState({ ...state, isClean: true, nextId: 1, swept: 1 }), VIEWS)
@@ -197,7 +197,7 @@ describe('store: rescue', () => {
   })
 
   describe('that is interrupted', () => {
-    it('at any step must be called again before the store opens, and comes to the same end', async function () {
+    it('at any step must be called again before the store opens, and then has the same result', async function () {
       this.timeout(120_000)
       const before = await place.look(({ data }) => idsIn(data))
       const seen = new Set()
@@ -223,7 +223,7 @@ describe('store: rescue', () => {
       expect([...seen].sort()).to.deep.equal(['draft', 'lock', 'new', 'old'])
     })
 
-    it('while it checks the new databases goes on from them', async () => {
+    it('while it checks the new databases goes on with them', async () => {
       await rm(at('index', 'CURRENT'))
       const child = start('rescue')
       expect((await child.lines.next()).value).to.equal('checking')
@@ -290,7 +290,7 @@ describe('store: rescue', () => {
     })
   })
 
-  it('can be called off', async () => {
+  it('can be aborted', async () => {
     const reason = new Error('enough')
     expect(await errorOf(rescue({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
     await expectAll()
@@ -300,7 +300,7 @@ describe('store: rescue', () => {
     await expectAll()
   })
 
-  it('leaves alone what links lead to', async () => {
+  it('does not change the targets of links', async () => {
     const target = at('..', `${Date.now()}-target`)
     try {
       await mkdir(target)
@@ -338,7 +338,7 @@ describe('store: rescue', () => {
     }
     await killed(child)
     expect(await errorOf(place.open())).to.include({ code: 'STORE_OPEN_FAILED' })
-    // In one process, by any name of the place.
+    // The same in one process, by any path.
     const names = [place.where, `${place.where}/.`, join(place.where, 'data', '..')]
     const rescues = await Promise.allSettled(names.map(where => BlobStore.rescue(where)))
     const codes = rescues.map(({ reason }) => reason?.code)
@@ -346,7 +346,7 @@ describe('store: rescue', () => {
     await expectAll()
   })
 
-  it('keeps away from a store that is open, and leaves no mark there', async () => {
+  it('refuses an open store, and leaves no mark there', async () => {
     const child = start('hold')
     await child.lines.next()
     expect(await errorOf(rescue())).to.include({ code: 'STORE_LOCKED', location: place.where })
@@ -357,7 +357,7 @@ describe('store: rescue', () => {
     await expectAll()
   })
 
-  it('removes what earlier ones have left', async () => {
+  it('removes the leftovers of earlier rescues', async () => {
     for (const name of ['rescue/lock', 'rescue/draft/index', 'rescue/links/data', 'rescue.done/old']) {
       await mkdir(at(name), { recursive: true })
       await writeFile(at(name, 'CURRENT'), 'MANIFEST-')
@@ -367,7 +367,7 @@ describe('store: rescue', () => {
     await expectAll()
   })
 
-  it('leaves files to delete that the next opening deletes', async () => {
+  it('may leave files that the next opening deletes', async () => {
     await mkdir(at('rescue.done', 'old'), { recursive: true })
     await expectAll()
   })
@@ -383,25 +383,25 @@ describe('store: rescue', () => {
     await rm(where, { recursive: true })
   })
 
-  it('is refused while a process has the store open, also when that has tried to open it twice', async () => {
+  it('is refused while a process has the store open, even if that process has tried to open it twice', async () => {
     await place.open()
-    expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED' }) // LevelDB would let go of its lock now
+    expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED' }) // LevelDB would release its lock
     expect((await start('try').lines.next()).value).to.match(/^STORE_LOCKED /)
     expect(await errorOf(rescue())).to.include({ code: 'STORE_LOCKED' })
   })
 })
 
-/** The name of the first file that has such a name. @param {string} folder @param {RegExp} pattern */
+/** Returns the first name that matches a pattern. @param {string} folder @param {RegExp} pattern */
 const nameLike = async (folder, pattern) => (await readdir(folder)).sort().find(name => pattern.test(name))
 
-/** Flips a bit of a file. @param {string} path @param {number} position  at most */
+/** Flips a bit of a file. @param {string} path @param {number} position  the middle in a shorter file */
 async function flip (path, position) {
   const bytes = await readFile(path)
   bytes[Math.min(position, bytes.length >> 1)] ^= 4
   await writeFile(path, bytes)
 }
 
-/** Ends a process that was started here, as a power cut would. */
+/** Kills a process that was started here. */
 async function killed (child) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')

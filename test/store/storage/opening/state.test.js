@@ -1,4 +1,4 @@
-// What the store knows of itself: which ids it has given away. Losing that must not lose a blob.
+// The state of a store says which ids were given. No blob may be lost when it is lost.
 
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
@@ -28,7 +28,7 @@ describe('store: the state', () => {
       const store = await BlobStore.open(pair)
       await store.put(first)
       await spoil(pair.index)
-      // A crash would leave the databases like this: they are opened once more without having been closed.
+      // As after a crash, the databases are opened again without having been closed.
       const again = await BlobStore.open(pair)
       await again.put(second)
       expect(same(await again.bytes(hash(first)), first)).to.equal(true)
@@ -37,7 +37,7 @@ describe('store: the state', () => {
     })
   }
 
-  it('is not clean after a crash, and a signal ends the opening that then looks through the index', async () => {
+  it('is not clean after a crash, and a signal ends an opening that reads the index', async () => {
     for (const method of ['iterator', 'snapshot']) {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       const store = await BlobStore.open(pair)
@@ -60,7 +60,7 @@ describe('store: the state', () => {
     }
   })
 
-  it('may be an old one when LevelDB lost the later ones, and no id is given twice', async () => {
+  it('may be an old one if LevelDB has lost later ones, and no id is given twice', async () => {
     for (const lose of [async () => {}, index => recordEntry(index, hash(first)).remove()]) {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       await (await BlobStore.open(pair)).close()
@@ -93,7 +93,7 @@ describe('store: the state', () => {
     }
   })
 
-  describe('that does not tell that the index is whole', () => {
+  describe('that does not say that the index is whole', () => {
     const small = noise(300, 7)
     const part = noise(400_000, 8)
     const range = { start: 0, end: 5 << 14 }
@@ -113,7 +113,7 @@ describe('store: the state', () => {
       }
     }
     let pair
-    /** A store that was closed. Then its index has lost the first and the small blob, and the part of a third one. */
+    /** Makes and closes a store, whose index then loses the first and the small blob, and the part of a third one. */
     const lossy = async lose => {
       pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       let store = await BlobStore.open(pair)
@@ -130,7 +130,7 @@ describe('store: the state', () => {
     }
 
     for (const [why, lose] of Object.entries(LOSSES)) {
-      it(`keeps everything from being swept ${why}, until a repair has looked at all data`, async () => {
+      it(`prevents all sweeping ${why}, until a repair has looked at all data`, async () => {
         await lossy(lose)
         const before = await idsIn(pair.data)
         for (let life = 0; life < 2; life++) {
@@ -150,7 +150,7 @@ describe('store: the state', () => {
         for (const bytes of [first, second, small]) {
           expect(same(await store.bytes(hash(bytes)), bytes), `${bytes.length} bytes`).to.equal(true)
         }
-        expect(await idsIn(pair.data), 'the part is kept, and was told').to.deep.equal(before)
+        expect(await idsIn(pair.data), 'the part is kept, and was reported').to.deep.equal(before)
         expect(await store.fsck()).to.include({ isStateDamaged: false, orphans: 1 })
         expect(await store.fsck({ repair: true })).to.include({ orphans: 1 })
         expect(await store.fsck()).to.include({ isSound: true })
@@ -159,7 +159,7 @@ describe('store: the state', () => {
       })
     }
 
-    it('keeps blobs from being evicted', async () => {
+    it('prevents evictions', async () => {
       await lossy(LOSSES['because it is damaged'])
       const store = await BlobStore.open(pair, { quota: 500_000 })
       await store.tags.delete('second')
@@ -168,7 +168,7 @@ describe('store: the state', () => {
       await store.close()
     })
 
-    it('is not written by a repair that LevelDB kept from looking at all data', async () => {
+    it('is not written by a repair if LevelDB could not read all data', async () => {
       await lossy(LOSSES['because it is damaged'])
       const store = await BlobStore.open(pair)
       const { keys } = pair.data
@@ -184,7 +184,7 @@ describe('store: the state', () => {
     })
   })
 
-  it('is written again after a write of it failed', async () => {
+  it('is written again after a failed write', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)
     const { batch } = pair.index
@@ -198,7 +198,7 @@ describe('store: the state', () => {
     await store.close()
   })
 
-  it('is not taken for an old one while a write of it reserves more ids', async () => {
+  it('does not count as an old one while a write of it reserves more ids', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)
     const { ids } = databasesOf(store)
@@ -234,7 +234,7 @@ describe('store: the state', () => {
 
   describe('beside keys and values that no store writes', () => {
     let pair
-    /** A store as a crash leaves it, with something in it that was never written. */
+    /** Opens a store as after a crash, with entries in it that no store writes. */
     const opened = async spoil => {
       pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       const store = await BlobStore.open(pair)
@@ -264,12 +264,12 @@ describe('store: the state', () => {
       await store.close()
     })
 
-    it('does not send a reader in circles when an extent stands behind its page', async () => {
+    it('does not send a reader in circles when an extent comes after its page', async () => {
       const bytes = noise(3 << 20, 5)
       const range = { start: 0, end: 2 << 20 }
       await (await opened(async () => {})).receive(hash(bytes), sliceOf(bytes, range), range)
       const store = await BlobStore.open(pair)
-      // LevelDB gives keys as they stand in its files, whatever has become of them.
+      // LevelDB gives keys as they are in its files, even damaged ones.
       const { keys } = pair.data
       pair.data.keys = function (options) {
         const iterator = keys.call(this, options)
@@ -278,7 +278,7 @@ describe('store: the state', () => {
         iterator.next = async () => {
           const key = await next.call(iterator)
           if (key?.[16] === 0) extent = key
-          // In place of a page comes an extent that belongs in front of it.
+          // Instead of a page comes an extent that belongs before it.
           return extent !== undefined && key?.[16] === 1 ? extent : key
         }
         return iterator

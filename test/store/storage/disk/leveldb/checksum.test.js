@@ -1,4 +1,4 @@
-// The checksum of LevelDB's files, and what it tells of a wrong bit.
+// The checksum of LevelDB's files, and how it tells which bit is wrong.
 import { expect } from 'chai'
 import {
   checksumOf, correctBit, findChecksum, loadChecksum
@@ -6,7 +6,7 @@ import {
 import { concat, same } from '../../../../support/bytes.js'
 import { noise } from '../../../../support/inputs.js'
 
-/** A checksum as LevelDB writes it. */
+/** Returns a checksum as LevelDB writes it. */
 function le32 (value) {
   const bytes = new Uint8Array(4)
   new DataView(bytes.buffer).setUint32(0, value, true)
@@ -43,7 +43,7 @@ describe('store: the checksum of LevelDB', () => {
     })
   }
 
-  it('leaves bytes as they are in which two bits are wrong', () => {
+  it('does not change bytes with two wrong bits', () => {
     const bytes = noise(100, 1)
     const checksum = checksumOf(bytes)
     for (let bit = 1; bit < 800; bit++) {
@@ -56,7 +56,7 @@ describe('store: the checksum of LevelDB', () => {
     }
   })
 
-  it('is found behind the bytes that it is of', () => {
+  it('is found after the bytes that it covers', () => {
     const bytes = noise(1000, 2)
     const file = concat([noise(10, 3), bytes, le32(checksumOf(bytes)), noise(50, 4)])
     expect(findChecksum(file, 10, 2000)).to.equal(1010)

@@ -1,4 +1,4 @@
-// The files of a LevelDB, as LevelDB writes them: all entries are read of them, and whatever is done to them is told.
+// The files of a LevelDB: all their entries can be read without LevelDB, and every damage to them is found.
 import { appendFile, cp, mkdir, readFile, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -17,10 +17,10 @@ import { holds } from '../../../../support/property.js'
 
 const FOOTER_LEN = 48
 
-/** A key of this number. */
+/** Returns the key with a number. */
 const keyOf = number => Uint8Array.of(number >> 8, number & 255)
 
-/** All entries of a database, as text. */
+/** Returns all entries of a database as text. */
 async function entriesIn (path) {
   const level = new Level(path, VIEWS)
   await level.open()
@@ -34,7 +34,7 @@ async function entriesIn (path) {
 describe('store: files of LevelDB', () => {
   const newFolder = newFolders()
 
-  /** A database with tables on several levels, deletions, and logs. @returns {Promise<string>} its path */
+  /** Makes a database with tables on several levels, deletions and logs. @returns {Promise<string>} its path */
   async function newDatabase (options) {
     const path = join(await newFolder(), 'database')
     for (let round = 0; round < 3; round++) {
@@ -56,7 +56,7 @@ describe('store: files of LevelDB', () => {
     return copy
   }
 
-  /** What a rescue reads of a database. @returns {Promise<{ entries: string[], lostBytes: number }>} */
+  /** Returns what a rescue reads of a database. @returns {Promise<{ entries: string[], lostBytes: number }>} */
   async function salvaged (path) {
     const to = join(await newFolder(), 'to')
     const lostBytes = await copyReadable('index', { from: path, to, change: entry => entry })
@@ -68,7 +68,7 @@ describe('store: files of LevelDB', () => {
 
   describe('that are sound', () => {
     for (const compression of [true, false]) {
-      it(`are found sound and are read as LevelDB reads them (compression: ${compression})`, async () => {
+      it(`are found sound, and are read as LevelDB reads them (compression: ${compression})`, async () => {
         const path = await newDatabase({ compression })
         const { fault, checked } = await checkDatabase(path, { checksOrder: true })
         expect(fault).to.equal(undefined)
@@ -80,7 +80,7 @@ describe('store: files of LevelDB', () => {
       })
     }
 
-    it('give the newest version of each key, whatever was written, deleted and compacted', async () => {
+    it('give the newest version of each key after any writes, deletions and compactions', async () => {
       const operations = fc.array(fc.oneof(
         { weight: 12, arbitrary: fc.record({ put: fc.nat(20), len: fc.constantFrom(0, 1, 50, 5000, 40_000) }) },
         { weight: 5, arbitrary: fc.record({ del: fc.nat(20) }) },
@@ -151,7 +151,7 @@ describe('store: files of LevelDB', () => {
       await writeFile(join(path, name), bytes)
     }
 
-    it('in a table are told of, wherever it is, but for unused bytes of the footer', async () => {
+    it('in a table are found damaged, wherever the bit is, except in unused bytes of the footer', async () => {
       for (const name of await tablesOf(path)) {
         await flipAll(name, 499, async (bit, len) => {
           const { fault } = await checkDatabase(path)
@@ -173,7 +173,7 @@ describe('store: files of LevelDB', () => {
       }
     })
 
-    it('in a restart point of a block, by which LevelDB searches, are not forgiven', async () => {
+    it('in a restart point of a block, by which LevelDB searches, are damaged', async () => {
       await loadChecksum()
       for (const name of await tablesOf(path)) {
         const bytes = Buffer.from(files.get(name))
@@ -190,7 +190,7 @@ describe('store: files of LevelDB', () => {
       }
     })
 
-    it('in a value are forgiven where that is asked for, and in a key are not', async () => {
+    it('in a value are accepted with "forgivesValues", and in a key are not', async () => {
       let isForgiven = 0
       let isRefused = 0
       for (const name of await tablesOf(path)) {
@@ -211,13 +211,13 @@ describe('store: files of LevelDB', () => {
       entries = await entriesIn(await copyOf(path))
     })
 
-    it('are told of when a file is missing, cut, replaced by another, or longer', async () => {
+    it('are found damaged when a file is missing, cut, longer, or replaced by another file', async () => {
       const [first, second] = await tablesOf(path)
       const damages = {
         'no table': path => rm(join(path, first)),
         'a cut table': path => truncate(join(path, first), 1000),
         'a longer table': path => appendFile(join(path, first), 'more'),
-        'two tables in the places of each other': async path => {
+        'two exchanged tables': async path => {
           await rename(join(path, first), join(path, 'x'))
           await rename(join(path, second), join(path, first))
           await rename(join(path, 'x'), join(path, second))
@@ -243,7 +243,7 @@ describe('store: files of LevelDB', () => {
       expect((await checkDatabase(path, { isClosed: true })).fault).to.include('.log')
     })
 
-    it('of the same size and keys as the right table are told of', async () => {
+    it('of the same size and keys as the right table are found damaged', async () => {
       const [name] = await tablesOf(path)
       const bytes = await readFile(join(path, name))
       const other = Buffer.from(bytes)
@@ -252,7 +252,7 @@ describe('store: files of LevelDB', () => {
       expect((await checkDatabase(path)).fault).to.include(name)
     })
 
-    it('give all whole blocks of a table that is cut, or has lost its index', async () => {
+    it('give all whole blocks of a table that is cut or has lost its index', async () => {
       const [name] = await tablesOf(path)
       const bytes = await readFile(join(path, name))
       const { blocks, others } = Table.of(bytes)
@@ -266,7 +266,7 @@ describe('store: files of LevelDB', () => {
       }
     })
 
-    it('lose only entries of the sector that was lost, and say how many bytes', async () => {
+    it('lose only entries of the lost sector, and tell how many bytes are lost', async () => {
       const [name] = await tablesOf(path)
       const bytes = await readFile(join(path, name))
       bytes.fill(0xaa, 512, 1024)
@@ -276,14 +276,14 @@ describe('store: files of LevelDB', () => {
       expect(rescued.entries.length).to.be.above(entries.length / 2)
     })
 
-    it('are all read when no manifest says which of them count', async () => {
+    it('are all read when there is no manifest', async () => {
       await rm(await fileLike(path, /^MANIFEST/))
       const { entries: all, lostBytes } = await salvaged(path)
       expect(lostBytes).to.equal(0)
       expect(all).to.deep.equal(entries)
     })
 
-    it('are all read when the manifest ends too early, and that is told of unless LevelDB opens them', async () => {
+    it('are all read when the manifest ends too early, and are damaged unless LevelDB can open them', async () => {
       const level = new Level(path, { ...VIEWS, writeBufferSize: 1 << 15 })
       await level.open()
       for (let i = 0; i < 300; i++) await level.put(keyOf(i), noise(300, i), VIEWS)
@@ -305,7 +305,7 @@ describe('store: files of LevelDB', () => {
       expect(told).to.be.above(4)
     })
 
-    /** The length of the manifest, and where its records end. */
+    /** Returns the length of the manifest, and where its records end. */
     async function manifestOf (path) {
       const bytes = await readFile(await fileLike(path, /^MANIFEST/))
       const ends = []
@@ -313,7 +313,7 @@ describe('store: files of LevelDB', () => {
       return { length: bytes.length, ends }
     }
 
-    it('of any bytes end a rescue, and waste no memory', async () => {
+    it('with random bytes end a rescue, and waste no memory', async () => {
       for (const name of await readdir(path)) {
         if (!/\.ldb$|\.log$|^MANIFEST/.test(name)) continue
         const bytes = await readFile(join(path, name))

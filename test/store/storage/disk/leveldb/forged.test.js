@@ -1,5 +1,4 @@
-// Files of LevelDB that somebody has made by hand, with right checksums: they are told of, and cost no more than their
-// bytes are worth.
+// Forged files of LevelDB with right checksums: they are found, and take no more memory than files of their length do.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -27,16 +26,16 @@ function varint (value) {
   return Uint8Array.from([...bytes, value])
 }
 
-/** A block with its trailer. */
+/** Makes a block with its trailer. */
 function block (contents) {
   const checked = concat([contents, Uint8Array.of(0)])
   return concat([checked, u32(checksumOf(checked))])
 }
 
-/** A block of entries that the tests write themselves. */
+/** Makes a block of entries. */
 const contents = entries => concat([...entries, u32(0), u32(1)])
 
-/** A table of bytes that its index does not name, and no entries. */
+/** Makes a table without entries, with bytes that its index does not name. */
 function emptyTable (unnamed) {
   const [metaindex, index] = [block(contents([])), block(contents([]))]
   const footer = new Uint8Array(FOOTER_LEN)
@@ -46,17 +45,17 @@ function emptyTable (unnamed) {
   return concat([unnamed, metaindex, index, footer])
 }
 
-/** A whole record of a log. */
+/** Makes a whole record of a log. */
 function record (payload) {
   const checked = concat([Uint8Array.of(1), payload])
   return concat([u32(checksumOf(checked)), Uint8Array.of(payload.length & 255, payload.length >> 8), checked])
 }
 
-describe('store: files of LevelDB that somebody has forged', () => {
+describe('store: forged files of LevelDB', () => {
   const newFolder = newFolders()
   before(loadChecksum)
 
-  it('are tables without entries, or with bytes that are too few for a block: they are faults', async () => {
+  it('are faulty if they are tables without entries, or with too few bytes for a block', async () => {
     const checks = { forgivesValues: false, checksOrder: true }
     for (const len of [1, 4]) {
       expect(Table.of(emptyTable(new Uint8Array(len))).fault(checks), `${len}`).to.equal('the block at 0 is damaged')
@@ -73,7 +72,7 @@ describe('store: files of LevelDB that somebody has forged', () => {
     expect((await checkDatabase(path)).fault).to.equal('000005.ldb: it is another table')
   })
 
-  it('are manifests that LevelDB refuses: they are faults', async () => {
+  it('are faulty if they are manifests that LevelDB refuses', async () => {
     const path = join(await newFolder(), 'database')
     await mkdir(path)
     await writeFile(join(path, 'CURRENT'), 'MANIFEST-000004\n')
@@ -92,7 +91,7 @@ describe('store: files of LevelDB that somebody has forged', () => {
     }
   })
 
-  it('are blocks whose keys are far longer than the block: they are not read to their end', () => {
+  it('with blocks whose keys are far longer than the block are not read to the end', () => {
     const first = concat([varint(0), varint(50_000), varint(0), new Uint8Array(50_000)])
     const same = concat([varint(50_000), varint(0), varint(0)])
     const { entries, isWellFormed } = rawEntriesOf(contents([first, ...Array(4000).fill(same)]))
@@ -101,7 +100,7 @@ describe('store: files of LevelDB that somebody has forged', () => {
     expect(rawEntriesOf(contents([first, ...Array(15).fill(same), first, same]))).to.include({ isWellFormed: true })
   })
 
-  it('are compressed blocks that claim more bytes than they can have', () => {
+  it('with compressed blocks that claim more bytes than they can have are not read', () => {
     let grown = 0
     const { grow } = WebAssembly.Memory.prototype
     WebAssembly.Memory.prototype.grow = function (pages) {
@@ -121,7 +120,7 @@ describe('store: files of LevelDB that somebody has forged', () => {
     expect(grown).to.be.below(4)
   })
 
-  it('are logs whose records all have a flipped bit: only some of each block are corrected', () => {
+  it('with a flipped bit in every record of a log are corrected only in some records of each block', () => {
     const log = new Uint8Array(BLOCK_LEN)
     for (let at = 0; at + HEADER_LEN <= BLOCK_LEN; at += HEADER_LEN) {
       log.set(record(new Uint8Array(0)), at)

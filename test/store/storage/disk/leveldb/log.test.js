@@ -1,4 +1,4 @@
-// Logs of LevelDB: what was written to them is read, and what is damaged is told from what a power cut has torn.
+// Logs of LevelDB: all writes in them are read, and damaged records are told from records that a power cut has torn.
 import { expect } from 'chai'
 import { loadChecksum, checksumOf } from '../../../../../store/storage/disk/leveldb/checksum.js'
 import { readLog } from '../../../../../store/storage/disk/leveldb/log.js'
@@ -47,13 +47,13 @@ const read = (bytes, options) => {
   }
 }
 
-/** The payloads are the first of what was written. */
+/** Checks that the payloads are the first of the written ones. */
 const arePrefix = (payloads, all) => payloads.every((payload, i) => same(payload, all[i]))
 
 describe('store: logs of LevelDB', () => {
   before(loadChecksum)
 
-  it('give what was written, whatever crosses the ends of blocks', () => {
+  it('give all payloads, even those that cross the ends of blocks', () => {
     for (let first = BLOCK - 2 * HEADER - 12; first <= BLOCK; first++) {
       const all = [noise(first, 1), new Uint8Array(0), noise(3, 2), noise(2 * BLOCK, 3), noise(10, 4)]
       const { payloads, lost } = read(logOf(all))
@@ -63,7 +63,7 @@ describe('store: logs of LevelDB', () => {
     }
   })
 
-  it('are torn where they were cut, and all records before that are read', () => {
+  it('are torn where they were cut, and all earlier records are read', () => {
     const all = [noise(300, 1), noise(40_000, 2), noise(200, 3)]
     const log = logOf(all)
     const ends = new Set([0, 300 + HEADER, log.length - 200 - HEADER])
@@ -88,7 +88,7 @@ describe('store: logs of LevelDB', () => {
     }
   })
 
-  it('are damaged, not torn, where a bit is wrong, and every such bit is corrected', () => {
+  it('are damaged, not torn, where a bit is wrong, and every single wrong bit is corrected', () => {
     const all = [noise(60, 1), noise(40, 2)]
     const log = logOf(all)
     for (let bit = 0; bit < 8 * log.length; bit++) {
@@ -131,13 +131,13 @@ describe('store: logs of LevelDB', () => {
     expect(payloads).to.have.length(1)
   })
 
-  it('end for any bytes', () => {
+  it('with random bytes are read to the end', () => {
     for (let seed = 0; seed < 50; seed++) read(noise(70_000, seed), { corrects: seed % 10 === 0 })
   })
 
   it('hold batches of puts and deletions', () => {
     const batch = concat([
-      Uint8Array.of(5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0), // from the sequence number 5 on, three
+      Uint8Array.of(5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0), // three operations from sequence number 5 on
       Uint8Array.of(1, 1, 65, 2, 1, 2), Uint8Array.of(0, 1, 66), Uint8Array.of(1, 0, 0)
     ])
     expect(entriesOfBatch(batch).map(({ key, value, sequence }) => [[...key], value && [...value], sequence]))
