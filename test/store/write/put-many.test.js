@@ -161,7 +161,7 @@ describe('store: putMany() and getMany()', () => {
     expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
   })
 
-  it('getMany() does not read what is longer than "maxBytes", whatever its record claims', async () => {
+  it('getMany() does not read blobs longer than "maxBytes", even if that size is only a claim', async () => {
     const { store } = await newStore()
     const [short, limit, long, part] = [10, 1000, 1001, 5_000_000].map((size, i) => noise(size, 370 + i))
     await all(store.putMany([short, limit, long]))

@@ -154,7 +154,7 @@ describe('store: receive() into a file', () => {
     expect(await expectRight()).to.equal(BYTES.length)
   })
 
-  it('reports as present only what the disk has', async () => {
+  it('reports only groups as present that the disk has', async () => {
     let written = 0
     let synced = 0
     restore = meddle({
