@@ -20,7 +20,7 @@ describe('store: testStore()', () => {
   /** One test each that levels fail which lose something, keep what was deleted, or forget everything. */
   const NOT_LOST = 'put() keeps blobs around the size of a batch'
   const NOT_KEPT = 'put() of the same blobs at the same time stores each once'
-  const NOT_FORGOTTEN = 'open() finds what the store had when it was closed, and nothing else'
+  const NOT_FORGOTTEN = 'open() finds the blobs that the store had when it was closed, and no others'
 
   /**
    * Runs three of the tests outside of any framework, over levels that do something wrong.

@@ -35,22 +35,22 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment in which it becomes visible: a name, as for
+ * @property {string | TempTag} [tag]  protects the blob from the moment that it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
- * @property {TagFormat} [format]  of the tag. Default: `raw`
- * @property {boolean} [weak]  gives a tag that does not protect the blob, as for `tags.set`. Default: false
- * @property {unknown} [meta]  of the tag, as for `tags.set`
- * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob becomes visible
- * @property {Date} [expires]  of the tag. Default: never
- * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
- *   source is not read: a stream is cancelled
+ * @property {TagFormat} [format]  the tag's format. Default: `raw`
+ * @property {boolean} [weak]  make a tag that does not protect the blob, as for `tags.set`. Default: false
+ * @property {unknown} [meta]  the tag's `meta`, as for `tags.set`
+ * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment that the blob becomes visible
+ * @property {Date} [expires]  when the tag expires. Default: never
+ * @property {BlobName} [expect]  the hash that the blob must have. When the store already has the whole blob, it does
+ *   not read the source, and cancels a stream
  * @property {number} [size]  bytes that the blob must have
- * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob?
+ * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
- *   believes that it is right. A blob that the store lacks is then kept under this name only
- * @property {boolean} [recheck]  when the store has the blob already: read it, and replace it if it is damaged? Without
- *   this, only damage counts that a read or `fsck` has found. Default: false
+ *   does not check it. A blob that the store lacks is then kept under this name only
+ * @property {boolean} [recheck]  when the store already has the blob, read it, and replace it if it is damaged. By
+ *   default the store replaces it only if a read or `fsck` has found damage before. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
@@ -62,30 +62,29 @@ export const PUT_OPTIONS = [
 ]
 
 /**
- * Options that only other parts of the store can give to `put`.
+ * Options that only other parts of the store can pass to `put`.
  *
  * @typedef {object} InternalPutOptions
- * @property {Uint8Array} [alias]  a multihash of the bytes, by another function, that becomes a name of the blob
- * @property {string} [path]  of a file that has the bytes and will keep them
- * @property {Begin} [begin]  makes the blob that is filled. Default: the blob is empty, and has a place of its own
- * @property {boolean} [isAlwaysRead]  read the source and compare it with `expect`, even if the store has that blob?
- *   Default: false
+ * @property {Uint8Array} [alias]  a multihash of the bytes, by another hash function, that becomes a name of the blob
+ * @property {string} [path]  the file of a reference: it has the bytes, and keeps them
+ * @property {Begin} [begin]  makes the blob to fill. Default: an empty blob in a home of its own
+ * @property {boolean} [isAlwaysRead]  the default of `alwaysRead`
  */
 
 /**
- * Begins a blob of which some bytes exist: after another blob in its file, or in a file that is imported.
+ * Makes a blob to fill: one that continues another blob in its file, or one whose bytes are in an imported file.
  *
  * @template [Blob=AppendedBlob | FileBlob]
  * @callback Begin
  * @param {number} id  of the new blob
- * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be so long
- * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
+ * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be that long
+ * @returns {Promise<Blob | undefined>} undefined when this is not possible, and the blob must be empty
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` gave another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` returned another one */
 
 /**
- * Writes all bytes of a blob. Ends soon when the signal is aborted.
+ * Writes all bytes of a blob. Rejects soon after the signal is aborted.
  *
  * @template [Blob=IncomingBlob]
  * @callback Fill
@@ -100,7 +99,7 @@ export const PUT_OPTIONS = [
  * @typedef {object} How
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the other properties of the tag
+ * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
@@ -147,7 +146,7 @@ export class BlobWriter {
   }
 
   /**
-   * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
+   * @param {Source} source @param {PutOptions} options  see `Store.put`
    * @param {InternalPutOptions} [known]
    * @returns {Promise<PutResult>}
    */
@@ -167,7 +166,7 @@ export class BlobWriter {
    * @param {Fill<any>} fill  not called when the store already has the whole blob that `expect` names
    * @param {Omit<PutOptions, 'onProgress'>} options
    * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: aborted when the
-   *   store is closed; `cancel`: called when `fill` is not called, whether the put fails or not
+   *   store is closed. `cancel`: called if the put ends or fails without a call of `fill`
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, known) {
@@ -200,7 +199,7 @@ export class BlobWriter {
   }
 
   /**
-   * Puts a blob that the store has already, when the caller knows its hash, without reading the source.
+   * Puts a blob whose hash the caller knows without reading the source, if the store already has the blob.
    *
    * @param {Uint8Array} root @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
@@ -268,7 +267,7 @@ export class BlobWriter {
   }
 
   /**
-   * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
+   * Commits the record of a written blob, unless the store already has the blob. The caller holds the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
    * @param {How & { reservation: Reservation }} how
@@ -286,7 +285,7 @@ export class BlobWriter {
     // First the data, then the record that names it: this order keeps the two databases consistent.
     await blob.finish()
     signal?.throwIfAborted()
-    // A blob that was present in part, or damaged, may be wanted under its own name, too.
+    // A blob that was present in part, or damaged, keeps its own name if it had one.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
     const record = {
@@ -316,7 +315,7 @@ export class BlobWriter {
   }
 
   /**
-   * Does the store have the whole blob already, in a place that suits this put?
+   * Returns true if the store already has the whole blob, in a place that suits this put.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
@@ -325,7 +324,7 @@ export class BlobWriter {
   }
 
   /**
-   * Does the store have the whole blob? With `recheck` this reads all bytes, otherwise it trusts the record.
+   * Returns true if the store has the whole blob. With `recheck` this reads all bytes, otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
@@ -334,15 +333,15 @@ export class BlobWriter {
   }
 
   /**
-   * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
-   * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
+   * Returns true if the bytes may stay where they are. A copy suits every put; a reference does not suit a put of a
+   * copy. A put of another file as a reference changes the reference to that file, which has just been read.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   #staysAsItIs (root, record, { path }) { return contentOf(this.#databases, root, record).suits(path) }
 
   /**
-   * Gives a blob that the store already has its new names. The caller holds the blob's lock.
+   * Gives the tag and alias of this put to a blob that the store already has. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    * @returns {Promise<PutResult>}
@@ -354,7 +353,11 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Deletes everything of a blob whose put has failed. @param {number} id @param {AnyNewBlob} blob */
+  /**
+   * Deletes the data of a blob whose put has failed. If its record may have been written, the data stays as a leftover.
+   *
+   * @param {number} id @param {AnyNewBlob} blob
+   */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
@@ -377,7 +380,7 @@ export class BlobWriter {
  * Returns the multihash of an alias.
  *
  * @param {CID} alias
- * @throws {TypeError} when it is of BLAKE3
+ * @throws {TypeError} when it is not a CID, or a CID of BLAKE3
  */
 export function assertAlias (alias) {
   const multihash = multihashOf(alias)
@@ -395,7 +398,7 @@ const tagOf = (root, { tag, format, lasting }, now) =>
   typeof tag === 'string' ? { name: tag, root, format, ...lasting(now) } : undefined
 
 /**
- * Refuses properties of a tag that does not last, or of no tag: they would be lost.
+ * Throws if there are properties for a tag, but no named tag that could have them.
  *
  * @param {Record<string, unknown>} lasting
  */

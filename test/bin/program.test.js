@@ -80,8 +80,8 @@ describe('baobox', () => {
       ['--outboard excludes --store', 'baobox slice --help', ['slice', '0', '1', 'a', '--outboard=b', '--store=c']],
       ["'1kb' is not a size", 'baobox slice --help', ['slice', '1kb', '1', 'a']],
       ['--output needs --svg', 'baobox tree --help', ['tree', 'a', '-o', 'b']],
-      ['--tag goes with one FILE only', 'baobox add --help', ['add', '--tag', 'a', 'b', 'c']],
-      ['--raw goes with one FILE only', 'baobox hash --help', ['hash', '--raw', 'a', 'b']],
+      ['--tag is for one FILE only', 'baobox add --help', ['add', '--tag', 'a', 'b', 'c']],
+      ['--raw is for one FILE only', 'baobox hash --help', ['hash', '--raw', 'a', 'b']],
       ['missing argument FILE', 'baobox hash --help', ['hash', '--keyed']]
     ].map(async ([message, help, args]) => {
       const { code, out, err } = await folder.run(args)

@@ -1,4 +1,4 @@
-// The marks of a garbage collection: which blobs are protected, and the sequences of hashes that protect others.
+// The marks of a garbage collection: protected blobs, and sequences of hashes that protect their members.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { Marks } from '../../../store/gc/collector.js'
@@ -8,7 +8,7 @@ import { noise } from '../../support/inputs.js'
 import { nameOf } from '../../support/store/inspect.js'
 
 describe('store: Marks', () => {
-  it('settle() reads sequences of hashes however their bytes are cut into pieces', async () => {
+  it('settle() reads sequences of hashes from pieces of any length', async () => {
     const members = Array.from({ length: 40 }, (_, i) => hash(noise(100 + i, 700 + i)))
     const bytes = concat(members)
     for (const pieces of [ragged(bytes, 3), oneByOne(bytes), [bytes, Uint8Array.of(1, 2)]]) {
@@ -23,7 +23,7 @@ describe('store: Marks', () => {
     }
   })
 
-  it('settle() reads a sequence once, however often it has come meanwhile, and again when more came during the read',
+  it('settle() reads a sequence once, however often it arrived before, and again when more arrived during the read',
     async () => {
       const root = hash(noise(64))
       let reads = 0

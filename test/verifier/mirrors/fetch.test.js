@@ -282,7 +282,7 @@ describe('mirrors', () => {
     }
     const stalled = await errorOf(fetchVerified(BLOB, { cid, fetch: silent, stall: 20, retries: 0 }))
     expect(stalled.message)
-      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes have come within 20 ms`)
+      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes arrived within 20 ms`)
   })
 })
 

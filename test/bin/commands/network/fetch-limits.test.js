@@ -90,7 +90,7 @@ describe('baobox fetch bounds what servers may do', () => {
       for (const args of [['-'], ['part', '--end', '5'], ['--start', '5'], ['-r']]) {
         const { code, err } = await folder.run(['fetch', `${plain.url}/${LONG_CID}`, ...args, '--max-unverified', '1'])
         expect(code, args.join(' ')).to.equal(2)
-        expect(err).to.include('--max-unverified goes with one whole blob, into the store or a file')
+        expect(err).to.include('--max-unverified is for one whole blob, into the store or a file')
       }
     })
   })

@@ -139,7 +139,7 @@ describe('baobox fetch', () => {
       ["'ftp://x' is not an HTTP URL", [CID, '--from', 'ftp://x']],
       ['--from: URL must not be empty', [CID, '--from', '']],
       ['the URL has no CID in its path', [`${plain}/file`]],
-      ['--cid goes with a URL', [CID, '--cid', CID, '--from', plain]],
+      ['--cid is for a URL', [CID, '--cid', CID, '--from', plain]],
       ['--tag works only without OUTPUT', [`${served}/${CID}`, 'x', '--tag', 'y']]
     ]) {
       const { code, err } = await folder.run(['fetch', ...args])

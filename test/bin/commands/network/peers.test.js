@@ -26,7 +26,7 @@ describe('a ticket on the command line', () => {
   }
 
   it('goes without --cid, and is a ticket as a whole', async () => {
-    expect((await errorOf('fetch', TICKET, '--cid', CID)).err).to.include('--cid goes with a URL')
+    expect((await errorOf('fetch', TICKET, '--cid', CID)).err).to.include('--cid is for a URL')
     expect((await errorOf('fetch', `${TICKET.slice(0, -1)}b`)).err).to.include('TICKET_INVALID')
     expect((await errorOf('fetch', CID, '--no-relays', '--from', 'http://localhost/')).code).to.equal(2)
     expect((await errorOf('serve', '--ticket', CID)).err).to.include('--iroh')

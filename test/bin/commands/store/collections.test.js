@@ -64,7 +64,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     const [first, ...others] = ['devices/a\x1b[2J/nul', 'devices/aux', 'devices/con.txt', 'devices/prn']
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.include({ unsafe: { count: 4, names: [first, ...others] } })
-    const why = 'some systems take these names for something else or for one another'
+    const why = 'on some systems these names have a special meaning, or are the same name'
     const shown = 'devices/a\\x1b[2J/nul, devices/aux, devices/con.txt, and 1 more'
     expect(err).to.equal(`baobox: warning: get -r will refuse devices: ${why}: ${shown}\n`)
     const refused = await folder.run(['get', '-r', JSON.parse(out).cid, 'refused'])
@@ -219,10 +219,10 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       [['add', 'site', '--ignore', 'x'], '--ignore needs --recursive'],
       [['add', 'site', '--manifest'], '--manifest needs --recursive'],
       [['add', '-r', 'site', '--ignore', ''], 'PATTERN must not be empty'],
-      [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag goes with one FILE only'],
-      [['add', '-r', 'site', 'other', '--known', 'x'], '--known goes with one folder only'],
+      [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag is for one FILE only'],
+      [['add', '-r', 'site', 'other', '--known', 'x'], '--known is for one folder only'],
       [['get', '-r', cid], 'missing argument OUTPUT'],
-      [['get', '-r', cid, '-'], 'a collection cannot go to stdout'],
+      [['get', '-r', cid, '-'], 'a collection cannot be written to stdout'],
       [['get', '-r', cid, 'x', '-o', 'y'], 'OUTPUT excludes --output'],
       [['get', '-r', cid, 'x', '--start', '1'], '--recursive excludes --start'],
       [['get', cid, 'x', '--link'], '--link needs --recursive'],
