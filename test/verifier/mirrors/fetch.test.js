@@ -1,7 +1,8 @@
 // Verified downloads from servers of every kind. The servers are functions in the place of `fetch`.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createOutboardSync } from '../../../encoder/index.js'
+import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { BaoError } from '../../../lib/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
 import { errorOf, iterable } from '../../support/feeding.js'
@@ -355,6 +356,34 @@ describe('fetchVerified in the place of fetch', () => {
     expect(long.headers.get('content-type')).to.equal('application/octet-stream')
     expect(long.headers.get('content-length')).to.equal(null)
     await long.body.cancel()
+  })
+
+  it('reports the bytes that were sent, and the proven total, also of a range that ends beyond the blob', async () => {
+    const small = noise(700, 172)
+    const lacksLast = async (_cid, ranges) => {
+      if (ranges.boundaries[0] > 64) throw new BaoError('STORE_MISSING', 'the end is missing', { ranges })
+      return [encodeSliceSync(content, outboard, ranges)]
+    }
+    for (const [routes, bytes, range, total] of [
+      [{ '/movie': endpoint(content) }, content, undefined, 300_000],
+      [plain(), content, undefined, 300_000],
+      [plain(), content, { start: 100_000 }, 200_000],
+      [plain(), content, { start: 100_000, end: 200_000 }, 100_000],
+      [plain(), content, { start: 299_000, end: 400_000 }, 1000],
+      [{ '/movie': file(small), '/movie.obao4': file(createOutboardSync(small).bytes) }, small, { end: 9000 }, 700]
+    ]) {
+      const details = []
+      const { cid } = createOutboardSync(bytes)
+      const got = await download(routes, { cid, range, onProgress: ({ detail }) => details.push(detail) })
+      expect(got.bytes.length).to.equal(total)
+      expect(details.every(detail => detail.total === total && detail.unit === 'bytes'), `${total}`).to.equal(true)
+      expect(details.at(-1).done).to.equal(total)
+    }
+    const details = []
+    const onProgress = ({ detail }) => details.push(detail)
+    const response = await fetchVerified(mirrorOf(lacksLast), { cid, range: { end: 65_536 }, onProgress, ...SOON })
+    expect(same(await bytesOf(response), content.subarray(0, 65_536)), 'a mirror without the end').to.equal(true)
+    expect(details.at(-1)).to.deep.equal({ done: 65_536, total: undefined, unit: 'bytes' })
   })
 
   it('passes on the headers of a Request, but not its range', async () => {
