@@ -1,4 +1,4 @@
-// bao's combined encoding and its outboard: the size, then everything in pre-order.
+// bao's combined encoding and its outboard: the size, then pairs and bytes in pre-order.
 import { expect } from 'chai'
 import { hash, keyedHash } from '../../lib/index.js'
 import { createOutboardSync, encode } from '../../encoder/index.js'
