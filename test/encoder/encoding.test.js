@@ -74,7 +74,7 @@ forEachKernel(() => describe('combined encodings', () => {
         const outboard = createOutboardSync(bytes, { groupLog, key })
         for (const [hasHeader, encodedOf] of [
           [true, encoded => encoded], [false, encoded => later(encoded)],
-          [true, encoded => new Blob([encoded, 'and more behind'])]
+          [true, encoded => new Blob([encoded, 'and more after it'])]
         ]) {
           const encoded = encode(bytes, { groupLog, key, header: hasHeader }).bytes
           const opened = await openEncoding(

@@ -99,7 +99,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     const slice = encodeSliceSync(bytes, outboard, range, { into: memory.subarray(3) })
     expect([slice.buffer, slice.byteOffset]).to.deep.equal([memory.buffer, 3])
     expect(same(slice, expected)).to.equal(true)
-    expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
+    expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'the bytes after it').to.equal(true)
     expect(
       () => encodeSliceSync(bytes, outboard, range, { into: memory.subarray(51) })
     ).to.throw(RangeError, /"into" expected at least/)

@@ -38,7 +38,7 @@ export async function fill (location) {
   }
 }
 
-/** @returns {Promise<string>} what a read gives: `all`, the code of an error, or `WRONG` */
+/** @returns {Promise<string>} the result of a read: `all`, the code of an error, or `WRONG` */
 async function readOf (store, i) {
   const range = partOf(i) ?? { start: 0, end: BLOBS[i].length }
   const got = []

@@ -25,7 +25,7 @@ const PER_LIFE = 12
 
 const random = new Random(Number(SEED))
 
-/** What the store has acknowledged of one blob. */
+/** The acknowledged state of one blob. */
 class Acknowledged {
   isTagged = false
   /** Ranges that must be present. */

@@ -49,7 +49,7 @@ forEachKernel(() => describe('audits on several threads', () => {
 
   for (const [groupLog, order, key] of [[0, 'pre'], [0, 'post', KEY], [4, 'pre'], [4, 'post'], [6, 'pre']]) {
     const options = { groupLog, order, key }
-    it(`equal that of one thread, in groups of ${2 ** groupLog}, ${order}-order${key ? ', keyed' : ''}`, async () => {
+    it(`equal those on one thread, in groups of ${2 ** groupLog}, ${order}-order${key ? ', keyed' : ''}`, async () => {
       const outboard = createOutboardSync(BYTES, options)
       const len = outboard.bytes.length
       await expectSame(BYTES, outboard, { key }, 'nothing wrong')

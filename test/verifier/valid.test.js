@@ -302,7 +302,7 @@ describe('audits', () => {
     const pairs = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair () { throw broken } }
     expect(await errorOf(validRanges(bytes, pairs))).to.equal(broken)
     expect(await errorOf(validOutboardRanges({ ...pairs, prepare: () => Promise.reject(broken) }))).to.equal(broken)
-    expect((await validRanges(bytes, outboard)).boundaries, 'and leave nothing behind').to.deep.equal(all)
+    expect((await validRanges(bytes, outboard)).boundaries, 'and leave no trace').to.deep.equal(all)
   })
 
   it('let an outboard hash while it gives pairs', async () => {

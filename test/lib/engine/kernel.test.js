@@ -58,7 +58,7 @@ describe('compressMany', () => {
 })
 
 describe('the block of an empty input', () => {
-  it('stays zero after all hashing', () => {
+  it('stays zero after any hashing', () => {
     onEachKernel(() => {
       u8.set(RUBBISH, INPUT)
       const flags = enter(KEY)

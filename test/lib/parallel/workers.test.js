@@ -32,9 +32,9 @@ async function poolWith (how, options) {
 
 const DEATHS = {
   exits: 'exit',
-  'exits as if all was well': 'exit 0',
+  'exits with code 0': 'exit 0',
   throws: 'throw',
-  'rejects what nobody awaits': 'reject',
+  'has an unhandled rejection': 'reject',
   // (From Node.js 24 on such a thread may take the whole process with it.)
   ...isNode && parseInt(process.versions.node) < 24 && { 'runs out of memory': 'memory' }
 }

@@ -77,7 +77,7 @@ describe('files', () => {
     })
   })
 
-  it('are read to their end, pipes and files without a size too', async () => {
+  it('are read to their end, also pipes and files without a size', async () => {
     const pipe = join(folder, 'pipe')
     execFileSync('mkfifo', [pipe])
     // Another process writes: in Deno, one process cannot be at both ends of a pipe.

@@ -16,7 +16,7 @@ import { Control, FAULTS } from './shim.js'
 import { Model, blobOf, nameBlob } from './faults-model.js'
 import { inPieces, orphansIn } from './look.js'
 
-/** No such call fails. */
+/** The number of a call that never comes, so none fails. */
 const NEVER = 2 ** 32 - 1
 
 /** A store, and the blobs that it must have. Blobs are named by their lengths. */

@@ -52,13 +52,13 @@ describe('the resource that fetchVerified finds at a URL', () => {
     ['an outboard of other groups that Link names', {
       '/movie': file(content, link('/trees/tree.obao6', '')), '/trees/tree.obao6': file(wide.bytes)
     }],
-    ['an outboard with the size in front', { '/movie': file(content), '/movie.obao4': file(withHeader) }],
+    ['an outboard with a header', { '/movie': file(content), '/movie.obao4': file(withHeader) }],
     ['an outboard at .obao6 beside a page that answers for .obao4', {
       '/movie': file(content),
       '/movie.obao4': file(new TextEncoder().encode('<html>'.repeat(100))),
       '/movie.obao6': file(wide.bytes)
     }],
-    ['the bytes alone', { '/movie': file(content) }]
+    ['only the bytes', { '/movie': file(content) }]
   ]) {
     it(`is ${title}`, async () => {
       for (const [start, end] of RANGES) {
@@ -111,7 +111,7 @@ describe('the resource that fetchVerified finds at a URL', () => {
   })
 })
 
-describe('servers that say wrong things', () => {
+describe('servers that make false claims', () => {
   let tag = 0
   for (const [title, how] of [
     ['count one byte too many in Content-Range', {
@@ -120,13 +120,13 @@ describe('servers that say wrong things', () => {
     ['give no Content-Range', { headers: ({ 'content-range': _, ...own }) => own }],
     ['answer a Range with 200 and everything', { ranges: false }],
     // `fetch` gives the decoded bytes with the headers of the encoded ones.
-    ['compress everything, and tell that length', {
+    ['compress everything, and state the compressed length', {
       ranges: false, headers: own => ({ ...own, 'content-encoding': 'gzip', 'content-length': '77' })
     }],
     ['change the ETag with every answer', { headers: own => ({ ...own, etag: `"${tag++}"` }) }],
     ['never end', { ending: endings.endless }]
   ]) {
-    it(`${title}: the bytes count`, async () => {
+    it(`${title}: only the bytes matter`, async () => {
       expect(same((await download(plain(how))).bytes, content)).to.equal(true)
       const { bytes } = await download(plain(how), { range: { start: 150_000, end: 250_000 } })
       expect(same(bytes, content.subarray(150_000, 250_000))).to.equal(true)
@@ -134,23 +134,23 @@ describe('servers that say wrong things', () => {
   }
 
   for (const [title, routes, expected] of [
-    ['the size is larger than it is', plain({
+    ['the stated size is too large', plain({
       headers: own => ({ ...own, 'content-range': 'bytes 0-1/9007199254740991' })
     })],
-    ['the size of an endpoint is a lie', { '/movie': endpoint(content, { size: 2 ** 52 }) }],
-    ['a range is another one', plain({ headers: own => ({ ...own, 'content-range': 'bytes 77-99/300000' }) })],
-    ['a range is one of compressed bytes', plain({
+    ['the size from an endpoint is wrong', { '/movie': endpoint(content, { size: 2 ** 52 }) }],
+    ['Content-Range is another range', plain({ headers: own => ({ ...own, 'content-range': 'bytes 77-99/300000' }) })],
+    ['a range is of compressed bytes', plain({
       headers: own => ({ ...own, 'content-encoding': 'br' })
     }), 'FETCH_REFUSED'],
     ['a byte is wrong', plain({ ending: endings.flip(9000) })],
     ['a slice is wrong', { '/movie': endpoint(content, { ending: endings.flip(9000) }) }],
     ['a connection breaks', plain({ ending: endings.reset(0) }), 'FETCH_FAILED'],
-    ['nothing can be reached', { '/movie': unreachable }, 'FETCH_FAILED'],
-    ['nothing is answered', { '/movie': silent }, 'FETCH_FAILED'],
+    ['the server cannot be reached', { '/movie': unreachable }, 'FETCH_FAILED'],
+    ['the server does not answer', { '/movie': silent }, 'FETCH_FAILED'],
     ['the body stalls', { '/movie': endpoint(content, { ending: endings.stall(9000) }) }, 'FETCH_FAILED'],
     ['the body drips', { '/movie': endpoint(content, { ending: endings.drip }) }, 'FETCH_FAILED'],
-    ['a status says no', { '/movie': status(403) }, 'FETCH_STATUS'],
-    ['a status says later', { '/movie': status(503) }, 'FETCH_STATUS']
+    ['the status is 403', { '/movie': status(403) }, 'FETCH_STATUS'],
+    ['the status is 503', { '/movie': status(503) }, 'FETCH_STATUS']
   ]) {
     it(`where ${title}, another mirror continues`, async () => {
       const error = await errorOf(download(routes))

@@ -123,7 +123,7 @@ forEachKernel(() => describe('the verifier', () => {
     while (!verifier.done) {
       const wanted = verifier.bytesWanted
       expect(wanted).to.be.greaterThan(0)
-      expect(at + wanted, 'it never asks for bytes behind the slice').to.be.at.most(slice.length)
+      expect(at + wanted, 'it never asks for bytes after the slice').to.be.at.most(slice.length)
       verifier.write(slice.subarray(at, at + wanted))
       at += wanted
       asked++

@@ -42,7 +42,7 @@ describe('a ticket on the command line', () => {
     return skipAloud('peers on the command line', absence)
   }
 
-  it('brings a blob from `serve --iroh` into a store, a file and stdout', async () => {
+  it('fetches a blob from `serve --iroh` into a store, a file and stdout', async () => {
     await folder.write('file', BYTES)
     await folder.run(['add', '--tag', 'a-tag', 'file'])
     await folder.run(['add', '-r', '--tag', 'set', 'file'])

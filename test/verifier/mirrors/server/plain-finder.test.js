@@ -45,8 +45,8 @@ describe('the size of a blob on a plain server', () => {
     ['hides Content-Range, as from the scripts of other origins', {
       headers: ({ 'content-range': _, ...own }) => own
     }],
-    ['tells no length in Content-Range', { headers: total('*') }],
-    ['tells no length anywhere', {
+    ['states no length in Content-Range', { headers: total('*') }],
+    ['states no length anywhere', {
       headers: own => own['content-range'] === undefined ? {} : total('*')({ 'content-range': own['content-range'] })
     }]
   ]) {
@@ -113,8 +113,8 @@ describe('an outboard that cannot be read', () => {
   const WAYS = {
     'fails with status 500': status(500),
     'never answers': silent,
-    'is cut': file(outboard.bytes.subarray(0, 640)),
-    'begins right and goes on wrong': file(outboard.bytes.map((byte, i) => i < 64 ? byte : 0)),
+    'is truncated': file(outboard.bytes.subarray(0, 640)),
+    'is right only in its first pair': file(outboard.bytes.map((byte, i) => i < 64 ? byte : 0)),
     'never ends': file(new Uint8Array(64), { ranges: false, headers: () => ({}), ending: endings.endless })
   }
   for (const [title, answer] of Object.entries(WAYS)) {
