@@ -1,4 +1,4 @@
-// The examples of the README and of the documents run as they stand, each in a project of its own.
+// Runs the examples of the README and of the documents unchanged, each in a project of its own.
 
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
@@ -12,7 +12,7 @@ import { newProject } from './support/project.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
 const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
-/** Packages that examples use, and a project of their own would install. */
+/** Packages that examples use, and that a real project would install. */
 const PEERS = ['memory-level']
 
 for (const page of PAGES) {
