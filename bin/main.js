@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { COMMANDS, TABLE } from './table/index.js'
 import { commandHelp, programHelp } from './line/help.js'
-import { parse } from './line/parse.js'
+import { areOptions, parse } from './line/parse.js'
+import { unknownCommand } from './line/suggest.js'
 import { paint } from './terminal/color.js'
 import { UsageError, errorLine } from './terminal/errors.js'
 import { print, stopPrinting } from './terminal/output.js'
@@ -13,11 +14,12 @@ import { print, stopPrinting } from './terminal/output.js'
 const [OK, FAILED, USAGE] = [0, 1, 2]
 
 /**
- * @param {string[]} args  the command and its arguments
+ * @param {string[]} line  the command and its arguments
  * @param {AbortSignal} signal  interrupts the command, which then cleans up
  * @returns {Promise<number | undefined>} the exit code; undefined when the signal ended the command
  */
-export async function main ([name, ...args], signal) {
+export async function main (line, signal) {
+  const { name, args } = commandIn(line)
   signal.addEventListener('abort', () => stopPrinting(signal.reason))
   let code = OK
   /** @param {() => Promise<unknown>} work */
@@ -30,6 +32,11 @@ export async function main ([name, ...args], signal) {
     }
   }
   try {
+    if (line.length === 0) {
+      // As git and npm do. It is no success: the name of the command may be an empty variable of a script.
+      await print(programHelp(TABLE))
+      return USAGE
+    }
     const fail = () => { code = FAILED }
     await dispatch(name, args, { signal, table: TABLE, attempt, fail, hasFailed: () => code !== OK })
     return code
@@ -39,12 +46,27 @@ export async function main ([name, ...args], signal) {
   }
 }
 
-/** @param {string | undefined} name @param {string[]} args @param {Context} context */
+/**
+ * Finds the command of a line. Options may come before it: then it is the first name of a command that has all of them,
+ * because the value of an option may look like a command.
+ *
+ * @param {string[]} line
+ */
+function commandIn (line) {
+  const isCommand = (/** @type {string} */ arg) => Object.hasOwn(COMMANDS, arg)
+  let at = line.findIndex((arg, i) => isCommand(arg) && areOptions(COMMANDS[arg], line.slice(0, i)))
+  // If none fits, the error is that of the first one.
+  if (at < 0) at = line.findIndex(isCommand)
+  if (at < 0 || !line[0].startsWith('-')) at = 0
+  return { name: line[at] ?? '', args: line.toSpliced(at, 1) }
+}
+
+/** @param {string} name @param {string[]} args @param {Context} context */
 async function dispatch (name, args, context) {
   if (name === '--help' || name === '-h') return print(programHelp(TABLE))
-  if (name === '--version' || name === '-V') return print(`${version()}\n`)
-  if (name === undefined) throw new UsageError('missing command')
-  if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`unknown command '${name}'`)
+  if (['--version', '-V', 'version'].includes(name)) return print(`${version()}\n`)
+  if (name.startsWith('-')) throw new UsageError('missing command')
+  if (!Object.hasOwn(COMMANDS, name)) throw unknownCommand(name, Object.keys(COMMANDS))
   const command = COMMANDS[name]
   const { isHelp, ...given } = parse(command, args)
   if (isHelp) return print(commandHelp(name, command))

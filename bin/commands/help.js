@@ -2,6 +2,7 @@
 
 import { SHELLS, completionOf } from '../line/completion.js'
 import { commandHelp, programHelp } from '../line/help.js'
+import { unknownCommand } from '../line/suggest.js'
 import { UsageError } from '../terminal/errors.js'
 import { print } from '../terminal/output.js'
 
@@ -11,7 +12,7 @@ import { print } from '../terminal/output.js'
 export async function help ({ operands: [name] }, { table }) {
   if (name === undefined) return print(programHelp(table))
   const commands = Object.assign({}, ...Object.values(table))
-  if (!Object.hasOwn(commands, name)) throw new UsageError(`unknown command '${name}'`)
+  if (!Object.hasOwn(commands, name)) throw unknownCommand(name, Object.keys(commands))
   await print(commandHelp(name, commands[name]))
 }
 

@@ -2,7 +2,7 @@
 
 import { operandsOf } from './parse.js'
 
-/** @import { Command, Table } from '../types.js' */
+/** @import { Command, Option, Table } from '../types.js' */
 
 export const SHELLS = ['bash', 'zsh', 'fish']
 
@@ -19,8 +19,27 @@ export function completionOf (shell, table) {
 
 /** @typedef {[name: string, command: Command][]} Commands */
 
+/**
+ * Prints the tags of a store, one a line. Only those are completed that mean nothing to a shell: anybody who can set a
+ * tag could otherwise run a command in the shell of somebody who presses TAB.
+ */
+const PLAIN_TAGS = "2>/dev/null | sed -n 's|^[a-z0-9]* *[a-z]* *\"\\([A-Za-z0-9._/+@][A-Za-z0-9._/+@-]*\\)\"$|\\1|p'"
+
+/** True if the value of an option is a tag, or may be one. @param {string} name @param {Option<unknown>} option */
+const takesTag = (name, { value }) => value === 'CID' || (name === 'tag' && value !== undefined)
+
+/** True if some operand of a command may be a tag. @param {Command} command */
+const namesBlobs = command => operandsOf(command).some(({ name }) => name === 'CID')
+
 /** @param {Commands} commands */
 const bash = commands => `# Completion of baobox in bash. To use it: eval "$(baobox completion bash)"
+_baobox_tags () {
+  local i store=()
+  for ((i = 1; i < COMP_CWORD - 1; i++)); do
+    if [ "\${COMP_WORDS[i]}" = --store ]; then store=(--store "\${COMP_WORDS[i + 1]}"); fi
+  done
+  baobox tag "\${store[@]}" ${PLAIN_TAGS}
+}
 _baobox () {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} options= values=
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -30,27 +49,44 @@ _baobox () {
   case \${COMP_WORDS[1]} in
 ${commands.map(([name, command]) => `    ${name})
       options='${spellings(command).join(' ')} --help'
-      values='${(command.choices ?? []).join(' ')}'
-      case $prev in ${spellings(command, true).join('|') || '""'}) return ;; esac ;;`).join('\n')}
+      values=${namesBlobs(command) ? 'TAGS' : `'${(command.choices ?? []).join(' ')}'`}
+      case $prev in
+        ${spellings(command, takesTag).join('|') || '""'}) values=TAGS ;;
+        ${spellings(command, hasValue).join('|') || '""'}) return ;;
+      esac ;;`).join('\n')}
     *) return ;;
   esac
   case $cur in
     -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
-    *) COMPREPLY=($(compgen -W "$values" -- "$cur")) ;;
+    *)
+      if [ "$values" = TAGS ]; then values=$(_baobox_tags); fi
+      COMPREPLY=($(compgen -W "$values" -- "$cur")) ;;
   esac
 }
 # If nothing else fits, bash completes file names.
 complete -o default -F _baobox baobox
 `
 
-/** The long and short names of a command's options. @param {Command} command @param {boolean} [onlyWithValue] */
-const spellings = ({ options }, onlyWithValue = false) => Object.entries(options)
-  .filter(([, { value }]) => !onlyWithValue || value !== undefined)
+/** @param {string} _name @param {Option<unknown>} option */
+const hasValue = (_name, { value }) => value !== undefined
+
+/**
+ * The long and short names of options of a command.
+ *
+ * @param {Command} command @param {(name: string, option: Option<unknown>) => boolean} [isWanted]  default: all
+ */
+const spellings = ({ options }, isWanted = () => true) => Object.entries(options)
+  .filter(([name, option]) => isWanted(name, option))
   .flatMap(([name, { short }]) => [`--${name}`, ...short ? [`-${short}`] : []])
 
 /** @param {Commands} commands */
 const zsh = commands => `#compdef baobox
 # Completion of baobox in zsh. To use it: eval "$(baobox completion zsh)"
+_baobox_tags () {
+  local -a tags
+  tags=(\${(f)"$(baobox tag \${opt_args[--store]:+--store=\${opt_args[--store]}} ${PLAIN_TAGS})"})
+  compadd -- $tags
+}
 _baobox () {
   local -a commands
   commands=(
@@ -72,33 +108,48 @@ compdef _baobox baobox
 
 /** @param {Command} command */
 const zshArguments = command => [
-  ...Object.entries(command.options).map(([name, { short, value, help }]) => {
-    const rest = `[${help.replace(/[[\]:\\]/g, '\\$&')}]${value ? `:${value}:_files` : ''}`
+  ...Object.entries(command.options).map(([name, option]) => {
+    const { short, value, help } = option
+    const values = takesTag(name, option) ? '_baobox_tags' : '_files'
+    const rest = `[${help.replace(/[[\]:\\]/g, '\\$&')}]${value ? `:${value}:${values}` : ''}`
     if (!short) return quoted(`--${name}${value ? '=' : ''}${rest}`)
     const both = `'(-${short} --${name})'`
     return `${both}{-${short}${value ? '+' : ''},--${name}${value ? '=' : ''}}${quoted(rest)}`
   }),
   quoted('--help[print the help]'),
   ...operandsOf(command).map(({ name, isOptional, isMany }) => {
-    const values = command.choices ? `(${command.choices.join(' ')})` : '_files'
+    const values = command.choices ? `(${command.choices.join(' ')})` : name === 'CID' ? '_baobox_tags' : '_files'
     return quoted(`${isMany ? '*' : ''}${isOptional && !isMany ? ':' : ''}:${name}:${values}`)
   })
 ]
 
 /** @param {Commands} commands */
 const fish = commands => `# Completion of baobox in fish. To use it: baobox completion fish | source
+function __baobox_tags
+  set -l words (commandline -opc)
+  set -l store
+  if set -l at (contains -i -- --store $words)
+    set store --store $words[(math $at + 1)]
+  end
+  baobox tag $store ${PLAIN_TAGS}
+end
 complete -c baobox -n __fish_use_subcommand -f -l help -s h -d 'print the help'
 complete -c baobox -n __fish_use_subcommand -f -l version -s V -d 'print the version'
 ${commands.map(([name, command]) => fishLines(name, command).join('\n')).join('\n')}
 `
 
 /** @param {string} name @param {Command} command */
-function fishLines (name, { summary, options, choices }) {
+function fishLines (name, command) {
+  const { summary, options, choices } = command
   const after = `complete -c baobox -n '__fish_seen_subcommand_from ${name}'`
   return [
     `complete -c baobox -n __fish_use_subcommand -f -a ${name} -d ${quotedForFish(summary)}`,
-    ...Object.entries(options).map(([option, { short, value, help }]) =>
-      `${after} -l ${option}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quotedForFish(help)}`),
+    ...Object.entries(options).map(([name, option]) => {
+      const { short, value, help } = option
+      const values = takesTag(name, option) ? " -f -r -a '(__baobox_tags)'" : value ? ' -r' : ''
+      return `${after} -l ${name}${short ? ` -s ${short}` : ''}${values} -d ${quotedForFish(help)}`
+    }),
+    ...namesBlobs(command) ? [`${after} -a '(__baobox_tags)'`] : [],
     ...choices ? [`${after} -f -a ${quotedForFish(choices.join(' '))}`] : []
   ]
 }

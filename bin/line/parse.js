@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { UsageError } from '../terminal/errors.js'
+import { unknownOption } from './suggest.js'
 
 /** @import { Definition, Given, Options } from '../types.js' */
 /** @typedef {{ name: string, isOptional: boolean, isMany: boolean }} Operand */
@@ -17,8 +18,7 @@ const HELP = { help: { type: /** @type {const} */ ('boolean'), short: 'h' } }
  */
 export function parse (definition, args) {
   const { options } = definition
-  const config = { args, options: { ...HELP, ...configOf(options) }, allowPositionals: true, strict: false }
-  const { values: given, positionals: operands, tokens } = parseArgs({ ...config, tokens: true })
+  const { values: given, positionals: operands, tokens } = split(options, args)
   if (given.help === true) return { values: {}, operands, isHelp: true }
   /** @type {Record<string, unknown>} */
   const values = {}
@@ -34,6 +34,25 @@ export function parse (definition, args) {
   checkTogether(definition, values)
   checkOperands(operandsOf(definition), operands)
   return { values, operands, isHelp: false }
+}
+
+/** @param {Options} options @param {string[]} args */
+const split = (options, args) => parseArgs({
+  args, options: { ...HELP, ...configOf(options) }, allowPositionals: true, strict: false, tokens: true
+})
+
+/**
+ * True if arguments are options of a command with their values, and nothing else.
+ *
+ * @param {Definition} definition @param {string[]} args
+ */
+export function areOptions ({ options }, args) {
+  return split(options, args).tokens.every(token => {
+    if (token.kind !== 'option') return false
+    if (token.name === 'help') return true
+    return Object.hasOwn(options, token.name) &&
+      (options[token.name].value === undefined || token.value !== undefined)
+  })
 }
 
 /**
@@ -53,7 +72,7 @@ const configOf = options => Object.fromEntries(Object.entries(options).map(([nam
 
 /** @param {OptionToken} token @param {Options} options @throws {UsageError} */
 function checkOption ({ name, rawName, value, inlineValue }, options) {
-  if (!Object.hasOwn(options, name)) throw new UsageError(`unknown option '${rawName}'`)
+  if (!Object.hasOwn(options, name)) throw unknownOption(rawName, Object.keys(options).map(name => `--${name}`))
   const { value: valueName } = options[name]
   if (valueName === undefined && value !== undefined) throw new UsageError(`${rawName} takes no value`)
   if (valueName === undefined) return

@@ -12,7 +12,7 @@ const NAMES_NOTE = 'CID may be a tag, or CID/NAME, which is a member of a collec
 
 export const add = define({
   summary: 'put files, folders or stdin into a store',
-  operands: 'FILE...',
+  operands: '[FILE...]',
   options: {
     ...writeStore,
     tag: filledText('NAME', 'tag the blob in the same step, so that gc keeps it; for one FILE only'),
@@ -28,8 +28,9 @@ export const add = define({
   excludes: { expect: ['reference', 'recursive'] },
   requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive', manifest: 'recursive' },
   notes: [
-    'Prints a line for each FILE: its CID, its size, whether the blob is new or already there, and the file name. ' +
-    'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
+    'Without FILE, or with -, reads stdin. Prints a line for each FILE: its CID, its size, whether the blob is new ' +
+    'or already there, and the file name. A missing store is made, unless nothing could be put. A blob that does not ' +
+    'arrive completely is not kept.',
     'With --recursive, FILE is a folder, and its CID is the one that sendme gives it. Links and empty folders are ' +
     'left out. --tag keeps all files. A warning lists names that get -r will refuse: names with a special meaning on ' +
     'some system, such as aux, and names that some system does not distinguish, such as A and a.',
@@ -38,7 +39,7 @@ export const add = define({
     'and its files.'
   ],
   examples: [
-    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore "*.log"',
+    'baobox add README.md', 'tar c docs | baobox add --tag docs', 'baobox add -r docs --tag docs --ignore "*.log"',
     'baobox add -r --manifest public --tag site'
   ]
 })

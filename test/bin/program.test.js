@@ -61,15 +61,41 @@ describe('baobox', () => {
 
   it('--version prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url)))
-    for (const flag of ['--version', '-V']) {
+    for (const flag of ['--version', '-V', 'version']) {
       expect(await folder.run([flag])).to.include({ code: 0, out: `${version}\n`, err: '' })
     }
   })
 
+  it('takes options before the command, also when a value looks like a command', async () => {
+    await folder.write('b', 'b')
+    expect(await folder.run(['--store', 'get', '--json', '--tag=x', 'add', 'b'])).to.include({ code: 0, err: '' })
+    const { out } = await folder.run(['ls', '--store', 'get'])
+    expect(out).to.match(/^bafkr4i\w+\n$/)
+    expect(await folder.run(['--store', 'get', 'ls'])).to.include({ code: 0, out })
+    expect(await folder.run(['--store=get', '--help', 'ls'])).to.include({ out: commandHelp('ls', COMMANDS.ls) })
+  })
+
+  it('alone prints the help, and exits with 2', async () => {
+    const { code, out, err } = await folder.run([])
+    expect({ code, err }).to.deep.equal({ code: 2, err: '' })
+    expect(out).to.equal((await folder.run(['help'])).out)
+  })
+
   it('exits with 2 on a usage error', async () => {
     await Promise.all([
-      ['missing command', 'baobox --help', []],
+      ['missing command', 'baobox --help', ['--store', 'x']],
       ["unknown command 'frob'", 'baobox --help', ['frob']],
+      ["unknown command 'lst': did you mean 'ls'?", 'baobox --help', ['lst', '--long']],
+      ["unknown command 'fecth': did you mean 'fetch'?", 'baobox --help', ['help', 'fecth']],
+      ["unknown command 'put': did you mean 'add'?", 'baobox --help', ['put', 'file']],
+      ["unknown command 'list': did you mean 'ls'?", 'baobox --help', ['list']],
+      ["unknown command 'verify': did you mean 'hash --check' for files, or 'fsck' for a store?", 'baobox --help',
+        ['verify']],
+      ["unknown option '--recusive': did you mean '--recursive'?", 'baobox add --help', ['add', '--recusive', 'x']],
+      ["unknown option '--stoer'", 'baobox ls --help', ['--stoer', 'x', 'ls']],
+      ['--store needs a value', 'baobox ls --help', ['--store', 'ls']],
+      ['--recursive needs a folder, and - is not a folder', 'baobox add --help', ['add', '-r']],
+      ['--reference needs a file', 'baobox add --help', ['add', '--reference']],
       ["unknown command 'frob'", 'baobox --help', ['help', 'frob']],
       ["unknown command 'toString'", 'baobox --help', ['toString']],
       ['missing argument CID', 'baobox get --help', ['get', '-o', 'file']],

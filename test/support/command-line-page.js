@@ -12,7 +12,7 @@ export const commandLinePage = () => `# The command line
 \`npx baobox COMMAND\`, or \`node bin/baobox.js COMMAND\` in a checkout. Results go to stdout, errors and progress to
 stderr; progress is shown on terminals only.
 
-- \`-\` means stdin or stdout wherever a file may stand.
+- \`-\` means stdin or stdout wherever a file may stand. Options may stand anywhere, also before the command.
 - A blob of a store is named by its CID, by the 64 hexadecimal digits of its hash, or by a tag.
 - The store is the folder that \`--store\` names, else the one in \`BAOBOX_STORE\`, else \`baobox\` in the data
   folder of the user: \`$XDG_DATA_HOME\` or \`~/.local/share\`, on macOS \`~/Library/Application Support\`, on
@@ -27,7 +27,7 @@ stderr; progress is shown on terminals only.
   exact numbers where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
-  below \`compinit\`; for fish \`baobox completion fish | source\`.
+  below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the store.
 
 ## At a glance
 

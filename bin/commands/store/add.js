@@ -14,13 +14,16 @@ import { rootIn, withStore } from './open.js'
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
 export async function add (given, context) {
-  const { values, operands } = given
+  const { values } = given
+  // On a terminal, a command that waits for input would look as if it hung.
+  const operands = given.operands.length === 0 && !process.stdin.isTTY ? ['-'] : given.operands
+  if (operands.length === 0) throw new UsageError('missing argument FILE')
   const { tag, reference, expect: name } = values
   for (const [option, value] of Object.entries({ tag, expect: name })) {
     if (value !== undefined && operands.length > 1) throw new UsageError(`--${option} is for one FILE only`)
   }
   if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is not a file')
-  if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
+  if (values.recursive) return (await import('./collections.js')).addFolders({ values, operands }, context)
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const expect = name === undefined ? undefined : `${toCid(await rootIn(store, name))}`

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { SHELLS, completionOf } from '../../../bin/line/completion.js'
 import { COMMANDS, TABLE } from '../../../bin/table/index.js'
@@ -39,6 +41,55 @@ describe('baobox completion', () => {
     expect(completed('help', 'fs')).to.equal('fsck')
     expect(completed('get', '--store', '')).to.equal('')
     expect(completed('unknown', '-')).to.equal('')
+  })
+
+  describe('completes the tags of the store', () => {
+    const PROGRAM = fileURLToPath(new URL('../../../bin/baobox.js', import.meta.url))
+    // The shells call the program by its name.
+    const withProgram = script => `baobox () { "${process.execPath}" "${PROGRAM}" "$@"; }\n${script}`
+    before(async () => {
+      await folder.write('b', 'b')
+      for (const tag of ['site', 'site/two', 'other', 'a b', '$(touch evil)', 'x "site', '--force']) {
+        await folder.run(['add', 'b', '--store', 'tagged', '--tag', tag])
+      }
+    })
+    after(() => expect(existsSync(folder.at('evil')), 'a tag was run as a command').to.equal(false))
+
+    it('in bash', async function () {
+      if (!isHere('bash')) this.skip()
+      await writeFile(folder.at('script'), withProgram(completionOf('bash', TABLE)))
+      const completed = (env, ...words) => {
+        const script = '. ./script; COMP_WORDS=(baobox "$@"); COMP_CWORD=$#; _baobox; echo "$' + '{COMPREPLY[*]}"'
+        const options = { cwd: folder.path, encoding: 'utf8', env: { ...process.env, BAOBOX_STORE: env } }
+        return spawnSync('bash', ['-c', script, 'bash', ...words], options).stdout.trim()
+      }
+      expect(completed('tagged', 'get', '')).to.equal('other site site/two')
+      expect(completed('tagged', 'get', '$(')).to.equal('')
+      expect(completed('none', 'cat', '--store', 'tagged', 's')).to.equal('site site/two')
+      expect(completed('tagged', 'add', '--tag', 'o')).to.equal('other')
+      expect(completed('tagged', 'serve', '--site', 'si')).to.equal('site site/two')
+      expect(completed('tagged', 'hash', '--tag', 's'), 'hash --tag has no value').to.equal('')
+      expect(completed('tagged', 'add', 's')).to.equal('')
+      expect(completed('none', 'get', '')).to.equal('')
+    })
+
+    it('in zsh', async function () {
+      if (!isHere('zsh')) this.skip()
+      await writeFile(folder.at('script'), withProgram(completionOf('zsh', TABLE)))
+      const script = 'compdef () {}; . ./script; compadd () { print -r -- $@ }; typeset -A opt_args; ' +
+        'opt_args[--store]=tagged; _baobox_tags'
+      const { stdout } = spawnSync('zsh', ['-fc', script], { cwd: folder.path, encoding: 'utf8' })
+      expect(stdout.trim()).to.equal('-- other site site/two')
+    })
+
+    it('in fish', async function () {
+      if (!isHere('fish')) this.skip()
+      const program = `function baobox; "${process.execPath}" "${PROGRAM}" $argv; end\n`
+      await writeFile(folder.at('script'), program + completionOf('fish', TABLE))
+      const { stdout } = spawnSync('fish', ['-c', "source script; complete -C 'baobox get --store tagged s'"],
+        { cwd: folder.path, encoding: 'utf8' })
+      expect(stdout.trim().split('\n')).to.include.members(['site', 'site/two'])
+    })
   })
 
   it('in fish completes commands and options', async function () {

@@ -61,6 +61,8 @@ describe('baobox add, get, cat, ls', () => {
   it('add reads stdin, and uses the store that BAOBOX_STORE names', async () => {
     const env = { BAOBOX_STORE: folder.at('deep', 'down') }
     expect((await folder.run(['add', '-'], { env, input: bytes })).out).to.match(new RegExp(`^${cid} .* new +-\n$`))
+    const piped = await folder.run(['add', '--tag', 'piped'], { env, input: bytes })
+    expect(piped.out).to.match(new RegExp(`^${cid} .* already there +-\n$`))
     expect(await folder.run(['ls'], { env })).to.include({ code: 0, out: `${cid}\n`, err: '' })
   })
 
