@@ -108,7 +108,7 @@ export const ls = define({
     json
   },
   notes: [
-    'Prints one CID per line. Times are in UTC. ' +
+    'Prints one CID per line. Times are in UTC. The CID of a collection that a tag names begins with bagaac. ' +
     'A size with a question mark is the claim of a sender and not proven yet.',
     'With CID, prints the names in the collection, or the paths of the manifest; with --long also the CID and the ' +
     'size of each, with --json also the media type, if there is one. ' +
@@ -121,28 +121,42 @@ export const stat = define({
   summary: 'print the state of blobs in a store, or how much is in the store',
   operands: '[CID...]',
   options: { ...readStore, bytes, json },
-  notes: ['Without CID, prints how many blobs, bytes and tags the store has. ' + NAMES_NOTE],
+  notes: [
+    'Without CID, prints how many blobs, bytes and tags the store has. Of a collection or manifest, also prints how ' +
+    'many files and bytes it has, and how many of its members are absent or partial. ' + NAMES_NOTE
+  ],
   examples: ['baobox stat bafkr4i...', 'baobox stat --json bafkr4i...']
 })
 
 export const has = define({
   summary: 'tell whether blobs are complete in a store',
   operands: 'CID...',
-  options: { ...readStore, json },
+  options: {
+    ...readStore,
+    recursive: flag('look at the members of each collection, manifest or other sequence of hashes, too', 'r'),
+    json
+  },
   notes: ['Prints complete, partial or absent for each CID. Exits with 1 unless all are complete. ' + NAMES_NOTE],
-  examples: ['baobox has bafkr4i... && echo here']
+  examples: ['baobox has bafkr4i... && echo here', 'baobox has -r photos']
 })
 
 export const missing = define({
   summary: 'print which bytes of a blob are missing in a store',
   operands: 'CID',
-  options: { ...readStore, ...range, json },
-  excludes: rangeExcludes,
+  options: {
+    ...readStore,
+    ...range,
+    recursive: flag('look for the members that a collection, manifest or other sequence of hashes lacks', 'r'),
+    json
+  },
+  excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count'] },
   notes: [
     'Prints a line for each range: its first byte and its length, as slice takes them. ' +
-    'Prints nothing if the blob is complete. ' + NAMES_NOTE
+    'Prints nothing if the blob is complete.',
+    'With --recursive, prints a line for each member that is not complete: its CID, absent or partial, and its name. ' +
+    'If the blob itself is not complete, prints only the line for that. ' + NAMES_NOTE
   ],
-  examples: ['baobox missing bafkr4i...']
+  examples: ['baobox missing bafkr4i...', 'baobox missing -r photos']
 })
 
 export const exportBlobs = define({

@@ -14,7 +14,8 @@ const BATCH_NAMES = 1024
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const HEADER = encoder.encode('CollectionV0.')
+/** The first bytes of every meta blob. */
+export const META_START = encoder.encode('CollectionV0.')
 
 /** @param {string} fault @param {number} [start]  byte of the meta blob @returns {BaoError} */
 export function invalid (fault, start) {
@@ -23,7 +24,7 @@ export function invalid (fault, start) {
 }
 
 /** The bytes of a meta blob before the names. @param {number} count  of names */
-export const metaHead = count => concat([HEADER, encodeVarint(count)])
+export const metaHead = count => concat([META_START, encodeVarint(count)])
 
 /** Bytes of the encoded length of a name, at most. */
 const MAX_PREFIX_LEN = varint.encodingLength(MAX_NAME_LEN)
@@ -98,12 +99,12 @@ export class MetaParser {
 
   /** @param {Uint8Array} bytes @returns {number} bytes that were read: 0 if the head is not whole yet */
   #readHead (bytes) {
-    const known = Math.min(bytes.length, HEADER.length)
-    if (!areEqual(bytes, 0, HEADER.subarray(0, known))) throw invalid("it does not begin with 'CollectionV0.'", 0)
-    const count = readVarint(bytes, HEADER.length, Number.MAX_SAFE_INTEGER, HEADER.length)
+    const known = Math.min(bytes.length, META_START.length)
+    if (!areEqual(bytes, 0, META_START.subarray(0, known))) throw invalid("it does not begin with 'CollectionV0.'", 0)
+    const count = readVarint(bytes, META_START.length, Number.MAX_SAFE_INTEGER, META_START.length)
     if (count === undefined) return 0
     if (count.value !== this.#count) {
-      throw invalid(`it has ${count.value} names, and the sequence has ${this.#count} members`, HEADER.length)
+      throw invalid(`it has ${count.value} names, and the sequence has ${this.#count} members`, META_START.length)
     }
     this.#left = count.value
     return count.end

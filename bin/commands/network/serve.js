@@ -9,7 +9,7 @@ import { downloadInto } from './download.js'
 import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
 import { importFolder } from '../store/collections.js'
-import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
+import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../../exchange/http/index.js' */
 /** @import { Run } from '../../types.js' */
@@ -39,7 +39,7 @@ export const serve = ({ values }, context) => {
     }
     const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
     try {
-      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importFolder, importArchive })
+      const calls = await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined

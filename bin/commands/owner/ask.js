@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BaoError } from '../../../lib/core/errors.js'
-import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { toCid } from '../../../lib/hash/cid.js'
 import { Failure } from '../../terminal/errors.js'
 import { reportProgress } from '../../terminal/progress.js'
 import { readAddress } from './address.js'
@@ -116,8 +116,8 @@ export class Owner {
     return freed
   }
 
-  /** The hash of the blob that an operand names: see `rootIn`. @param {string} name */
-  async rootIn (name) { return parseRoot(await this.#call('rootIn', { name })) }
+  /** @param {string} name @returns {Promise<CID>} */
+  cidIn (name) { return this.#call('cidIn', { name }) }
 
   tags = {
     /** @param {string} name @param {Uint8Array | CID} named @param {{ format: string }} [options] */

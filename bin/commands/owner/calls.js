@@ -1,7 +1,6 @@
 // The calls that other processes may make to the owner of a store.
 
-import { toCid } from '../../../lib/hash/cid.js'
-
+/** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { downloadInto } from '../network/download.js' */
 /** @import { importFolder } from '../store/collections.js' */
@@ -15,7 +14,7 @@ import { toCid } from '../../../lib/hash/cid.js'
  */
 /**
  * @typedef {object} Helpers  functions that commands use on an open store
- * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
+ * @property {(store: BlobStore, name: string) => Promise<CID>} cidIn  finds the blob that an operand names
  * @property {typeof downloadInto} downloadInto
  * @property {typeof importFolder} importFolder
  * @property {typeof importArchive} importArchive
@@ -31,7 +30,7 @@ export const CALLS = {
   importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>
     importFolder(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
   concat: (store, { cids, tag }, { signal, tell }) => {
-    const parts = cids.map((/** @type {import('multiformats/cid').CID} */ cid) => ({ cid }))
+    const parts = cids.map((/** @type {CID} */ cid) => ({ cid }))
     return store.compose(parts, { tag, signal, onProgress: event => tell('onProgress', event) })
   },
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),
@@ -44,7 +43,7 @@ export const CALLS = {
   import: (store, options, { body, signal, importArchive }) => importArchive(store, body, { ...options, signal }),
   compact: (store, _, { signal }) => store.compact({ signal }),
   delete: (store, { cid, force }) => store.delete(cid, { force }),
-  rootIn: async (store, { name }, { rootIn }) => toCid(await rootIn(store, name)),
+  cidIn: (store, { name }, { cidIn }) => cidIn(store, name),
   setTag: (store, { name, cid, options }) => store.tags.set(name, cid, options),
   deleteTag: (store, { name }) => store.tags.delete(name),
   async gc (store, { dryRun }, { signal }) {

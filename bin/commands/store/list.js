@@ -2,19 +2,24 @@
 
 import { rangeOf } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
-import { sizeText } from '../../terminal/format.js'
+import { entryText, sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
-import { rootIn, withStore } from './open.js'
-import { toCid } from '../../../lib/hash/cid.js'
+import { cidIn, rootIn, withStore } from './open.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { memberStats } from '../../../exchange/collections/index.js'
+import { DRISL } from '../../../exchange/collections/web/resources.js'
 
-/** @import { ListedBlob, ByteRange } from '../../../store/index.js' */
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobStat, ListedBlob, ByteRange } from '../../../store/index.js' */
 /** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 
 /** Columns for the longest size. */
 const SIZE_WIDTH = 11
-const LABEL_WIDTH = 10
+const LABEL_WIDTH = 11
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
 export async function ls (given, context) {
@@ -27,8 +32,10 @@ export async function ls (given, context) {
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
 const listBlobs = ({ values }, context) => withStore(values, context, async store => {
   const { order, reverse, limit } = values
-  for await (const blob of store.list({ order, reverse, maxBlobs: limit })) {
+  const sequences = await taggedSequences(store)
+  for await (const listed of store.list({ order, reverse, maxBlobs: limit })) {
     context.signal.throwIfAborted()
+    const blob = { ...listed, cid: sequences.get(`${listed.cid}`) ?? listed.cid }
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
     await printResult(values, recordOf(blob, present), values.long ? longLine(values, blob, present) : `${blob.cid}`)
@@ -40,10 +47,12 @@ export const stat = ({ values, operands }, context) => withStore(values, context
   if (operands.length === 0) return printInfo(values, await store.info({ signal: context.signal }))
   for (const [i, name] of operands.entries()) {
     await context.attempt(async () => {
-      const blob = await store.stat(await rootIn(store, name))
+      const cid = await cidIn(store, name)
+      const blob = { ...await store.stat(cid), cid }
+      const members = await membersIn(store, cid, context.signal)
       const { size, sizeProven, present } = blob
       const ranges = present.toBytes(size)
-      const record = { ...recordOf(blob, lenOf(ranges)), present: ranges, tags: await tagsOf(store, `${blob.cid}`) }
+      const record = { ...recordOf(blob, lenOf(ranges)), present: ranges, members, tags: await tagsOf(store, cid) }
       if (values.json) return printResult(values, record, '')
       if (i > 0) await print('\n')
       for (const [label, text] of [
@@ -51,6 +60,7 @@ export const stat = ({ values, operands }, context) => withStore(values, context
         ['hash', record.hash],
         ['size', `${sizeText(values, size)}${sizeProven ? '' : ', claimed by a sender, not proven yet'}`],
         ['present', blob.complete ? 'complete' : `${sizeText(values, record.presentBytes)}, ${rangesText(ranges)}`],
+        ...members ? memberLines(values, members) : [],
         ['created', formatTime(blob.created)],
         ['last used', formatTime(blob.lastUsed)],
         ['tags', record.tags.map(tag => JSON.stringify(tag)).join(' ') || 'none']
@@ -63,17 +73,43 @@ export const stat = ({ values, operands }, context) => withStore(values, context
 export const has = ({ values, operands }, context) => withStore(values, context, async store => {
   for (const name of operands) {
     await context.attempt(async () => {
-      const root = await rootIn(store, name)
-      const isComplete = await store.has(root)
-      const state = isComplete ? 'complete' : await isPartial(store, root) ? 'partial' : 'absent'
-      if (!isComplete) context.fail()
-      await printResult(values, { name, cid: `${toCid(root)}`, state }, `${name}  ${state}`)
+      const cid = await cidIn(store, name)
+      const state = values.recursive ? await wholeState(store, cid, context.signal) : await stateIn(store, cid)
+      if (state !== 'complete') context.fail()
+      await printResult(values, { name, cid: `${cid}`, state }, `${name}  ${state}`)
     })
   }
 }, { onlyReads: true })
 
+/** @typedef {'complete' | 'partial' | 'absent'} State  of a blob in the store */
+
+/** @param {BlobStat | undefined} stat @returns {State} */
+const stateOf = stat => stat === undefined ? 'absent' : stat.complete ? 'complete' : 'partial'
+
+/** @param {BlobStore} store @param {CID} cid */
+const stateIn = (store, cid) => store.stat(cid).then(stateOf, error => {
+  if (error.code === 'STORE_NOT_FOUND') return stateOf(undefined)
+  throw new Failure('the store cannot tell', { cause: error })
+})
+
+/**
+ * The state of a collection with its members.
+ *
+ * @param {BlobStore} store @param {CID} cid @param {AbortSignal} signal
+ * @returns {Promise<State>} `partial` if it is there and any member is not complete
+ */
+async function wholeState (store, cid, signal) {
+  let isFirst = true
+  for await (const { stat } of memberStats(store, cid, { signal })) {
+    if (stateOf(stat) !== 'complete') return isFirst ? stateOf(stat) : 'partial'
+    isFirst = false
+  }
+  return 'complete'
+}
+
 /** @type {Run<typeof import('../../table/blobs.js').missing>} */
 export const missing = ({ values, operands: [name] }, context) => withStore(values, context, async store => {
+  if (values.recursive) return printIncomplete(values, store, await cidIn(store, name), context.signal)
   const { start, end } = rangeOf(values)
   const root = await rootIn(store, name)
   const { size } = await store.stat(root)
@@ -83,11 +119,64 @@ export const missing = ({ values, operands: [name] }, context) => withStore(valu
   }
 }, { onlyReads: true })
 
-/** @param {BlobStore} store @param {Uint8Array} root */
-const isPartial = (store, root) => store.stat(root).then(() => true, error => {
-  if (error.code === 'STORE_NOT_FOUND') return false
-  throw new Failure('the store cannot tell', { cause: error })
-})
+/**
+ * Prints a line for each member of a collection, and for the collection itself, that is not complete.
+ *
+ * @param {{ json?: boolean }} values @param {BlobStore} store @param {CID} of @param {AbortSignal} signal
+ */
+async function printIncomplete (values, store, of, signal) {
+  for await (const { cid, name, stat } of memberStats(store, of, { signal })) {
+    const state = stateOf(stat)
+    if (state === 'complete') continue
+    const line = `${cid}  ${state.padEnd('partial'.length)}  ${entryText(name ?? '')}`
+    await printResult(values, { cid: `${cid}`, name, state }, line.trimEnd())
+  }
+}
+
+/**
+ * @typedef {object} Members
+ * @property {number} files  members with names; all if none has a name
+ * @property {number} bytes  of the files whose size is known
+ * @property {number} absent  members that the store does not have
+ * @property {number} partial  members of which it has a part
+ */
+
+/**
+ * Counts the members of a collection or manifest.
+ *
+ * @param {BlobStore} store @param {CID} cid @param {AbortSignal} signal
+ * @returns {Promise<Members | undefined>} undefined for other blobs, and when the members are not known
+ */
+async function membersIn (store, cid, signal) {
+  if (cid.code !== HASHSEQ && cid.code !== DRISL) return undefined
+  const all = { files: -1, bytes: 0 } // the first is no member
+  const named = { files: 0, bytes: 0 }
+  const lacking = { absent: 0, partial: 0 }
+  try {
+    for await (const { name, stat } of memberStats(store, cid, { signal })) {
+      for (const counts of name === undefined ? [all] : [all, named]) {
+        counts.files++
+        counts.bytes += counts.files > 0 ? stat?.size ?? 0 : 0
+      }
+      const state = stateOf(stat)
+      if (state !== 'complete') lacking[state]++
+    }
+  } catch (error) {
+    // The CID only claims that it is one.
+    if (/** @type {BaoError} */ (error).code === 'COLLECTION_INVALID') return undefined
+    throw error
+  }
+  return all.files < 1 ? undefined : { ...named.files > 0 ? named : all, ...lacking }
+}
+
+/** @param {{ bytes?: boolean }} values @param {Members} members @returns {[label: string, text: string][]} */
+function memberLines (values, { files, bytes, absent, partial }) {
+  const counts = [...absent > 0 ? [`${absent} absent`] : [], ...partial > 0 ? [`${partial} partial`] : []]
+  return [
+    ['files', `${files}, ${absent > 0 ? 'at least ' : ''}${sizeText(values, bytes)}`],
+    ['incomplete', counts.join(', ') || 'none']
+  ]
+}
 
 /** @param {{ json?: boolean, bytes?: boolean }} values @param {StoreInfo} info */
 async function printInfo (values, info) {
@@ -127,10 +216,24 @@ async function presentLen (store, { cid, size }) {
   return lenOf(present.toBytes(size))
 }
 
-/** @param {BlobStore} store @param {string} cid */
+/**
+ * The CIDs of the tagged sequences, by the CIDs of their blobs. To find the others, every blob would have to be read.
+ *
+ * @param {BlobStore} store @returns {Promise<Map<string, CID>>}
+ */
+async function taggedSequences (store) {
+  const sequences = new Map()
+  for await (const { cid, format } of store.tags.list()) {
+    if (format === 'hashseq') sequences.set(`${toCid(parseRoot(cid))}`, cid)
+  }
+  return sequences
+}
+
+/** @param {BlobStore} store @param {CID} cid */
 async function tagsOf (store, cid) {
   const names = []
-  for await (const tag of store.tags.list()) if (`${toCid(tag.cid.multihash.digest)}` === cid) names.push(tag.name)
+  const root = parseRoot(cid)
+  for await (const tag of store.tags.list()) if (areEqual(root, 0, tag.cid.multihash.digest)) names.push(tag.name)
   return names
 }
 

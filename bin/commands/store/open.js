@@ -3,12 +3,14 @@
 import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { parseRoot } from '../../../lib/hash/cid.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context } from '../../types.js' */
 
@@ -159,43 +161,61 @@ export function isRoot (name) {
   }
 }
 
+/** The hash of the blob that an operand names: see `cidIn`. @param {BlobStore} store @param {string} name */
+export const rootIn = async (store, name) => parseRoot(await cidIn(store, name))
+
 /**
- * The hash of the blob that an operand names.
+ * The CID of the blob that an operand names. A folder has one CID everywhere, that with the codec of sequences: with it
+ * every command works, and a download or a tag covers the files, too.
  *
  * @param {BlobStore} store  or an owner, which then finds the blob
  * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that
  *   collection, or a path of that manifest
- * @returns {Promise<Uint8Array>}
+ * @returns {Promise<CID>}
  * @throws {Failure} when the name is none of these
  */
-export async function rootIn (store, name) {
+export async function cidIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
-  if (store instanceof Owner) return store.rootIn(name)
-  const root = await rootOrTagIn(store, name) ?? await memberIn(store, name)
-  if (root === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
-  return root
+  if (store instanceof Owner) return store.cidIn(name)
+  const cid = await cidOrTagIn(store, name) ?? await memberIn(store, name)
+  if (cid === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
+  return cid.code === RAW && await isSequence(store, cid) ? toCid(parseRoot(cid), HASHSEQ) : cid
 }
 
-/** @param {BlobStore} store @param {string} name @returns {Promise<Uint8Array | undefined>} */
-async function rootOrTagIn (store, name) {
-  if (isRoot(name)) return parseRoot(name)
+/**
+ * True if a blob consists of hashes, and the first is that of another blob of the store. Other blobs do not begin so by
+ * chance.
+ *
+ * @param {BlobStore} store @param {CID} cid
+ */
+async function isSequence (store, cid) {
+  const [stat] = await store.statMany([cid])
+  if (!stat?.complete || stat.size === 0 || stat.size % HASH_LEN !== 0) return false
+  // A damaged blob keeps the name that it was given: this is not the place to report damage.
+  const first = await store.bytes(cid, { start: 0, end: HASH_LEN }).catch(() => undefined)
+  return first !== undefined && (await store.statMany([first]))[0] !== undefined
+}
+
+/** @param {BlobStore} store @param {string} name @returns {Promise<CID | undefined>} */
+async function cidOrTagIn (store, name) {
+  if (isRoot(name)) return toCid(parseRoot(name), codecOf(name))
   const tag = name === '' ? undefined : await store.tags.get(name)
-  return tag && parseRoot(tag.cid)
+  return tag && toCid(parseRoot(tag.cid), tag.cid.code)
 }
 
 /**
  * The member that `CID/NAME` or `TAG/NAME` names. Tags may contain slashes: the longest tag that fits is used.
  *
  * @param {BlobStore} store @param {string} name
- * @returns {Promise<Uint8Array | undefined>} undefined if the name does not begin with a CID or a tag
+ * @returns {Promise<CID | undefined>} undefined if the name does not begin with a CID or a tag
  * @throws {Failure} when the collection or manifest does not have the name
  */
 async function memberIn (store, name) {
   for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
-    const root = await rootOrTagIn(store, name.slice(0, slash))
-    if (root === undefined) continue
+    const cid = await cidOrTagIn(store, name.slice(0, slash))
+    if (cid === undefined) continue
     const wanted = name.slice(slash + 1)
-    return namedIn(store, root, wanted, name.slice(0, slash))
+    return toCid(await namedIn(store, parseRoot(cid), wanted, name.slice(0, slash)))
   }
 }
 

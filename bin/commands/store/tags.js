@@ -2,7 +2,7 @@
 
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
-import { rootIn, withStore } from './open.js'
+import { cidIn, rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { Run } from '../../types.js' */
@@ -33,8 +33,7 @@ export async function tag ({ values, operands: [name, cid] }, context) {
       throw new Failure(`there is no tag ${JSON.stringify(name)}`)
     }
     if (cid !== undefined) {
-      const named = toCid(await rootIn(store, cid))
-      await store.tags.set(name, named, values.hashseq ? { format: 'hashseq' } : undefined)
+      await store.tags.set(name, await cidIn(store, cid), values.hashseq ? { format: 'hashseq' } : undefined)
       return
     }
     for await (const { name, cid, format } of store.tags.list()) {

@@ -8,6 +8,7 @@ import { BlobStore } from '../../../../store/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { Collection, Manifest, putCollection } from '../../../../exchange/collections/index.js'
 import { entryText } from '../../../../bin/terminal/format.js'
+import { sliceOf } from '../../../support/store/stores.js'
 import { filesBelow, writeFiles } from '../../../support/folders.js'
 import { noise } from '../../../support/inputs.js'
 import { newFolder } from '../../../support/program.js'
@@ -187,6 +188,81 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     ].sort())
     const gone = await folder.run(['cat', ...args, `${cid}/gone`])
     expect([gone.code, gone.err]).to.deep.equal([1, `baobox: the store has no blob ${cidGone}\n`])
+  })
+
+  describe('say what is missing of a folder', () => {
+    const raw = `${toCid(CID.parse(cid).multihash.digest)}`
+    const [gone, part] = [`${toCid(hash(bytesOf('two')))}`, `${toCid(hash(long))}`]
+    const run = (...args) => folder.run([...args, '--store', 'gaps'])
+    before(async () => {
+      await run('add', '-r', 'site', '--tag', 'site')
+      await run('rm', 'site/site/sub/b.txt')
+      await run('rm', part)
+      const bytes = sliceOf(long, { start: 0, end: 16384 })
+      await folder.run(['receive', part, '--end', '16384', '--store', 'gaps'], { input: bytes })
+    })
+
+    it('has -r and missing -r look at the members, too', async () => {
+      expect(await run('has', 'site')).to.include({ code: 0, out: 'site  complete\n' })
+      for (const name of ['site', cid, raw]) {
+        expect(await run('has', '-r', name)).to.include({ code: 1, out: `${name}  partial\n`, err: '' })
+        expect(await run('missing', '-r', name)).to.include({
+          code: 0, out: `${part}  partial  site/long\n${gone}  absent   site/sub/b.txt\n`, err: ''
+        })
+      }
+      const [first] = (await run('missing', '-r', 'site', '--json')).out.split('\n')
+      expect(JSON.parse(first)).to.deep.equal({ cid: part, name: 'site/long', state: 'partial' })
+      expect(JSON.parse((await run('has', '-r', 'site', '--json')).out))
+        .to.deep.equal({ name: 'site', cid, state: 'partial' })
+      const absent = `${toCid(hash(bytesOf('nothing')))}`
+      expect(await run('has', '-r', absent)).to.include({ code: 1, out: `${absent}  absent\n` })
+      expect(await run('missing', '-r', absent)).to.include({ code: 0, out: `${absent}  absent\n` })
+      expect((await run('has', '-r', part)).out).to.equal(`${part}  partial\n`)
+      const blob = await run('has', '-r', `${toCid(hash(bytesOf('one')))}`)
+      expect(blob.code).to.equal(1)
+      expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: /)
+      expect(await folder.run(['has', '-r', 'site'])).to.include({ code: 0, out: 'site  complete\n' })
+      expect(await folder.run(['missing', '-r', 'site'])).to.include({ code: 0, out: '' })
+      expect((await run('missing', '-r', 'site', '--start', '1')).code).to.equal(2)
+    })
+
+    it('stat says how many files and bytes a collection has, and how many members are missing', async () => {
+      for (const name of ['site', cid, raw]) {
+        const { out } = await run('stat', name, '--bytes')
+        expect(out).to.match(new RegExp(`^CID +${cid}\n`))
+        expect(out).to.match(/\nfiles +4, at least 2000008\nincomplete +1 absent, 1 partial\n/)
+      }
+      const { members } = JSON.parse((await run('stat', 'site', '--json')).out)
+      expect(members).to.deep.equal({ files: 4, bytes: 2_000_008, absent: 1, partial: 1 })
+      const whole = await folder.run(['stat', 'site', '--bytes'])
+      expect(whole.out).to.match(/\nfiles +4, 2000011\nincomplete +none\n/)
+      expect((await folder.run(['stat', `${cid}/site/a.txt`])).out).not.to.include('files')
+    })
+
+    it('one folder has one CID: add -r, stat, has, tag and ls print the same', async () => {
+      for (const args of [['stat', raw], ['stat', 'site'], ['has', raw], ['has', 'site']]) {
+        expect(JSON.parse((await folder.run([...args, '--json'])).out).cid, args.join(' ')).to.equal(cid)
+      }
+      const lines = (await folder.run(['ls'])).out.split('\n')
+      expect(lines).to.include(cid).and.not.to.include(raw)
+      for (const name of [cid, raw]) {
+        await folder.run(['tag', 'again', name])
+        expect((await folder.run(['tag'])).out).to.include(`${cid}  hashseq  "again"\n`)
+        await folder.run(['tag', '--delete', 'again'])
+      }
+      const one = `${toCid(hash(bytesOf('one')))}`
+      expect(JSON.parse((await folder.run(['stat', one, '--json'])).out).cid).to.equal(one)
+    })
+
+    it('stat of a manifest prints the CID that add printed, and counts its files', async () => {
+      await mkdir(folder.at('pages'))
+      await writeFiles(folder.at('pages'), { 'index.html': '<p>', a: 'a' })
+      const { cid } = JSON.parse((await run('add', '-r', '--manifest', 'pages', '--tag', 'pages', '--json')).out)
+      const stat = JSON.parse((await run('stat', cid, '--json')).out)
+      expect([stat.cid, stat.members]).to.deep.equal([cid, { files: 2, bytes: 4, absent: 0, partial: 0 }])
+      expect(JSON.parse((await run('stat', 'pages', '--json')).out).members)
+        .to.deep.equal({ files: 2, bytes: 4, absent: 0, partial: 0 })
+    })
   })
 
   it('diff prints the files that differ, and exits with 1 if there are any', async () => {
