@@ -22,11 +22,19 @@ export const add = define({
     manifest: flag('make a manifest of each folder, with media types, and print its CID'),
     ...selection,
     known: filledText('FILE', 'remember the read files in FILE, and do not read unchanged files again'),
+    'skip-errors': flag('leave out files and folders that cannot be put, instead of failing'),
     bytes,
     json
   },
   excludes: { expect: ['reference', 'recursive'] },
-  requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive', manifest: 'recursive' },
+  requires: {
+    include: 'recursive',
+    ignore: 'recursive',
+    top: 'recursive',
+    known: 'recursive',
+    manifest: 'recursive',
+    'skip-errors': 'recursive'
+  },
   notes: [
     'Without FILE, or with -, reads stdin. Prints a line for each FILE: its CID, its size, whether the blob is new ' +
     'or already there, and the file name. A missing store is made, unless nothing could be put. A blob that does not ' +
@@ -34,6 +42,8 @@ export const add = define({
     'With --recursive, FILE is a folder, and its CID is the one that sendme gives it. Links and empty folders are ' +
     'left out. --tag keeps all files. A warning lists names that get -r will refuse: names with a special meaning on ' +
     'some system, such as aux, and names that some system does not distinguish, such as A and a.',
+    'With --skip-errors, prints a line for each file or folder that cannot be read, or whose name is no UTF-8 or has ' +
+    'a backslash, puts all others, and exits with 1.',
     'With --manifest, the CID is that of a manifest, the web form of a folder: see serve. Its paths begin ' +
     'below the folder, unless --top is given, and index.html is also at /. --tag names a sequence of the manifest ' +
     'and its files.'

@@ -17,6 +17,7 @@ const CUT_OTHERWISE = 'is HASH the hash of this blob? Were the range and --group
  */
 const HINTS = {
   EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
+  PATH_UNSAFE: [{ option: 'skip-errors', hint: 'rename it, or go on without it: --skip-errors' }],
   STORE_LOCKED: [
     { option: 'wait', hint: 'end that process, or wait for it with --wait' },
     { hint: 'end that process first' }

@@ -21,6 +21,7 @@ import { decode, encode, proofOf } from './messages.js'
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
  * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  for events from the owner, by their names
+ * @typedef {{ code?: import('../../../lib/core/errors.js').BaoErrorCode, message: string }} ToldError  by the owner
  * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
@@ -72,9 +73,12 @@ export class Owner {
   }
 
   /** As `importFolder`. @param {string} path @param {FolderOptions} options */
-  importDirectory (path, { known, signal, onProgress, ...options }) {
-    const args = { ...options, path: resolve(path), known: known && resolve(known) }
-    return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
+  importDirectory (path, { known, signal, onProgress, onError, ...options }) {
+    const args = { ...options, path: resolve(path), known: known && resolve(known), goesOn: onError !== undefined }
+    /** @param {{ name: string, error: ToldError }} event */
+    const whenFailed = ({ name, error }) => onError?.({ name, error: errorOf(error) })
+    const listeners = { onProgress, onError: whenFailed }
+    return this.#call('importDirectory', args, { signal, listeners })
   }
 
   /** Takes only whole blobs. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
@@ -176,13 +180,15 @@ async function resultOf (response, listeners) {
   if (statusCode !== 200) throw new Failure(`the process that has the store open answers with status ${statusCode}`)
   for await (const line of linesOf(response)) {
     const { event, value, error, result } = decode(line)
-    if (error?.code !== undefined) throw new BaoError(error.code, error.message)
-    if (error !== undefined) throw new Failure(error.message)
+    if (error !== undefined) throw errorOf(error)
     if (event === undefined) return result
     listeners[event]?.(value)
   }
   throw new Failure('the process that has the store open ended before its work was done')
 }
+
+/** @param {ToldError} error */
+const errorOf = ({ code, message }) => code === undefined ? new Failure(message) : new BaoError(code, message)
 
 /** @param {IncomingMessage} response @returns {Promise<string>} empty if there is none */
 async function firstLine (response) {

@@ -27,8 +27,12 @@ export const CALLS = {
   // The path is the one that this process sees.
   importFile: (store, { path, ...options }, { signal, tell }) =>
     store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
-  importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>
-    importFolder(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
+  importDirectory: (store, { path, goesOn, ...options }, { signal, tell, importFolder }) => importFolder(store, path, {
+    ...options,
+    signal,
+    onProgress: event => tell('onProgress', event),
+    ...goesOn && { onError: event => tell('onError', event) }
+  }),
   concat: (store, { cids, tag }, { signal, tell }) => {
     const parts = cids.map((/** @type {CID} */ cid) => ({ cid }))
     return store.compose(parts, { tag, signal, onProgress: event => tell('onProgress', event) })

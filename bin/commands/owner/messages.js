@@ -2,11 +2,12 @@
 // proof that the owner knows the token.
 
 import { CID } from 'multiformats/cid'
+import { BaoError } from '../../../lib/core/errors.js'
 import { keyedHash } from '../../../lib/hash/hasher.js'
 
 /** @param {unknown} value */
 export const encode = value => JSON.stringify(value ?? null, (_key, inner) =>
-  inner instanceof Error ? { message: inner.message } : inner)
+  inner instanceof Error ? { message: inner.message, ...inner instanceof BaoError && { code: inner.code } } : inner)
 
 /** @param {string} text @returns {any} undefined at the top comes back as undefined */
 export const decode = text => JSON.parse(text, (_key, inner) =>

@@ -1,6 +1,6 @@
 // The parts of baobox add, get and ls for folders and collections; and baobox diff
 
-import { UsageError } from '../../terminal/errors.js'
+import { UsageError, errorLine } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
 import { outputOf, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
@@ -15,25 +15,37 @@ import { rootIn, withStore } from './open.js'
 /** @import { BlobStore } from '../../../store/index.js' */
 /** @import { ImportDirectoryOptions } from '../../../exchange/collections/node/index.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
+/** @typedef {{ name: string, error: Error }} ImportError  of a file or folder that is left out */
 /** @typedef {Given<typeof import('../../table/blobs.js').add['options']>} GivenToAdd */
 /** @typedef {Given<typeof import('../../table/blobs.js').get['options']>} GivenToGet */
 /** @typedef {Given<typeof import('../../table/blobs.js').ls['options']>} GivenToList */
 
 /** baobox add -r @param {GivenToAdd} given @param {Context} context */
 export async function addFolders ({ values, operands }, context) {
-  const { tag, include, ignore, known, reference, manifest } = values
+  const { tag, include, ignore, known, reference, manifest, 'skip-errors': skips } = values
   if (operands.includes('-')) throw new UsageError('--recursive needs a folder, and - is not a folder')
   if (known !== undefined && operands.length > 1) throw new UsageError('--known is for one folder only')
-  const { signal, attempt } = context
+  const { signal, attempt, fail } = context
   const mode = reference ? 'reference' : 'copy'
   const top = values.top ?? (manifest ? '' : undefined)
   await withStore(values, context, async store => {
     for (const name of operands) {
       await attempt(async () => {
-        const { cid, length, size, unread, unsafe, isNew } = await withProgress({ name }, onProgress =>
-          importInto(store, name, { manifest, include, ignore, top, known, mode, tag, signal, onProgress }))
+        let skipped = 0
+        const choice = { include, ignore, top, known, manifest }
+        const imported = await withProgress({ name }, (onProgress, hideProgress) => {
+          const onError = (/** @type {ImportError} */ { name, error }) => {
+            fail()
+            skipped++
+            hideProgress()
+            process.stderr.write(`${errorLine(error).replace(/^baobox: /, `baobox: left out ${entryText(name)}: `)}\n`)
+          }
+          return importInto(store, name, { ...choice, mode, tag, signal, onProgress, ...skips && { onError } })
+        })
+        const { cid, length, size, unread, unsafe, isNew } = imported
         const line = fileLine(arrivalText(values, { cid, size, isNew }), name)
-        await printResult(values, { name, cid: `${cid}`, size, isNew, files: length, unread, unsafe }, line.trimEnd())
+        const record = { name, cid: `${cid}`, size, isNew, files: length, unread, unsafe, ...skips && { skipped } }
+        await printResult(values, record, line.trimEnd())
         if (unsafe.count > 0 && !manifest) warn(name, unsafe)
       })
     }

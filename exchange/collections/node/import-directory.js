@@ -1,6 +1,7 @@
 // Puts a folder into a store: its files, and a collection that names them. The names are as sendme gives them: relative
 // to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
+import { describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
 import { inOrder } from '../../../lib/async/in-order.js'
@@ -19,7 +20,7 @@ import { assertTop, walkFolder } from './walk-folder.js'
 /** @import { Store } from '../../../store/interface.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutCollectionOptions } from '../put-collection.js' */
-/** @import { FoundFile } from './walk-folder.js' */
+/** @import { FoundFile, LeaveOut } from './walk-folder.js' */
 /** @import { SelectionOptions } from './patterns.js' */
 
 /** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
@@ -32,6 +33,8 @@ import { assertTop, walkFolder } from './walk-folder.js'
  *   missing. Files whose size, times and inode are the same as at the last import, and which the store has as `mode`
  *   asks, are not read again. Default: all files are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
+ * @property {(event: { name: string, error: Error }) => void} [onError]  gets the error of each file or folder that
+ *   cannot be read, or whose name cannot be kept. These are left out. Default: the first error ends the import
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
 /**
@@ -49,7 +52,7 @@ import { assertTop, walkFolder } from './walk-folder.js'
  * @property {boolean} isNew  true if the store lacked the collection before
  */
 
-const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
+const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress', 'onError']
 /** Files that are looked up together, at most. The small ones among them are read at the same time. */
 const GROUP_COUNT = 16
 /** Long files that are put at the same time. */
@@ -70,7 +73,7 @@ const LONG_AHEAD = 2
 export async function importDirectory (store, path, options = {}) {
   assertStore(store)
   assertKnownOptions(options, OPTIONS)
-  const { include, ignore, mode = 'copy', top, known: knownPath, onProgress, ...collectionOptions } = options
+  const { include, ignore, mode = 'copy', top, known: knownPath, onProgress, onError, ...collectionOptions } = options
   const { signal } = collectionOptions
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
@@ -79,6 +82,13 @@ export async function importDirectory (store, path, options = {}) {
     throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
   }
   assertTop(top)
+  if (onError !== undefined && typeof onError !== 'function') {
+    throw new TypeError(`"onError" expected a function, got ${describe(onError)}`)
+  }
+  const leaveOut = (/** @type {string} */ name, /** @type {unknown} */ error) => {
+    if (onError === undefined || !isOfFile(error)) throw error
+    onError({ name, error: /** @type {Error} */ (error) })
+  }
   const location = store.location && await realPath(store.location)
   const pace = paceBeside(store)
   const hold = store.tempTag()
@@ -88,8 +98,8 @@ export async function importDirectory (store, path, options = {}) {
     known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
     // If the store or the file of known hashes is in the folder, it is left out.
     const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
-    const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
-    const importing = new Importing({ store, hold, known, mode, pace, signal, onProgress })
+    const files = walkFolder(path, { include, ignore, top, signal, leaveOut }, pace, isLeftOut)
+    const importing = new Importing({ store, hold, known, mode, pace, signal, leaveOut, onProgress })
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
     const { size, unread, unsafe: { count, names } } = importing
@@ -113,6 +123,7 @@ export async function importDirectory (store, path, options = {}) {
  * @property {'copy' | 'reference'} mode
  * @property {Pace} pace
  * @property {AbortSignal} [signal]
+ * @property {LeaveOut} leaveOut
  * @property {(event: DirectoryEvent) => void} [onProgress]
  */
 
@@ -166,13 +177,17 @@ class Importing {
 
   /** @param {FoundFile[]} group @returns {Promise<Loaded[]>} */
   async #loadAll (group) {
-    const { store, hold, known } = this.#terms
+    const { store, hold, known, leaveOut } = this.#terms
     const roots = await Promise.all(group.map(file => known?.find(file)))
     for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup, so that found blobs stay
     const stats = await store.statMany(roots.flatMap(root => root ?? []))
     const loading = group.map((file, i) => this.#load(file, roots[i] && stats.shift()))
-    await Promise.allSettled(loading)
-    return Promise.all(loading)
+    const loaded = /** @type {Loaded[]} */ ([])
+    for (const [i, result] of (await Promise.allSettled(loading)).entries()) {
+      if (result.status === 'fulfilled') loaded.push(result.value)
+      else leaveOut(group[i].name, result.reason)
+    }
+    return loaded
   }
 
   /**
@@ -213,6 +228,15 @@ class Importing {
     return mode === 'reference' && path === (await store.stat(cid)).path
   }
 }
+
+/** Codes of errors that concern one file or folder, and not the store. */
+const OF_FILES = [
+  'EACCES', 'EBUSY', 'EIO', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'ENXIO', 'EPERM',
+  'BAO_SOURCE_CHANGED', 'PATH_UNSAFE'
+]
+
+/** @param {unknown} error */
+const isOfFile = error => error instanceof Error && 'code' in error && OF_FILES.includes(`${error.code}`)
 
 /** @param {FoundFile} file */
 const isLong = ({ stat }) => Number(stat.size) > FILE_FROM

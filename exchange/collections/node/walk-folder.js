@@ -17,9 +17,10 @@ import { selectionOf } from './patterns.js'
 /** @import { SelectionOptions } from './patterns.js' */
 
 /**
- * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: the first part of all names;
- *   empty for none. Default: the name of the folder itself
+ * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal, leaveOut?: LeaveOut }} WalkOptions  `top`: the
+ *   first part of all names; empty for none. Default: the name of the folder itself
  */
+/** @typedef {(name: string, error: unknown) => void} LeaveOut  gets the error of one file or folder, or throws it */
 
 /**
  * @typedef {object} FoundFile
@@ -39,6 +40,7 @@ import { selectionOf } from './patterns.js'
  */
 export async function * walkFolder (location, options, pace, isLeftOut) {
   const selection = selectionOf(options)
+  const { leaveOut = (_name, error) => { throw error } } = options
   const path = await realpath(absolute(location))
   const prefix = prefixOf(path, options.top)
   const stat = await lstat(path, { bigint: true })
@@ -49,7 +51,7 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
     return
   }
   if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
-  const folders = [await openFolder(path, '')] // the last one is the deepest
+  const folders = [await openFolder(path, { prefix: '', top: prefix, leaveOut })] // the last one is the deepest
   while (folders.length > 0) {
     options.signal?.throwIfAborted()
     const folder = folders[folders.length - 1]
@@ -60,14 +62,20 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
     }
     const inner = join(path, entry.relative)
     if (isLeftOut(inner)) continue
-    if (entry.isFolder) {
-      if (selection.entersFolder(entry.relative)) folders.push(await openFolder(inner, `${entry.relative}/`, folder))
-    } else if (selection.hasFile(entry.relative)) {
-      const name = prefix + entry.relative
-      assertPortable(name)
-      const stat = await statOf(inner, pace).catch(error => { throw isNoText(error, name) ? noText(name) : error })
-      if (stat.isFile()) yield { name, path: inner, stat }
+    const name = prefix + entry.relative
+    let file
+    try {
+      if (entry.isFolder) {
+        const naming = { prefix: `${entry.relative}/`, top: prefix, leaveOut }
+        if (selection.entersFolder(entry.relative)) folders.push(await openFolder(inner, naming, folder))
+      } else if (selection.hasFile(entry.relative)) {
+        assertPortable(name)
+        file = { name, path: inner, stat: await statOf(inner, pace) }
+      }
+    } catch (error) {
+      leaveOut(name, isNoText(error, name) ? noText(name) : error)
     }
+    if (file?.stat.isFile()) yield file
   }
 }
 
@@ -94,21 +102,28 @@ export function assertTop (top) {
  * Reads a folder. A link may replace it, or a folder above it. Then the path of the folder directly above leads
  * elsewhere, too. Checking that path takes one step, and resolving it would take one for each folder.
  *
- * @param {string} path @param {string} prefix  of its entries' paths, from the folder where the walk began
+ * @param {string} path @param {Naming} naming
  * @param {OpenFolder} [above]  default: the walk begins here
  * @returns {Promise<OpenFolder>}
  * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } if a link has replaced it
  */
-async function openFolder (path, prefix, above) {
-  const left = await entriesOf(path, prefix)
+async function openFolder (path, naming, above) {
+  const left = await entriesOf(path, naming)
   const stat = await lstat(path, { bigint: true })
   const isBelow = above === undefined || isSame(await lstat(above.path, { bigint: true }), above.stat)
   if (!stat.isDirectory() || !isBelow) throw sourceChanged(path)
   return { path, stat, left }
 }
 
-/** @param {string} path @param {string} prefix @returns {Promise<OpenFolder['left']>} */
-async function entriesOf (path, prefix) {
+/**
+ * @typedef {object} Naming
+ * @property {string} prefix  of the paths of the entries, from the folder where the walk began
+ * @property {string} top  what comes before it in names
+ * @property {LeaveOut} leaveOut
+ */
+
+/** @param {string} path @param {Naming} naming @returns {Promise<OpenFolder['left']>} */
+async function entriesOf (path, { prefix, top, leaveOut }) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
   const entries = await withRoom(() => readdir(path, { withFileTypes: true })).catch(error => {
     throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
@@ -120,9 +135,11 @@ async function entriesOf (path, prefix) {
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }
   found.sort((a, b) => compareNames(b.key, a.key))
-  const twice = found.find(({ key }, i) => key === found[i + 1]?.key)
-  if (twice !== undefined) throw noText(twice.relative)
-  return found
+  return found.filter(({ key, relative }, i) => {
+    const isTwice = key === found[i + 1]?.key
+    if (isTwice) leaveOut(top + relative, noText(top + relative))
+    return !isTwice
+  })
 }
 
 /** @param {string} name  on the disk, with `/` @throws {import('../../../lib/core/errors.js').BaoError} */
@@ -134,7 +151,7 @@ function assertPortable (name) {
 /** Node.js replaces bytes that are not UTF-8 by this character. The name then leads to no file. */
 const REPLACEMENT = '\ufffd'
 
-/** @param {unknown} error  of `lstat` for a file @param {string} name  on the disk */
+/** @param {unknown} error  of a file or folder @param {string} name  on the disk */
 const isNoText = (error, name) =>
   name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
 

@@ -137,6 +137,12 @@ describe('a store that a server has open', function () {
     expect(referred).to.deep.include({ name: 'referred', cid: cidOf(OTHER.subarray(1)), isNew: true })
     await rm(folder.at('referred'))
     expect((await folder.run(['get', referred.cid, 'copy'])).code, 'it is read where it was').to.equal(1)
+    if (process.platform !== 'win32') {
+      await writeFile(folder.at('photos', 'back\\slash'), '')
+      const { code, err } = await run(['add', '-r', 'photos', '--skip-errors'])
+      expect(code).to.equal(1)
+      expect(err).to.match(/^baobox: left out photos\/back\\\\slash: PATH_UNSAFE: .*\n$/)
+    }
     expect(await run(['add', '-r', 'nowhere'])).to.deep.include({ code: 1, out: '' })
   })
 

@@ -1,5 +1,5 @@
 // Folders and collections on the command line.
-import { mkdir, readFile, readdir, stat, symlink } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
@@ -55,6 +55,26 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect((await folder.run(['ls', cid])).out).to.equal('a.txt\nsub/b.txt\n')
     const included = JSON.parse((await folder.run(['add', '-r', 'site', '--include', 'sub', '--json'])).out)
     expect((await folder.run(['ls', included.cid])).out).to.equal('site/sub/b.txt\nsite/sub/c.log\n')
+  })
+
+  it('add -r --skip-errors leaves out what cannot be put, prints a line for each, and exits with 1', async function () {
+    if (process.platform !== 'linux') this.skip()
+    await mkdir(folder.at('mixed'))
+    await writeFiles(folder.at('mixed'), { a: 'a', 'back\\slash': 'x', z: 'z' })
+    await writeFile(Buffer.concat([Buffer.from(folder.at('mixed', 'no')), Buffer.of(0xff)]), 'x')
+    const strict = await folder.run(['add', '-r', 'mixed'])
+    expect(strict).to.include({ code: 1, out: '' })
+    expect(strict.err).to.match(/^baobox: PATH_UNSAFE: .*: rename it, or go on without it: --skip-errors\n$/)
+    const { code, out, err } = await folder.run(['add', '-r', 'mixed', '--skip-errors', '--json'])
+    const { cid, files, skipped } = JSON.parse(out)
+    expect({ code, files, skipped }).to.deep.equal({ code: 1, files: 2, skipped: 2 })
+    expect((await folder.run(['ls', cid])).out).to.equal('mixed/a\nmixed/z\n')
+    const [first, second, ...rest] = err.split('\n')
+    expect(first).to.match(/^baobox: left out mixed\/back\\\\slash: PATH_UNSAFE: /)
+    expect(second).to.match(/^baobox: left out mixed\/no\ufffd: PATH_UNSAFE: /)
+    expect(rest).to.deep.equal([''])
+    expect((await folder.run(['add', '-r', 'site', '--skip-errors'])).code).to.equal(0)
+    expect((await folder.run(['add', 'site/a.txt', '--skip-errors'])).code).to.equal(2)
   })
 
   it('add -r warns of names that get -r will refuse', async function () {

@@ -58,6 +58,14 @@ describe('baobox add, get, cat, ls', () => {
     expect((await folder.run(['ls', ...args])).out).to.equal('')
   })
 
+  it('add goes on after a file that fails, and exits with 1', async () => {
+    for (const name of ['a', 'b', 'c']) await folder.write(name, name)
+    const { code, out, err } = await folder.run(['add', 'a', 'b', 'missing', 'c', '--store', 'several'])
+    expect([code, out.trim().split('\n').map(line => line.at(-1))]).to.deep.equal([1, ['a', 'b', 'c']])
+    expect(err).to.match(/^baobox: ENOENT.*missing.*\n$/)
+    expect((await folder.run(['ls', '--store', 'several'])).out.trim().split('\n')).to.have.length(3)
+  })
+
   it('add reads stdin, and uses the store that BAOBOX_STORE names', async () => {
     const env = { BAOBOX_STORE: folder.at('deep', 'down') }
     expect((await folder.run(['add', '-'], { env, input: bytes })).out).to.match(new RegExp(`^${cid} .* new +-\n$`))

@@ -317,6 +317,83 @@ describe('importDirectory', () => {
     })
   })
 
+  describe('with onError goes on', () => {
+    /** Imports a folder. Returns the names in the collection, and those that failed with the codes of their errors. */
+    const imported = async (store, path, options) => {
+      const failed = []
+      const onError = ({ name, error }) => failed.push([name, error.code])
+      const { cid, length } = await importDirectory(store, path, { onError, ...options })
+      const names = await namesOf(store, cid)
+      expect(names).to.have.length(length)
+      return { names, failed }
+    }
+
+    it('past names that are no paths on other systems, or no text', async function () {
+      if (process.platform !== 'linux') this.skip()
+      const { store } = await newStore()
+      const path = await folderOf({ 'a/back\\slash': 'x', 'a/b': 'b', 'odd\ufffd': 'text', z: 'z' })
+      const odd = (...parts) => Buffer.concat([Buffer.from(`${path}/`), ...parts.map(part => Buffer.from(part))])
+      await writeFile(odd('odd', [0xff]), 'as written, the same name')
+      await writeFile(odd('f', [0xff]), 'no text')
+      await mkdir(odd('folder', [0xfe]))
+      await writeFile(odd('folder', [0xfe], '/inner'), 'x')
+      expect(await imported(store, path)).to.deep.equal({
+        names: ['top/a/b', 'top/odd\ufffd', 'top/z'],
+        failed: [
+          ['top/odd\ufffd', 'PATH_UNSAFE'], ['top/a/back\\slash', 'PATH_UNSAFE'], ['top/folder\ufffd', 'PATH_UNSAFE'],
+          ['top/f\ufffd', 'PATH_UNSAFE']
+        ]
+      })
+    })
+
+    it('past files and folders that are gone, or cannot be read', async () => {
+      const { store } = await newStore()
+      // The walk waits for the long files.
+      const files = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`f${i}`, noise(i < 6 ? 2 * MIB : 10, i)]))
+      const path = await folderOf({ ...files, 'z/z': 'z' })
+      const onProgress = () => {
+        for (const name of ['f8', 'z']) rmSync(join(path, name), { recursive: true, force: true })
+      }
+      const { names, failed } = await imported(store, path, { onProgress })
+      expect(names).to.deep.equal(Object.keys(files).slice(0, -1).map(name => `top/${name}`))
+      expect(failed).to.deep.equal([['top/f8', 'ENOENT'], ['top/z', 'ENOENT']])
+      if (process.platform === 'win32' || process.getuid() === 0) return
+      await chmod(join(path, 'f0'), 0)
+      expect((await imported(store, path)).failed).to.deep.equal([['top/f0', 'EACCES']])
+    })
+
+    it('past a long file that something replaces while it is read', async () => {
+      const place = await onDisk()
+      const store = await place.open()
+      const path = await folderOf({ a: 'a', long: noise(2 * MIB), z: 'z' })
+      const clones = insteadOfClones(file => {
+        rmSync(file)
+        symlinkSync(join(path, 'a'), file)
+      })
+      try {
+        expect(await imported(store, path))
+          .to.deep.equal({ names: ['top/a', 'top/z'], failed: [['top/long', 'BAO_SOURCE_CHANGED']] })
+      } finally {
+        clones.end()
+        await place.remove()
+      }
+    })
+
+    it('but not past errors of the store, its signal or its callers', async () => {
+      const { store } = await newStore({ quota: 1000 })
+      const path = await folderOf({ a: noise(2000), b: 'b' })
+      const onError = () => expect.fail('this is no error of a file')
+      expect((await errorOf(importDirectory(store, path, { onError }))).code).to.equal('STORE_FULL')
+      const signal = AbortSignal.abort(new Error('enough'))
+      expect((await errorOf(importDirectory(store, path, { onError, signal }))).message).to.equal('enough')
+      expect((await errorOf(importDirectory(store, join(path, 'none'), { onError }))).code).to.equal('ENOENT')
+      const angry = () => { throw new Error('mine') }
+      await writeFiles(path, { a: 'a', 'back\\slash': 'x' })
+      if (process.platform === 'win32') return
+      expect((await errorOf(importDirectory(store, path, { onError: angry }))).message).to.equal('mine')
+    })
+  })
+
   describe('refuses', () => {
     it('names that are no paths on other systems', async function () {
       if (process.platform === 'win32') this.skip()
@@ -361,6 +438,7 @@ describe('importDirectory', () => {
         await expectSlip('ignore', () => importDirectory(store, path, { ignore: bad }))
       }
       await expectSlip('top', () => importDirectory(store, path, { top: 5 }))
+      await expectSlip('onError', () => importDirectory(store, path, { onError: true }))
     })
 
     it('to go on after its signal has aborted', async () => {
