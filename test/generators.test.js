@@ -8,7 +8,7 @@ import { createOutboardSync, encodeSlice, encodeStream } from '../encoder/index.
 import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf, verifyStream } from '../verifier/index.js'
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
-import { collectionEntries } from '../exchange/collections/index.js'
+import { collectionEntries, memberStats } from '../exchange/collections/index.js'
 import { diffDirectory } from '../exchange/collections/node/index.js'
 import { irohMirror } from '../exchange/iroh/index.js'
 import { exportCar } from '../exchange/transfer/index.js'
@@ -93,6 +93,7 @@ const CALLS = {
   collectionEntries: [
     () => collectionEntries({}, ROOT), () => collectionEntries(store, 5), () => collectionEntries(store, ROOT, odd)
   ],
+  memberStats: [() => memberStats({}, ROOT), () => memberStats(store, 5), () => memberStats(store, ROOT, odd)],
   diffDirectory: [
     () => diffDirectory({}, ROOT, '.'), () => diffDirectory(store, 5, '.'), () => diffDirectory(store, ROOT, 5),
     () => diffDirectory(store, ROOT, '.', odd), () => diffDirectory(store, ROOT, '.', { ignore: '*.js' }),
