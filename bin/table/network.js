@@ -2,7 +2,7 @@
 
 import { integerFrom } from '../line/values.js'
 import {
-  bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, size, writeStore
+  bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, size, text, writeStore
 } from './options.js'
 
 const MOST_MIRRORS = 64
@@ -72,6 +72,9 @@ export const serve = define({
     'allow-tags': flag('allow tags in place of CIDs in URLs'),
     list: flag('let everybody list the blobs'),
     site: filledText('CID', 'serve the files of this collection or manifest at /; CID may be a tag'),
+    top: text('FOLDER', 'the folder of the site where / begins; default: the only one at the top of a collection'),
+    fallback: filledText('FILE', 'the file of the site that answers for paths without a file, such as index.html'),
+    'no-sandbox': flag('let the pages of the site use cookies, storage and service workers; for trusted sites only'),
     'put-token': filledText('TOKEN', 'allow uploads by everybody who sends TOKEN; default: $BAOBOX_PUT_TOKEN'),
     'max-put': size('most bytes of one upload; default: 1GiB'),
     iroh: flag('also serve peers of iroh, such as sendme; needs npm install @number0/iroh'),
@@ -82,16 +85,20 @@ export const serve = define({
     json
   },
   excludes: { socket: ['port', 'host'] },
-  requires: { ticket: 'iroh', 'no-relays': 'iroh' },
+  requires: { top: 'site', fallback: 'site', 'no-sandbox': 'site', ticket: 'iroh', 'no-relays': 'iroh' },
   notes: [
     'A blob is at /blobs/CID, a file of a collection at /collections/CID/NAME.',
     'Prints its URL and the store, then a line for each finished request: its status, the bytes sent, the ' +
     'milliseconds, the method and the path. After Ctrl-C or SIGTERM, finishes the answers under way, for at most ' +
     '10 s, and ends. Other users of the machine can see a token on the command line, but not in the environment.',
-    'With --site, the paths below / are those of the collection or manifest, and a folder is served as its ' +
-    'index.html. /blobs/..., /collections/... and the other paths for blobs stay as they are. A tag may be set to ' +
-    'another CID while the server runs. The names that add -r gives begin with the name of the folder, unless --top ' +
-    'is empty.',
+    'With --site, the paths below / are those of the collection or manifest, without the name of the folder with ' +
+    'which add -r begins all names. A folder is served as its index.html, and /about also as about.html. For a path ' +
+    'without a file, 404.html answers, if the site has one; or the file of --fallback, for applications of one page. ' +
+    '/blobs/..., /collections/... and the other paths for blobs stay as they are. A tag may be set to another CID ' +
+    'while the server runs.',
+    'Each page of a site runs in a sandbox. Without it, scripts of the site may keep data in the browser for all of ' +
+    'this server, and a service worker of the site answers for all paths, also for blobs and after the site is gone. ' +
+    'Other collections keep their sandbox.',
     'With --iroh, also prints the id under which peers reach the server, and the tickets.',
     'While it runs, it does the work of the commands add, concat, receive, fetch, import, rm, tag, gc and compact ' +
     'for this store.',
@@ -99,7 +106,7 @@ export const serve = define({
   ],
   examples: [
     'baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock',
-    "baobox add -r photos --top '' --tag photos && baobox serve --site photos",
+    'baobox add -r public --tag site && baobox serve --site site', 'baobox serve --site app --fallback index.html',
     'baobox serve --iroh --ticket photos'
   ]
 })

@@ -7,7 +7,6 @@ import { HttpError, noRoute } from './errors.js'
 import { answerList } from './list.js'
 import { answerMembers, membersQueryOf } from './members.js'
 import { canonicalName, resolveName, rootOfSite } from './names.js'
-import { DEFAULT_RULES } from './options.js'
 import { answerOutboard } from './outboard.js'
 import { answerPut } from './put.js'
 import { redirectTo, respondJson, respondOptions } from './respond.js'
@@ -16,7 +15,7 @@ import { answerSite } from './sites/site.js'
 import { answerSlice, sliceQueryOf } from './slice.js'
 import { findBlob } from './stored-blob.js'
 
-/** @import { SiteName } from './options.js' */
+/** @import { CheckedSite } from './options.js' */
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
@@ -116,12 +115,10 @@ async function answerCollection (served, { name: given, written, path, rest }) {
 /**
  * Answers with a file of the site at the top.
  *
- * @param {ServedRequest} served @param {MountedRoute} route @param {SiteName} site
+ * @param {ServedRequest} served @param {MountedRoute} route @param {CheckedSite} site
  */
-async function answerMounted (served, { path }, site) {
-  const root = await rootOfSite(served, site)
+async function answerMounted (served, { path }, { name, rules, mount }) {
+  const root = await rootOfSite(served, name)
   served.cid = `${toCid(root)}`
-  return answerSite(served, path, root, {
-    sites: served.top, rules: served.options.collections ?? DEFAULT_RULES, isNamed: false
-  })
+  return answerSite(served, path, root, { sites: served.top, rules, mount, isNamed: false })
 }

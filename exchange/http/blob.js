@@ -28,12 +28,14 @@ export const answerBlob = (served, blob, route) => answerBlobAs(served, blob, he
  * Answers with the bytes of a blob under other headers.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {Content['headers']} headers
+ * @param {Content['status']} [status]
  */
-export function answerBlobAs (served, blob, headers) {
+export function answerBlobAs (served, blob, headers, status) {
   const { root, size, sizeProven } = blob
   return answerBytes(served, blob, {
     headers,
     size,
+    status,
     isClaim: !sizeProven,
     chunksOf: ({ start, end }) => start === end ? ChunkRanges.last : ChunkRanges.fromBytes(start, end),
     read: (span, signal) => piecesOf(served.store, root, span, signal)

@@ -15,23 +15,25 @@ import { requirePresent } from './stored-blob.js'
  * @typedef {object} Content  bytes that are made from a blob
  * @property {Record<string, string> & { etag: string }} headers  of every answer with these bytes
  * @property {number} size  how many bytes there are
+ * @property {number} [status]  with another than 200, conditions and ranges of the request do not count. Default: 200
  * @property {boolean} [isClaim]  true if their size is not proven. Default: false
  * @property {(span: Span) => ChunkRanges} chunksOf  gives the chunks of the blob from which a span is made
  * @property {(span: Span, signal?: AbortSignal) => AsyncGenerator<Piece>} read  gives a span. No piece is empty
  */
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {Content} content */
-export async function answerBytes (served, blob, { headers, size, isClaim, chunksOf, read }) {
+export async function answerBytes (served, blob, { headers, size, status = 200, isClaim, chunksOf, read }) {
   const { request, isHead } = served
-  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
-  const range = isHead ? 'whole' : rangeOf(request.headers, headers.etag, size)
+  const isFound = status === 200
+  if (isFound && isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  const range = isHead || !isFound ? 'whole' : rangeOf(request.headers, headers.etag, size)
   // A range after the end needs the last bytes, because they prove the size.
   const span = range === 'whole' ? { start: 0, end: size } : range === 'none' ? { start: size, end: size } : range
   await requirePresent(served, blob, chunksOf(span))
   if (range === 'none') throw noSuchRange(size)
   const { start, end } = span
   return sendPieces(served, {
-    status: range === 'whole' ? 200 : 206,
+    status: range === 'whole' ? status : 206,
     headers: range === 'whole'
       ? headers
       : { ...headers, 'content-range': `bytes ${start}-${end - 1}/${isClaim ? '*' : size}` },

@@ -9,5 +9,7 @@ export { createHandler } from './handler.js'
 /** @typedef {import('./handler.js').HandlerStats} HandlerStats */
 /** @typedef {import('./options.js').PutRules} PutRules */
 /** @typedef {import('./served-request.js').RequestEvent} RequestEvent */
+/** @typedef {import('./options.js').SiteOptions} SiteOptions */
+/** @typedef {import('./sites/site.js').MountRules} MountRules */
 /** @typedef {import('./sites/site.js').SiteRules} SiteRules */
 /** @typedef {import('../../store/interface.js').Store} Store */

@@ -8,7 +8,7 @@ import { MAX_TIMEOUT } from '../time-limits.js'
 import { MAX_BYTES } from './put.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
-/** @import { SiteRules } from './sites/site.js' */
+/** @import { MountRules, SiteRules } from './sites/site.js' */
 /** @import { RequestEvent } from './served-request.js' */
 
 /**
@@ -18,6 +18,10 @@ import { MAX_BYTES } from './put.js'
  */
 
 /**
+ * @typedef {SiteRules & MountRules & { cid: BlobName }} SiteOptions  `cid`: of a collection or manifest, or a tag that
+ *   names one. Default of the rules that it shares with `collections`: those
+ */
+/**
  * @typedef {object} HandlerOptions
  * @property {string} [basePath]  a path before all routes, like `/files`, for routers that do not take it off. Default:
  *   none
@@ -26,8 +30,9 @@ import { MAX_BYTES } from './put.js'
  * @property {PutRules | false} [put]  with rules, clients may upload. Default: false
  * @property {SiteRules | boolean} [collections]  rules for serving the files of collections and manifests by path; true
  *   for the default rules, false to serve none. Default: true
- * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
- *   their paths at the top. All paths for blobs work as without it. Rules in `collections` apply
+ * @property {BlobName | SiteOptions} [site]  the CID of a collection or manifest, or a tag that names one, whose files
+ *   are served by their paths at the top; or this and more rules. `/about` also finds `about.html`. All paths for blobs
+ *   work as without it
  * @property {(cid: string) => string | undefined} [contentType]  gives the media type of a blob. Browsers show a blob
  *   that has one, so give one to trusted content only. Default: `application/octet-stream`, and browsers save the blob
  * @property {string[]} [mirrors]  URLs of other servers, to which the hash is added. `Link` headers name them
@@ -37,12 +42,13 @@ import { MAX_BYTES } from './put.js'
  */
 
 /** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */
+/** @typedef {{ name: SiteName, rules: Required<SiteRules>, mount: MountRules }} CheckedSite */
 
 const OPTIONS = [
   'basePath', 'allowTags', 'list', 'put', 'collections', 'site', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
 ]
 /** The default rules of sites. @type {Required<SiteRules>} */
-export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
+const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
 export const DEFAULT_IDLE_TIMEOUT = 60_000
 
 /** @typedef {ReturnType<typeof checkedOptions>} CheckedOptions */
@@ -66,7 +72,7 @@ export function checkedOptions (options) {
   }
   const urls = mirrors.map(mirror => new URL(mirror).href)
   const sites = checkedCollections(collections)
-  const top = site === undefined ? undefined : checkedSite(site)
+  const top = site === undefined ? undefined : checkedSite(site, sites)
   const common = { basePath, allowTags, list, mirrors: urls, idleTimeout, contentType, onRequest }
   return { ...common, put: checkedPut(put), collections: sites, site: top }
 }
@@ -74,18 +80,42 @@ export function checkedOptions (options) {
 /** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */
 function checkedCollections (collections) {
   if (collections === false) return undefined
-  const rules = collections === true ? {} : collections
-  assertOptions('collections', rules, '{ index, listing, sandbox }')
+  return checkedRules('collections', collections === true ? {} : collections, DEFAULT_RULES)
+}
+
+/**
+ * @param {string} name  of the option @param {SiteRules} rules @param {Required<SiteRules>} defaults
+ * @returns {Required<SiteRules>}
+ */
+function checkedRules (name, rules, defaults) {
+  assertOptions(name, rules, '{ index, listing, sandbox }')
   assertKnownOptions(rules, ['index', 'listing', 'sandbox'])
-  const { index = DEFAULT_RULES.index, listing = DEFAULT_RULES.listing, sandbox = DEFAULT_RULES.sandbox } = rules
+  const { index = defaults.index, listing = defaults.listing, sandbox = defaults.sandbox } = rules
   if (typeof index !== 'string' || !/^[^/]+$/.test(index)) {
-    throw new TypeError(`"collections.index" expected the name of a file, got ${describe(index)}`)
+    throw new TypeError(`"${name}.index" expected the name of a file, got ${describe(index)}`)
   }
   return { index, listing, sandbox }
 }
 
+/** Parts that are not empty, with slashes between them. */
+const PATH = /^[^/]+(\/[^/]+)*$/
+
+/** @param {BlobName | SiteOptions} site @param {Required<SiteRules>} [defaults] @returns {CheckedSite} */
+function checkedSite (site, defaults = DEFAULT_RULES) {
+  if (Object(site) !== site || !('cid' in /** @type {object} */ (site))) {
+    return { name: checkedSiteName(/** @type {BlobName} */ (site)), rules: defaults, mount: {} }
+  }
+  const { cid, top, fallback, ...rules } = /** @type {SiteOptions} */ (site)
+  for (const [name, value] of Object.entries({ top: top || undefined, fallback })) {
+    if (value !== undefined && (typeof value !== 'string' || !PATH.test(value))) {
+      throw new TypeError(`"site.${name}" expected a path without a slash at either end, got ${describe(value)}`)
+    }
+  }
+  return { name: checkedSiteName(cid), rules: checkedRules('site', rules, defaults), mount: { top, fallback } }
+}
+
 /** @param {BlobName} site @returns {SiteName} */
-function checkedSite (site) {
+function checkedSiteName (site) {
   try {
     return { root: parseRoot(site, 'site') }
   } catch (error) {

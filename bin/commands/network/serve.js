@@ -1,6 +1,7 @@
 // baobox serve
 
 import { once } from 'node:events'
+import { createHandler } from '../../../exchange/http/index.js'
 import { serve as serveStore } from '../../../exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
@@ -11,7 +12,8 @@ import { servePeers } from './peers.js'
 import { importFolder } from '../store/collections.js'
 import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
 
-/** @import { HandlerOptions, RequestEvent } from '../../../exchange/http/index.js' */
+/** @import { HandlerOptions, RequestEvent, SiteOptions } from '../../../exchange/http/index.js' */
+/** @import { BlobStore } from '../../../store/index.js' */
 /** @import { Run } from '../../types.js' */
 
 const DEFAULT_PORT = 4700
@@ -20,9 +22,10 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site, 'allow-tags': allowTags, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
   const put = putRules(values)
+  const site = siteOf(values)
   const place = socket === undefined ? { port, host } : { path: socket }
   /** @param {RequestEvent} event */
   const onRequest = event => {
@@ -34,9 +37,10 @@ export const serve = ({ values }, context) => {
   }
   return withStore(values, context, async store => {
     const location = locationOf(values.store)
-    if (site !== undefined && !isRoot(site) && await store.tags.get(site) === undefined) {
-      throw new UsageError(`--site: '${site}' is neither a CID nor a tag of the store`)
+    if (cid !== undefined && !isRoot(cid) && await store.tags.get(cid) === undefined) {
+      throw new UsageError(`--site: '${cid}' is neither a CID nor a tag of the store`)
     }
+    if (site !== undefined) await warnOfSite(store, site)
     const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
     try {
       const calls = await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
@@ -52,6 +56,33 @@ export const serve = ({ values }, context) => {
       await server.close({ grace: GRACE })
     }
   }, { create: put !== false })
+}
+
+/**
+ * @param {{ site?: string, top?: string, fallback?: string, 'no-sandbox'?: boolean }} values
+ * @returns {SiteOptions | undefined}
+ */
+function siteOf ({ site: cid, top, fallback, 'no-sandbox': isFree }) {
+  if (cid === undefined) return undefined
+  const inSite = (/** @type {string | undefined} */ path) => path?.replace(/^\/+|\/+$/g, '')
+  return { cid, top: inSite(top), fallback: inSite(fallback), ...isFree && { sandbox: false } }
+}
+
+/**
+ * Warns when visitors will not find a page at the top of a site. The site may still arrive, or its tag be moved.
+ *
+ * @param {BlobStore} store @param {SiteOptions} site
+ */
+async function warnOfSite (store, site) {
+  const response = await createHandler(store, { site })(new Request('http://localhost/'))
+  if (response.ok) return response.body?.cancel()
+  const isJson = response.headers.get('content-type') === 'application/json'
+  const { code, message } = isJson ? await response.json() : { code: 'HTTP_NOT_FOUND', message: '' } // its 404.html
+  if (!isJson) await response.body?.cancel()
+  const why = code === 'HTTP_NOT_FOUND'
+    ? 'it has no index.html at its top; --top FOLDER serves a folder of it'
+    : `${code}: ${message}`
+  process.stderr.write(`baobox: warning: --site: '${site.cid}' has no page at /: ${why}\n`)
 }
 
 /** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */

@@ -3,6 +3,7 @@
 
 export class Folders {
   #all
+  #only = /** @type {string | undefined} */ (undefined)
   #index = /** @type {NameIndex | undefined} */ (undefined)
 
   /** @param {() => Iterable<string>} names  of all files. They are sorted at the first search for a folder */
@@ -12,6 +13,12 @@ export class Folders {
 
   /** True if a folder has any file. @param {string} path  with a slash at its end */
   has (path) { return this.#holds(path, this.start(path)) }
+
+  /** The folder that has all files, with a slash at its end; empty if there is none. */
+  only () {
+    this.#only ??= onlyFolder(this.#all())
+    return this.#only
+  }
 
   /** The index of the first file of a folder among the sorted names. @param {string} path  with a slash at its end */
   start (path) {
@@ -52,6 +59,16 @@ export class Folders {
     this.#index ??= indexOf(this.#all())
     return this.#index
   }
+}
+
+/** @param {Iterable<string>} names */
+function onlyFolder (names) {
+  let folder
+  for (const name of names) {
+    folder ??= name.slice(0, name.indexOf('/') + 1)
+    if (folder === '' || !name.startsWith(folder)) return ''
+  }
+  return folder ?? ''
 }
 
 /**

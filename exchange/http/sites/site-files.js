@@ -19,6 +19,7 @@ import { CID_LEN, readResources } from '../../collections/web/resources.js'
  * @property {(path: string) => SiteFile | undefined} get  finds a file by its path without a leading slash; `` is the
  *   top
  * @property {() => Iterable<string>} names  a name may occur twice
+ * @property {boolean} hasFolderName  true if all names may begin with the name of the folder that was imported
  */
 
 /** Headers of a resource that are sent. Others might undo the handler's own headers, or affect other origins. */
@@ -35,7 +36,8 @@ export function filesOfCollection (collection) {
       const headers = type === undefined ? {} : { 'content-type': type }
       return { src, headers }
     },
-    names: () => collection.names()
+    names: () => collection.names(),
+    hasFolderName: true
   }
 }
 
@@ -65,6 +67,7 @@ export function filesOfManifest (bytes) {
     },
     * names () {
       for (const path of places.keys()) yield path.slice(1)
-    }
+    },
+    hasFolderName: false // its paths are those of URLs
   }
 }

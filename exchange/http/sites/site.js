@@ -22,6 +22,16 @@ import { findBlob } from '../stored-blob.js'
  *   data of others, or act for a user. Without it all collections have one origin. Default: true
  */
 
+/**
+ * @typedef {object} MountRules  of the site at the top
+ * @property {string} [top]  the folder of the collection or manifest where the site begins, like `public`; empty for
+ *   none. Default: the only folder of a collection, if all names begin with it
+ * @property {string} [fallback]  the file that answers for paths without a file, for applications of one page. Default:
+ *   `404.html` answers, with the status 404, if there is one
+ */
+
+/** The file that answers for paths without a file, as on other static hosts. */
+const NOT_FOUND_PAGE = '404.html'
 /** Characters that are shown of a name that is too long. */
 const CUT_LEN = 200
 /** What pages may do besides reading files, which are served to all origins. Source: HTML standard, "Sandboxing". */
@@ -34,6 +44,7 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  * @typedef {object} SiteTerms
  * @property {Sites} sites
  * @property {Required<SiteRules>} rules
+ * @property {MountRules} [mount]  of the site at the top; undefined for one with its hash in the URL
  * @property {boolean} isNamed  true if the hash of the site is in the URL. Then the answer never changes
  */
 
@@ -43,17 +54,37 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  * @param {SiteTerms} terms
  */
 export async function answerSite (served, path, root, terms) {
-  const { sites, rules, isNamed } = terms
+  const { sites, rules, mount, isNamed } = terms
   const site = await sites.get(root)
+  const top = mount === undefined ? '' : topOf(site, mount)
   const isFolder = path === '' || path.endsWith('/')
-  const file = site.files.get(path) ?? (isFolder ? site.files.get(path + rules.index) : undefined)
+  const fileAt = (/** @type {string} */ name) => site.files.get(top + name)
+  const page = isFolder ? path + rules.index : mount && `${path}.html`
+  const file = fileAt(path) ?? (page === undefined ? undefined : fileAt(page))
   if (file !== undefined) return answerFile(served, file, terms)
-  if (!isFolder && isFolderOf(site, path, rules)) {
+  if (!isFolder && isFolderOf(site, top + path, rules)) {
     const last = served.url.pathname.slice(served.url.pathname.lastIndexOf('/') + 1)
     return redirectTo(`./${last}/${served.url.search}`, isNamed)
   }
-  if (isFolder && rules.listing) return answerListing(served, site, path, root)
-  throw noRoute()
+  if (isFolder && rules.listing && (path === '' || site.folders.has(top + path))) {
+    return answerListing(served, site, { path, top, root })
+  }
+  if (mount === undefined) throw noRoute()
+  const fallback = mount.fallback === undefined ? undefined : fileAt(mount.fallback)
+  if (fallback !== undefined) return answerFile(served, fallback, terms)
+  const notFound = fileAt(NOT_FOUND_PAGE)
+  if (notFound === undefined) throw noRoute()
+  return answerFile(served, notFound, terms, 404)
+}
+
+/**
+ * The folder where a site begins, with a slash at its end; empty for none.
+ *
+ * @param {Site} site @param {MountRules} mount
+ */
+function topOf ({ files, folders }, { top }) {
+  if (top === undefined) return files.hasFolderName ? folders.only() : ''
+  return top === '' ? '' : `${top}/`
 }
 
 /**
@@ -65,8 +96,8 @@ function isFolderOf ({ files, folders }, path, { index, listing }) {
   return files.get(`${path}/${index}`) !== undefined || (listing === true && folders.has(`${path}/`))
 }
 
-/** @param {ServedRequest} served @param {SiteFile} file @param {SiteTerms} terms */
-async function answerFile (served, file, { sites, rules, isNamed }) {
+/** @param {ServedRequest} served @param {SiteFile} file @param {SiteTerms} terms @param {number} [status] */
+async function answerFile (served, file, { sites, rules, isNamed }, status) {
   const root = await sites.rootOf(file)
   if (root === undefined) throw noRoute()
   const blob = await findBlob(served.store, root)
@@ -78,16 +109,17 @@ async function answerFile (served, file, { sites, rules, isNamed }) {
     'cache-control': isNamed ? FOREVER : 'no-cache',
     etag: `"${blob.cid}"`,
     ...rules.sandbox && { 'content-security-policy': SANDBOX }
-  })
+  }, status)
 }
 
 /**
  * Answers with one page of the list of a folder, from the index `from` in the query on. A page is about as long as a
  * piece of another answer, so a client that reads nothing costs no more memory.
  *
- * @param {ServedRequest} served @param {Site} site @param {string} path @param {Uint8Array} root
+ * @param {ServedRequest} served @param {Site} site
+ * @param {{ path: string, top: string, root: Uint8Array }} place  `path`: below the folder where the site begins
  */
-function answerListing (served, { folders }, path, root) {
+function answerListing (served, { folders }, { path, top, root }) {
   const from = only(served.url.searchParams, 'from')
   const start = from === undefined ? undefined : integer('from', from)
   served.cid = `${toCid(root)}`
@@ -95,7 +127,7 @@ function answerListing (served, { folders }, path, root) {
   const page = [encode(`<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>`)]
   let len = 0
   let rest = '</ul>\n'
-  for (const [index, name] of folders.entriesOf(path, start)) {
+  for (const [index, name] of folders.entriesOf(top + path, start)) {
     if (len > PIECE_LEN) {
       rest = `</ul><a href="?from=${index}" rel="next">more</a>\n`
       break

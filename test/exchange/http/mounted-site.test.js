@@ -169,6 +169,125 @@ describe('a site at the top of an HTTP handler', () => {
     }
   })
 
+  /** The files of a folder as `importDirectory` names them. */
+  const below = (folder, files) => Object.fromEntries(Object.entries(files).map(([name, text]) =>
+    [`${folder}/${name}`, text]))
+  const shownAt = async (served, path, options) => {
+    const { status, bytes } = await served.got(path, options)
+    return [status, textOf(bytes)]
+  }
+
+  it('begins in the only folder of a collection, or in the one that its owner names', async () => {
+    const files = { 'index.html': 'top', 'a/index.html': 'a', 'a/b/index.html': 'b' }
+    for (const [options, at, inA] of [
+      [{}, 'top', 'a'], [{ top: 'public' }, 'top', 'a'], [{ top: 'public/a' }, 'a', undefined]
+    ]) {
+      const served = await mounted({}, below('public', files))
+      const named = new Served(served.store, { site: { cid: served.cid, ...options } })
+      expect(await shownAt(named, '/')).to.deep.equal([200, at])
+      expect(await shownAt(named, '/index.html')).to.deep.equal([200, at])
+      if (inA === undefined) continue
+      expect(await shownAt(named, '/a/')).to.deep.equal([200, inA])
+      expect((await named.got('/a')).headers.get('location')).to.equal('./a/')
+      expect((await named.got('/public/index.html')).status).to.equal(404)
+    }
+    const served = await mounted({}, below('public', files))
+    for (const site of [{ cid: 'site', top: '' }, { cid: served.cid, top: 'other' }]) {
+      const named = new Served(served.store, { site })
+      expect((await named.got('/')).status).to.equal(404)
+      expect((await named.got('/public/')).status).to.equal(site.top === '' ? 200 : 404)
+    }
+    expect(await shownAt(served, `/collections/${served.cid}/public/`)).to.deep.equal([200, 'top'])
+    const two = await mounted({}, { ...below('one', files), ...below('onemore', files) })
+    expect([(await two.got('/')).status, (await two.got('/one/')).status]).to.deep.equal([404, 200])
+    const listed = await mounted({ collections: { listing: true, index: 'none' } }, below('public', files))
+    expect(textOf((await listed.got('/')).bytes)).to.include('<h1>/</h1>')
+      .and.to.include('<a href="./a/">')
+    expect(textOf((await listed.got('/a/')).bytes)).to.include('<a href="./b/">')
+  })
+
+  it('begins at the paths of a manifest', async () => {
+    const { store } = await newServed()
+    const { cid: src } = await store.put(bytesOf('css'))
+    const { cid } = await putManifest(store, Manifest.from([['/css/main.css', { src }]]))
+    const served = new Served(store, { site: cid })
+    expect([(await served.got('/css/main.css')).status, (await served.got('/main.css')).status])
+      .to.deep.equal([200, 404])
+  })
+
+  it('has pages without .html in their URLs, as static hosts do', async () => {
+    const served = await mounted({}, {
+      'index.html': 'top',
+      'about.html': 'about',
+      'about/index.html': 'folder',
+      'a/b.html': 'b',
+      exact: 'exact',
+      'exact.html': 'page',
+      '.html': 'odd'
+    })
+    expect(await shownAt(served, '/about?x')).to.deep.equal([200, 'about'])
+    expect((await served.got('/about')).headers.get('content-type')).to.equal('text/html; charset=utf-8')
+    expect(await shownAt(served, '/about/')).to.deep.equal([200, 'folder'])
+    expect(await shownAt(served, '/a/b')).to.deep.equal([200, 'b'])
+    expect(await shownAt(served, '/exact')).to.deep.equal([200, 'exact'])
+    for (const path of ['/a/', '/a/b/', '/none']) expect((await served.got(path)).status, path).to.equal(404)
+    expect((await served.got(`/collections/${served.cid}/a/b`)).status).to.equal(404)
+  })
+
+  it('answers with its 404.html when there is no such file', async () => {
+    const served = await mounted({}, below('public', { 'index.html': 'top', '404.html': 'gone', 'a/x': 'x' }))
+    for (const path of ['/none', '/a/', '/a/none', '/none/']) {
+      const { status, headers, bytes } = await served.got(path, { headers: { range: 'bytes=0-1' } })
+      expect([status, textOf(bytes), headers.get('content-type'), headers.get('cache-control')], path)
+        .to.deep.equal([404, 'gone', 'text/html; charset=utf-8', 'no-cache'])
+      expect(headers.get('content-security-policy')).to.match(/^sandbox /)
+      const known = { 'if-none-match': headers.get('etag') }
+      expect(await shownAt(served, path, { headers: known })).to.deep.equal([404, 'gone'])
+    }
+    const head = await served.got('/none', { method: 'HEAD' })
+    expect([head.status, head.bytes.length, head.headers.get('content-length')]).to.deep.equal([404, 0, '4'])
+    expect(await shownAt(served, '/404.html')).to.deep.equal([200, 'gone'])
+    expect((await served.got(`/${hexOf(hash(bytesOf('no blob')))}`)).headers.get('content-type'))
+      .to.equal('application/json')
+    expect((await served.got(`/collections/${served.cid}/none`)).headers.get('content-type'))
+      .to.equal('application/json')
+  })
+
+  it('answers with one page for all paths of an application, if its owner wants that', async () => {
+    const served = await mounted({}, below('app', { 'index.html': 'app', '404.html': 'gone', 'main.js': 'js' }))
+    const app = new Served(served.store, { site: { cid: 'site', fallback: 'index.html' } })
+    for (const path of ['/', '/users/5', '/users/', '/none.js']) {
+      expect(await shownAt(app, path), path).to.deep.equal([200, 'app'])
+    }
+    expect(await shownAt(app, '/main.js')).to.deep.equal([200, 'js'])
+    const other = new Served(served.store, { site: { cid: 'site', fallback: 'missing.html' } })
+    expect(await shownAt(other, '/none')).to.deep.equal([404, 'gone'])
+  })
+
+  it('may have rules of its own, which no other collection has', async () => {
+    const { store, cid } = await mounted()
+    const served = new Served(store, { site: { cid, sandbox: false, index: 'ipfs' } })
+    expect((await served.got('/')).headers.get('content-security-policy')).to.equal(null)
+    expect(await shownAt(served, '/')).to.deep.equal([200, 'a file'])
+    const other = await served.got(`/collections/${cid}/`)
+    expect([textOf(other.bytes), other.headers.get('content-security-policy')?.slice(0, 7)])
+      .to.deep.equal([FILES['index.html'], 'sandbox'])
+    const both = new Served(store, { site: { cid, listing: true }, collections: { sandbox: false } })
+    expect((await both.got('/index.html')).headers.get('content-security-policy')).to.equal(null)
+    expect((await both.got('/css/')).status).to.equal(200)
+    expect((await both.got(`/collections/${cid}/css/`)).status).to.equal(404)
+  })
+
+  it('refuses wrong rules', async () => {
+    const { store, cid } = await mounted()
+    for (const rules of [
+      { top: 5 }, { top: '/a' }, { top: 'a/' }, { top: 'a//b' }, { fallback: '' }, { fallback: '/index.html' },
+      { fallback: true }, { index: 'a/b' }, { spa: true }, { cid: 5 }, { cid: '' }
+    ]) {
+      expect(() => createHandler(store, { site: { cid, ...rules } }), JSON.stringify(rules)).to.throw()
+    }
+  })
+
   it('is a CID or the name of a tag', async () => {
     const { store, cid } = await mounted()
     for (const site of [cid, `${cid}`, hexOf(cid.multihash.digest), 'any tag']) createHandler(store, { site })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { hash, toCid } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
@@ -51,6 +52,41 @@ describe('baobox serve', () => {
     expect(await stopped(server)).to.equal(0)
     const { code, err } = await folder.run(['serve', '--port', '0', '--site', 'none'])
     expect([code, err.startsWith("baobox: --site: 'none' is neither a CID nor a tag")]).to.deep.equal([2, true])
+  })
+
+  it('serves a folder as add -r has put it, and warns when it has no page at the top', async () => {
+    await mkdir(folder.at('public', 'a'), { recursive: true })
+    for (const [name, text] of Object.entries({ 'index.html': 'top', 'about.html': 'about', 'a/index.html': 'a' })) {
+      await folder.write(`public/${name}`, text)
+    }
+    await folder.run(['add', '-r', 'public', '--tag', 'public'])
+    const warned = async args => {
+      const { server, url } = await serving(['--site', 'public', ...args])
+      const pieces = []
+      server.stderr.on('data', piece => pieces.push(piece))
+      const shown = async path => {
+        const answer = await fetch(url + path)
+        return [answer.status, await answer.text(), answer.headers.get('content-security-policy')?.split(' ')[0]]
+      }
+      const shows = [await shown('/'), await shown('/about'), await shown('/users/5')]
+      expect(await stopped(server)).to.equal(0)
+      return { shows, err: Buffer.concat(pieces).toString() }
+    }
+    const { shows, err } = await warned([])
+    expect(err).to.equal('')
+    expect(shows.slice(0, 2)).to.deep.equal([[200, 'top', 'sandbox'], [200, 'about', 'sandbox']])
+    expect(shows[2][0]).to.equal(404)
+    const app = await warned(['--top', 'public/a/', '--fallback', '/index.html', '--no-sandbox'])
+    expect(app).to.deep.equal({ err: '', shows: Array(3).fill([200, 'a', undefined]) })
+    const none = await warned(['--top', 'other'])
+    expect(none.err).to.equal("baobox: warning: --site: 'public' has no page at /: it has no index.html at its top; " +
+      '--top FOLDER serves a folder of it\n')
+    const blob = folder.start(['serve', '--port', '0', '--site', CID])
+    started.push(blob)
+    const [warning] = await once(blob.stderr, 'data')
+    expect(`${warning}`).to.match(/^baobox: warning: --site: 'bafkr4i\w+' has no page at \/: COLLECTION_INVALID: .*\n$/)
+    await stopped(blob)
+    expect((await folder.run(['serve', '--fallback', 'x'])).err).to.include('--fallback needs --site')
   })
 
   it('serves a store until it is interrupted, and prints each request', async () => {
