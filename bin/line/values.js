@@ -3,6 +3,9 @@
 import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { UsageError } from '../terminal/errors.js'
 
+/** The default of --wait: seconds in which most commands end, so that several can be started at once. */
+export const DEFAULT_WAIT = 10
+
 const UNITS = /** @type {Record<string, number>} */ ({ '': 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 })
 
 /** @param {string} given @returns {number} bytes */

@@ -1,7 +1,7 @@
 // Makes the definitions and options of commands. Defines the options that several commands share.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
-import { filled, parseGroupLog, parseSize } from '../line/values.js'
+import { DEFAULT_WAIT, filled, integerFrom, parseGroupLog, parseSize } from '../line/values.js'
 
 /** @import { Definition, Option, Options } from '../types.js' */
 
@@ -52,10 +52,17 @@ export const readStore = {
   store,
   'read-only': flag('change nothing in the store: read a copy of its databases; works on read-only media')
 }
+/** Seconds: 23 days. Timers take no more than 24. */
+const MOST_WAIT = 2_000_000
 /** Options of commands that change the store. */
 export const writeStore = {
   store,
-  wait: flag('if another process has the store open, wait instead of failing')
+  wait: {
+    value: 'SECONDS',
+    help: 'if another process has the store open, wait for it at most so long; 0 fails at once; ' +
+      `default: ${DEFAULT_WAIT}, or 0 if that process is baobox serve`,
+    read: integerFrom(0, MOST_WAIT)
+  }
 }
 export const output = text('FILE', 'write to FILE, which appears only when it is complete; default: stdout', 'o')
 export const json = flag('print each result as one line of JSON')

@@ -19,7 +19,7 @@ const HINTS = {
   EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
   PATH_UNSAFE: [{ option: 'skip-errors', hint: 'rename it, or go on without it: --skip-errors' }],
   STORE_LOCKED: [
-    { option: 'wait', hint: 'end that process, or wait for it with --wait' },
+    { option: 'wait', hint: 'end that process, or wait longer with --wait' },
     { hint: 'end that process first' }
   ],
   STORE_TAGGED: [{ option: 'force', hint: "delete the tag with 'baobox tag --delete', or the blob with --force" }],

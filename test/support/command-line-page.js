@@ -22,7 +22,8 @@ stderr; progress is shown on terminals only.
   \`export\`, \`encode\`, \`outboard\`, \`slice\` and \`tree\` read a copy of its databases then, and say so on stderr.
   While that process is \`baobox serve\`, it does the work of \`add\`, \`concat\`, \`receive\`, \`fetch\`, \`import\`,
   \`rm\`, \`tag\`, \`gc\` and \`compact\`, and each command says so. Others fail with \`STORE_LOCKED\`, or wait
-  with \`--wait\`.
+  with \`--wait\`. While another command has the store open, every command that changes it waits, 10 seconds or as long
+  as \`--wait\` says. So several commands can be started at once.
 - \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
   exact numbers where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.

@@ -6,6 +6,8 @@ import { dirname, join, resolve } from 'node:path'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
+import { removeMarked } from '../../../store/storage/opening/rescue-mark.js'
+import { DEFAULT_WAIT } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
@@ -14,7 +16,7 @@ import { Owner, ownerOf } from '../owner/ask.js'
 /** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context } from '../../types.js' */
 
-/** @typedef {{ store?: string, wait?: boolean, 'read-only'?: boolean }} StoreValues */
+/** @typedef {{ store?: string, wait?: number, 'read-only'?: boolean }} StoreValues  `wait`: seconds */
 /**
  * @typedef {object} OpenOptions
  * @property {boolean} [create]  true: make a missing store, and delete it again if the command fails and the store is
@@ -40,8 +42,8 @@ export function dataFolder ({ platform = process.platform, env = process.env, ho
   return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
 }
 
-/** Milliseconds of --wait: 24 days, the most that a timer takes. */
-const FOREVER = 2 ** 31 - 1
+/** Milliseconds after which a command says that it waits. */
+const SILENT_WAIT = 1000
 
 /**
  * Opens a store for the time of one command.
@@ -55,12 +57,12 @@ const FOREVER = 2 ** 31 - 1
  */
 export async function withStore (values, context, use, options = {}) {
   const location = locationOf(values.store)
-  const opened = await openStore(location, values, context, options).catch(error => {
+  const opened = await openStore(location, values, context, { ...options, create: false }).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
     if (options.create) return undefined
     throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
   })
-  if (opened === undefined) return withNewStore(location, context, use)
+  if (opened === undefined) return withNewStore(location, values, context, use, options)
   // A command with `calls` uses only methods that an owner also has.
   if (opened instanceof Owner) return use(/** @type {BlobStore} */ (/** @type {unknown} */ (opened)))
   try {
@@ -71,30 +73,36 @@ export async function withStore (values, context, use, options = {}) {
 }
 
 /**
- * @param {string} location @param {StoreValues} values @param {Context} context @param {OpenOptions} options
+ * @param {string} location @param {StoreValues} values @param {Context} context
+ * @param {OpenOptions} options  `create`: make a missing store
  * @returns {Promise<BlobStore | Owner>}
  */
-async function openStore (location, { wait, 'read-only': readOnly }, { signal }, { onlyReads, calls }) {
-  if (readOnly) return BlobStore.open(location, { readOnly, signal })
-  /** @param {number} [wait] */
-  const own = async wait => {
-    const store = await BlobStore.open(location, { create: false, wait, signal })
-    await removeAddress(location)
-    return store
-  }
-  try {
-    return await own()
-  } catch (thrown) {
-    const error = /** @type {BaoError} */ (thrown)
-    if (error.code !== 'STORE_LOCKED') throw error
-    if (onlyReads) {
-      say(`${error.message}: reading it as it is now`)
-      return BlobStore.open(location, { readOnly: true, signal })
+async function openStore (location, values, { signal }, { create = false, onlyReads, calls }) {
+  if (values['read-only']) return BlobStore.open(location, { readOnly: true, signal })
+  const end = performance.now() + 1000 * (values.wait ?? DEFAULT_WAIT)
+  const left = () => Math.max(0, Math.ceil(end - performance.now()))
+  for (let wait = 0; ; wait = wait === 0 ? Math.min(SILENT_WAIT, left()) : left()) {
+    try {
+      const store = await BlobStore.open(location, { create, wait, signal })
+      await removeAddress(location)
+      return store
+    } catch (thrown) {
+      const error = /** @type {BaoError} */ (thrown)
+      if (error.code !== 'STORE_LOCKED') throw error
+      if (onlyReads) {
+        say(`${error.message}: reading it as it is now`)
+        return BlobStore.open(location, { readOnly: true, signal })
+      }
+      // Asked again after each wait: the process may have begun to take calls.
+      const owner = await ownerOf(location, error.pid, signal)
+      if (owner !== undefined && calls) {
+        say(`the store at ${location} is open in process ${owner.pid}, which does this now`)
+        return owner
+      }
+      // A server does not end soon.
+      if (left() === 0 || (owner !== undefined && values.wait === undefined)) throw error
+      if (wait > 0) say(`${error.message}: waiting for at most ${Math.ceil(left() / 1000)} s more`)
     }
-    const owner = calls ? await ownerOf(location, error.pid, signal) : undefined
-    if (owner !== undefined) say(`the store at ${location} is open in process ${owner.pid}, which does this now`)
-    else if (!wait) throw error
-    return owner ?? own(FOREVER)
   }
 }
 
@@ -103,25 +111,28 @@ const say = text => process.stderr.write(`baobox: ${text}\n`)
 
 /**
  * @template T
- * @param {string} location @param {Context} context @param {(store: BlobStore) => Promise<T>} use
+ * @param {string} location @param {StoreValues} values @param {Context} context
+ * @param {(store: BlobStore) => Promise<T>} use @param {OpenOptions} options
  * @returns {Promise<T>}
  */
-async function withNewStore (location, { signal, hasFailed }, use) {
+async function withNewStore (location, values, context, use, options) {
   const firstFolder = await mkdir(location, { recursive: true })
   const others = await readdir(location)
+  const opened = await openStore(location, values, context, options).catch(async error => {
+    await removeFolders(location, firstFolder)
+    throw error
+  })
+  if (opened instanceof Owner) return use(/** @type {BlobStore} */ (/** @type {unknown} */ (opened)))
   let isWanted = false
   try {
-    const store = await BlobStore.open(location, { signal })
-    try {
-      const result = await use(store)
-      isWanted = !hasFailed()
-      return result
-    } finally {
-      isWanted ||= !await isEmpty(store)
-      await store.close()
-    }
+    const result = await use(opened)
+    isWanted = !context.hasFailed()
+    return result
   } finally {
-    if (!isWanted) await removeStore(location, others, firstFolder)
+    isWanted ||= !await isEmpty(opened)
+    if (!isWanted) await removeStore(location, opened, others).catch(() => {}) // an empty store does no harm
+    await opened.close()
+    if (!isWanted) await removeFolders(location, firstFolder)
   }
 }
 
@@ -136,19 +147,30 @@ async function isEmpty (store) {
 }
 
 /**
- * @param {string} location
- * @param {string[]} others  the names that were in the folder before
- * @param {string | undefined} firstFolder  the topmost folder of the path that was made
+ * Deletes a store that is open, while others wait for it.
+ *
+ * @param {string} location @param {BlobStore} store @param {string[]} others  the names that were in the folder before
  */
-async function removeStore (location, others, firstFolder) {
-  const names = (await readdir(location)).filter(name => !others.includes(name))
-  for (const name of names) await rm(join(location, name), { recursive: true })
+const removeStore = (location, store, others) => removeMarked(location, {
+  close: () => store.close(),
+  async remove () {
+    const names = (await readdir(location)).filter(name => !others.includes(name) && name !== 'rescue')
+    for (const name of names) await rm(join(location, name), { recursive: true })
+  }
+})
+
+/**
+ * Removes folders that are empty.
+ *
+ * @param {string} location @param {string | undefined} firstFolder  the topmost folder of the path that was made
+ */
+async function removeFolders (location, firstFolder) {
   if (firstFolder === undefined) return
   // Deno's `mkdir` returns an absolute path also for a relative one.
   const last = resolve(firstFolder)
   for (let folder = resolve(location); ; folder = dirname(folder)) {
-    await rmdir(folder)
-    if (folder === last) return
+    const isGone = await rmdir(folder).then(() => true, () => false) // another process may make a store there
+    if (!isGone || folder === last) return
   }
 }
 

@@ -28,11 +28,47 @@ export async function rescueAt (location) {
  * Marks a store, and takes the lock of its rescue.
  *
  * @param {string} location  a directory, which the caller holds
- * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock. Without
- *   `isMarked` it also deletes the mark, with everything in its folder
+ * @returns {Promise<{ end: EndMark }>}
  * @throws {BaoError} STORE_LOCKED when the store is open, or another process rescues it
  */
 export async function markRescue (location) {
+  const { isFirst, end } = await takeMark(location)
+  await removeRescued(location)
+  for (const path of NAMES.map(name => `${location}/${name}`)) {
+    if (!await exists(path) || !await isOpen(path)) continue
+    await end({ isMarked: !isFirst })
+    throw await lockedElsewhere(location)
+  }
+  return { end }
+}
+
+/**
+ * Deletes a store that the caller has open. The mark is there before the store is closed, so that no process opens the
+ * store until it is gone.
+ *
+ * @param {string} location  a directory
+ * @param {object} steps
+ * @param {() => Promise<void>} steps.close  the store
+ * @param {() => Promise<void>} steps.remove  everything but the folder `rescue`
+ * @throws {BaoError} STORE_LOCKED when another process waits to rescue the store; it stays open then
+ */
+export async function removeMarked (location, { close, remove }) {
+  const { end } = await takeMark(location)
+  try {
+    await close()
+    await remove()
+  } finally {
+    await end({ isMarked: false })
+  }
+}
+
+/**
+ * @typedef {(options: { isMarked: boolean }) => Promise<void>} EndMark  releases the lock. Without `isMarked` it also
+ *   deletes the mark, with everything in its folder
+ */
+
+/** @param {string} location @returns {Promise<{ isFirst: boolean, end: EndMark }>} `isFirst`: there was no mark yet */
+async function takeMark (location) {
   const isFirst = await makeFolder(rescueFolder(location))
   // A crash may have damaged the files of this database. The lock does not need them.
   await removeFolder(`${lockFolder(location)}/CURRENT`)
@@ -53,13 +89,7 @@ export async function markRescue (location) {
     if (!isMarked) await removeFolder(isMoved ? doneFolder(location) : rescueFolder(location))
   }
 
-  await removeRescued(location)
-  for (const path of NAMES.map(name => `${location}/${name}`)) {
-    if (!await exists(path) || !await isOpen(path)) continue
-    await end({ isMarked: !isFirst })
-    throw await lockedElsewhere(location)
-  }
-  return { end }
+  return { isFirst, end }
 }
 
 /** Removes the renamed folder of an earlier rescue, if there is one. @param {string} location */

@@ -155,7 +155,7 @@ describe('a store that a server has open', function () {
     })
     const other = await folder.run(['fsck'])
     expect(other.code).to.equal(1)
-    expect(other.err).to.match(/^baobox: STORE_LOCKED: .*: end that process, or wait for it with --wait\n$/)
+    expect(other.err).to.match(/^baobox: STORE_LOCKED: .*: end that process, or wait longer with --wait\n$/)
   })
 
   it('keeps nothing of a blob whose sender is killed', async () => {
@@ -171,7 +171,7 @@ describe('a store that a server has open', function () {
     server.kill('SIGKILL')
     await once(server, 'exit')
     expect(existsSync(address())).to.equal(true)
-    const { code, err } = await folder.run(['add', 'one', '--wait', '--expect', cidOf(ONE)])
+    const { code, err } = await folder.run(['add', 'one', '--wait', '60', '--expect', cidOf(ONE)])
     expect([code, err]).to.deep.equal([0, ''])
     expect(existsSync(address())).to.equal(false)
     const { out } = await folder.run(['ls', '--order', 'created', '--reverse', '--limit', '1', '--read-only'])

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { mkdir, readdir } from 'node:fs/promises'
 import { expect } from 'chai'
 import { dataFolder } from '../../../../bin/commands/store/open.js'
 import { hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
+import { serve } from '../../../../exchange/http/node/index.js'
 import { ended, newFolder } from '../../../support/program.js'
 
 const cid = `${toCid(hash(new TextEncoder().encode('b')))}`
@@ -47,16 +49,66 @@ describe('the store of a command', () => {
     expect(await readdir(folder.at('full'))).to.deep.equal(['other'])
   })
 
-  it('is waited for with --wait, and can be read during that time', async () => {
+  it('is waited for while another process has it open, and can be read during that time', async () => {
     await folder.run(['add', 'b', '--store', 'busy'])
     const busy = await BlobStore.open(folder.at('busy'))
-    const adding = folder.start(['add', 'b', '--store', 'busy', '--wait'])
-    adding.stdin.end()
-    const added = ended(adding)
-    expect(await folder.run(['add', 'b', '--store', 'busy'])).to.include({ code: 1 })
+    const adding = [[], ['--wait', '600']].map(wait => {
+      const child = folder.start(['add', 'b', '--store', 'busy', ...wait])
+      child.stdin.end()
+      return child
+    })
+    const added = adding.map(ended)
+    const said = adding.map(child => once(child.stderr, 'data'))
+    const refused = await folder.run(['add', 'b', '--store', 'busy', '--wait', '0'])
+    expect(refused).to.include({ code: 1, out: '' })
+    expect(refused.err).to.match(/^baobox: STORE_LOCKED: .*: end that process, or wait longer with --wait\n$/)
     expect(await folder.run(['ls', '--store', 'busy', '--read-only'])).to.include({ out: `${cid}\n`, err: '' })
+    for (const [i, limit] of [10, 600].entries()) {
+      const [line] = await said[i]
+      const [, seconds] = /^baobox: .* open\b.*: waiting for at most (\d+) s more\n$/.exec(`${line}`) ?? []
+      expect(Number(seconds), `${line}`).to.be.within(1, limit)
+    }
     await busy.close()
-    expect(await added).to.include({ code: 0, err: '' })
+    for (const result of await Promise.all(added)) expect(result).to.include({ code: 0 })
+  })
+
+  it('is put into by several processes at once, and made by one of them', async () => {
+    const names = ['p0', 'p1', 'p2', 'p3', 'p4']
+    for (const name of names) await folder.write(name, name)
+    const started = (args, store) => {
+      const child = folder.start([...args, '--store', store])
+      child.stdin.end()
+      return ended(child)
+    }
+    const listed = async store => (await folder.run(['ls', '--store', store])).out.split('\n').filter(Boolean).sort()
+    const cids = names.map(name => `${toCid(hash(new TextEncoder().encode(name)))}`).sort()
+    for (const { code, err } of await Promise.all(names.map(name => started(['add', name], 'shared')))) {
+      expect(code, err).to.equal(0)
+    }
+    expect(await listed('shared')).to.deep.equal(cids)
+
+    const source = await BlobStore.open(folder.at('shared'))
+    const server = await serve(source)
+    try {
+      const fetched = await Promise.all(cids.map(cid => started(['fetch', `${server.url}/blobs/${cid}`], 'fetched')))
+      for (const { code, err } of fetched) expect(code, err).to.equal(0)
+    } finally {
+      await server.close()
+      await source.close()
+    }
+    expect(await listed('fetched')).to.deep.equal(cids)
+  })
+
+  it('keeps what other processes put into it while a failed command deletes it, or one does not wait', async () => {
+    for (const [i, wait] of [[], ['--wait', '0'], [], ['--wait', '0']].entries()) {
+      const store = ['--store', `raced${i}`]
+      const children = ['nothing', 'p0', 'p1', 'p2'].map(name => folder.start(['add', name, ...store, ...wait]))
+      for (const child of children) child.stdin.end()
+      const codes = (await Promise.all(children.map(ended))).map(({ code }) => code)
+      const kept = codes.filter(code => code === 0).length
+      const { out } = await folder.run(['ls', ...store])
+      expect(out.split('\n').filter(Boolean), `${codes}`).to.have.length(kept)
+    }
   })
 
   it('stays if something was put before the failure', async () => {
