@@ -234,7 +234,7 @@ export class BlobWriter {
       if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
     const begun = await how.begin?.(id, assertSizeAllowed).catch(error => {
-      databases.ids.settle(id)
+      databases.ids.release(id)
       throw error
     })
     const blob = begun ?? new IncomingBlob(databases, id, assertSizeAllowed)
@@ -262,7 +262,7 @@ export class BlobWriter {
     } finally {
       release()
       await blob.release()
-      if (!blob.mayBeRecorded) databases.ids.settle(id)
+      if (!blob.mayBeRecorded) databases.ids.release(id)
     }
   }
 

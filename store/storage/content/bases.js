@@ -248,7 +248,7 @@ export class Bases {
     }
     for (const { base } of ofBases(effects.flatMap(({ from, to }) => [from, to]))) {
       this.#of(base).isInDoubt = true
-      this.#databases.ids.hold(base)
+      this.#databases.ids.keepUnderWay(base)
     }
     return effects.length > 0
   }

@@ -174,7 +174,7 @@ export class Appender {
         activity.noteLeftovers()
       } else {
         if (!isRecorded) await databases.deleteData(id).catch(() => activity.noteLeftovers())
-        ids.settle(id)
+        ids.release(id)
       }
     }
   }
