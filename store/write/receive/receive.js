@@ -148,8 +148,8 @@ export class BlobReceiver {
     // 1. Verify the rest of the buffered bytes.
     if (verifier.error === undefined) flush(verifier)
     // 2. Wait for the background work.
-    await writing.settle()
-    await recording.settle()
+    await writing.waitQuietly()
+    await recording.waitQuietly()
     // 3. If a sync has failed, nobody knows which bytes the disk has: give up bytes in files that are not recorded yet.
     if (slice.isUnsure) received.cutFiled()
     // 4. Write and record the rest.
