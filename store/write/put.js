@@ -360,13 +360,13 @@ export class BlobWriter {
    */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
-    await blob.settle()
+    await blob.endWrites()
     this.#activity.noteLeftovers()
   }
 
   /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
-    await blob.settle()
+    await blob.endWrites()
     if (!blob.isWritten) return
     try {
       await this.#databases.deleteData(id)

@@ -122,7 +122,7 @@ export class AppendedBlob extends NewBlob {
   /** Unlocks the file for other calls. That cuts off the appended bytes if no record names them. */
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
-    await this.settle()
+    await this.endWrites()
     // This call may have written to a base that another call has deleted.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
