@@ -124,5 +124,5 @@ export class ExtentContent extends BaseContent {
   async isObstructed () { return false }
 
   /** Makes right groups safe before marks name them. Here the write of the marks does so. */
-  async settle () {}
+  async makeSafe () {}
 }

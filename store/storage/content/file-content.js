@@ -19,7 +19,7 @@ import { FileScan, allChunks } from './scan.js'
 /** How many bytes of a file are copied in one step. */
 const COPY_LEN = 1 << 20
 
-/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: true if the whole blob is right */
+/** @typedef {{ complete: boolean, signal?: AbortSignal }} SafetyOptions  `complete`: true if the whole blob is right */
 
 /** The base class of all content in files. */
 export class StoredFile extends BaseContent {
@@ -90,9 +90,9 @@ export class StoredFile extends BaseContent {
   /**
    * Makes right groups safe before marks name them: syncs the file.
    *
-   * @param {ChunkRanges} _right @param {SettleOptions} _options
+   * @param {ChunkRanges} _right @param {SafetyOptions} _options
    */
-  async settle (_right, _options) {
+  async makeSafe (_right, _options) {
     const { files, isSync } = this.databases
     const writer = await this.files.writer(/** @type {number} */ (this.fileId), { mayBeShared: true })
     try {
@@ -191,9 +191,9 @@ export class ReferenceContent extends StoredFile {
   /**
    * If a part of the blob is wrong, copies the right groups into a file of the store.
    *
-   * @param {ChunkRanges} right @param {SettleOptions} options
+   * @param {ChunkRanges} right @param {SafetyOptions} options
    */
-  async settle (right, { complete, signal }) {
+  async makeSafe (right, { complete, signal }) {
     if (complete) return
     const { files, databases: { isSync }, record } = this
     const writer = await files.writer(record.id)

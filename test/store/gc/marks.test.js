@@ -23,7 +23,7 @@ describe('store: Marks', () => {
     }
   })
 
-  it('readSequences() reads a sequence once, however often it arrived before, and again when more arrived during the read',
+  it('readSequences() reads a sequence once, however often it arrived, and again when more arrived during the read',
     async () => {
       const root = hash(noise(64))
       let reads = 0
