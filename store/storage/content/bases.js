@@ -11,7 +11,7 @@ import { encodeSharer } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
 /** @import { Change } from '../../catalog/catalog.js' */
-/** @import { Databases, DoomedData } from '../databases.js' */
+/** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { BlobRecord } from '../format/records.js' */
 /** @import { Operation } from '../level/safe-database.js' */
 
@@ -256,7 +256,7 @@ export class Bases {
   /**
    * Returns the data of the bases that applied changes have given up, because the last sharer is gone.
    *
-   * @param {Change[]} changes @returns {DoomedData[]}
+   * @param {Change[]} changes @returns {GivenUpData[]}
    */
   givenUpBy (changes) {
     return this.#effectsOf(changes).flatMap(({ from, isBaseGone }) => from && isBaseGone ? [{ id: from.base }] : [])

@@ -2,7 +2,7 @@
 // (content-of.js) makes the right one. This file has the base class, whose answers are right for most homes.
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { Databases, DoomedData } from '../databases.js' */
+/** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { placeOfKey } from '../format/keys.js' */
 /** @import { BlobRecord, Home } from '../format/records.js' */
 
@@ -33,8 +33,8 @@ export class BaseContent {
   /** True if the size is certain even when none of the bytes are right. */
   get isSizeNoted () { return false }
 
-  /** The data to delete together with the record. @returns {DoomedData} */
-  get doomed () { return { id: this.record.id } }
+  /** The data to delete together with the record. @returns {GivenUpData} */
+  get dataToDelete () { return { id: this.record.id } }
 
   /** The home of groups that are received after a part of the blob was found wrong. @type {Home} */
   get homeOfRest () { return this.record.home }

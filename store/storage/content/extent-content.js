@@ -11,7 +11,7 @@ import { ExtentScan, allChunks } from './scan.js'
 import { GROUP_LEN } from '../../sizes.js'
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { DoomedData } from '../databases.js' */
+/** @import { GivenUpData } from '../databases.js' */
 /** @import { Home } from '../format/records.js' */
 /** @import { KeyRange } from './scan.js' */
 
@@ -28,8 +28,8 @@ export class ExtentContent extends BaseContent {
   /** The id of the store's file that has the bytes: none. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
 
-  /** @returns {DoomedData} */
-  get doomed () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
+  /** @returns {GivenUpData} */
+  get dataToDelete () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
 
   /** @type {Home} */
   get homeOfNew () { return 'extents' }

@@ -189,13 +189,13 @@ describe('store: fsck() of a damaged index', () => {
         const deleted = store.delete(ROOT)
         await deleting.isHere
         const databases = databasesOf(store)
-        const isGoing = databases.isGoing.bind(databases)
-        databases.isGoing = async id => {
+        const isGivenUp = databases.isGivenUp.bind(databases)
+        databases.isGivenUp = async id => {
           if (isOver) {
             deleting.goOn()
             await deleted
           }
-          return isGoing(id)
+          return isGivenUp(id)
         }
         expect(await store.fsck({ repair }), `repair: ${repair}, over: ${isOver}`).to.include({ isSound: true })
         expect(await entriesOf(data)).to.have.length(isOver ? 0 : length)
