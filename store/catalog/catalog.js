@@ -352,7 +352,7 @@ export class Catalog extends Records {
     const databases = this.#databases
     const own = changes.flatMap(({ root, before, after }) => {
       if (before === undefined || before.id === after?.id) return []
-      if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
+      if (after !== undefined && contentOf(databases, root, after).hasFileOf(before)) return []
       return [contentOf(databases, root, before).dataToDelete]
     })
     return [...own, ...this.bases.givenUpBy(changes)]

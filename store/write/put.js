@@ -276,7 +276,7 @@ export class BlobWriter {
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#catalog.find(root)
     const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(root, before, how)) {
+    if (isWhole && await this.#mayStay(root, before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -315,12 +315,12 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the store already has the whole blob, in a place that suits this put.
+   * Returns true if the store already has the whole blob, and the bytes may stay where they are.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
   async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
+    return await this.#mayStay(root, record, how) && this.#isWhole(root, record, how)
   }
 
   /**
@@ -333,12 +333,12 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the bytes may stay where they are. A copy suits every put; a reference does not suit a put of a
-   * copy. A put of another file as a reference changes the reference to that file, which has just been read.
+   * Returns true if the bytes may stay where they are. A copy always may; a reference may not when this put makes a copy. A put
+   * of another file as a reference changes the reference to that file, which has just been read.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  #staysAsItIs (root, record, { path }) { return contentOf(this.#databases, root, record).suits(path) }
+  #mayStay (root, record, { path }) { return contentOf(this.#databases, root, record).mayStay(path) }
 
   /**
    * Gives the tag and alias of this put to a blob that the store already has. The caller holds the blob's lock.

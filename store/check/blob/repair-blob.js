@@ -110,7 +110,7 @@ async function sortOut (content, right, { keys }, changes, signal) {
   for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (!content.takes(place)) {
+    if (!content.ownsEntry(place)) {
       await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)

@@ -23,7 +23,7 @@ export class ExtentContent extends BaseContent {
   get reachable () { return this }
 
   /** True if no bytes follow the place where a read ends early. False: an extent may be missing before others. */
-  get endsOnce () { return false }
+  get endsAtFirstGap () { return false }
 
   /** The id of the store's file that has the bytes: none. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
@@ -40,8 +40,8 @@ export class ExtentContent extends BaseContent {
     return complete && size > 0 && size <= len
   }
 
-  /** @type {BaseContent['takes']} */
-  takes (place) { return place?.id === this.record.id }
+  /** @type {BaseContent['ownsEntry']} */
+  ownsEntry (place) { return place?.id === this.record.id }
 
   /**
    * Returns a reader of the bytes, which does not verify them. The caller closes it.
@@ -113,7 +113,7 @@ export class ExtentContent extends BaseContent {
     for await (const key of eachReadable(this.databases.data.keys({ ...allOfId(id), ...VIEWS }))) {
       signal?.throwIfAborted()
       const place = placeOfKey(key)
-      if (!this.takes(place) || place.band !== undefined) continue
+      if (!this.ownsEntry(place) || place.band !== undefined) continue
       const start = place.chunk * CHUNK_LEN
       held.add(place.chunk, (start - start % CELL_LEN + CELL_LEN) / CHUNK_LEN)
     }

@@ -37,7 +37,7 @@ export class StoredFile extends BaseContent {
   }
 
   /** True: all bytes after the end of the file are missing. */
-  get endsOnce () { return true }
+  get endsAtFirstGap () { return true }
 
   /** The id of the store's file that has the bytes. Received groups are written to it, too. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
@@ -137,7 +137,7 @@ export class FileContent extends StoredFile {
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
-  certain (chunks, present) { return chunks.intersect(present) }
+  certainlyStored (chunks, present) { return chunks.intersect(present) }
 
   async ownFile () {
     const { databases: { files }, record: { id, size, complete } } = this
@@ -163,7 +163,7 @@ export class SharedContent extends StoredFile {
    *
    * @param {BlobRecord} before
    */
-  hasTaken (before) { return this.record.complete && this.record.base === before.id }
+  hasFileOf (before) { return this.record.complete && this.record.base === before.id }
 }
 
 /** A file that does not belong to the store. The index has its path. */
@@ -180,7 +180,7 @@ export class ReferenceContent extends StoredFile {
   get homeOfRest () { return 'file' }
 
   /** @param {string} [path] */
-  async suits (path) { return path !== undefined && path === await this.path() }
+  async mayStay (path) { return path !== undefined && path === await this.path() }
 
   async path () {
     const { databases: { index }, record: { id } } = this

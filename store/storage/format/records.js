@@ -8,7 +8,8 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer, stateKey
+  ID_LEN, KIND, MAX_ID, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer,
+  stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */

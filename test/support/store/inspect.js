@@ -9,8 +9,8 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDeletions, allEvents, allOfId, allOfIndex, allTagged,
-  allSharers, allUsed, blobKey, deletionKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey,
-  tagKey, taggedKey, tagsWith, usedKey
+  allSharers, allUsed, blobKey, deletionKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey,
+  stateKey, tagKey, taggedKey, tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
   decodeDeletion, decodeRecord, decodeState, encodeAlias, encodeDeletion, encodePath, encodeRecord, encodeSharer,
