@@ -88,7 +88,7 @@ export class BlobCheck {
       const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
-        if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
+        if (record !== undefined && !sharers.addIfSharer(root, record)) await this.check(root, record, right.has(blob))
       }
       await yieldWhenDue()
     }

@@ -142,8 +142,9 @@ export class SharedBytesCheck {
    * Keeps a blob for `run` if it is a sharer.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {boolean} true if it is a sharer
    */
-  takes (root, record) {
+  addIfSharer (root, record) {
     const isSharer = sharerOf(record) !== undefined
     if (isSharer) this.#sharers.push({ root, record })
     return isSharer
