@@ -333,8 +333,8 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the bytes may stay where they are. A copy always may; a reference may not when this put makes a copy. A put
-   * of another file as a reference changes the reference to that file, which has just been read.
+   * Returns true if the bytes may stay where they are. A copy always may. A reference may not when this put makes a
+   * copy, or a reference to another file: then the record names that file, which has just been read.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
