@@ -3,7 +3,7 @@
 
 import { findFaultInUse, folderLen, sealStore } from '#disk'
 import { allOf } from '../../lib/source/async-util.js'
-import { getSmall } from './content/read-pace.js'
+import { getSoonAsync } from './content/sync-reads.js'
 import { damagedDatabase, orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from '../../lib/async/locks.js'
@@ -155,7 +155,7 @@ export class Databases {
   }
 
   /** Reads a value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
-  indexed (key) { return getSmall(this.index, key, VIEWS) }
+  indexed (key) { return getSoonAsync(this.index, key, VIEWS) }
 
   /**
    * Lists ids under which there is data, and keys that no store writes: see `dataIds`.

@@ -8,7 +8,7 @@ import { VIEWS, allOfId, pathKey } from '../format/keys.js'
 import { decodePath } from '../format/records.js'
 import { BaseContent } from './content.js'
 import { ExtentContent } from './extent-content.js'
-import { readSoon } from './read-pace.js'
+import { readSoon } from './sync-reads.js'
 import { FileScan, allChunks } from './scan.js'
 
 /** @import { BlobFile } from '../disk/blob-file.js' */
