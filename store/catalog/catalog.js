@@ -129,7 +129,7 @@ export class Catalog extends Records {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
       this.#databases.postpone(this.#givenUpBy(changes))
-      if (this.bases.doubt(changes)) this.#onLeftovers()
+      if (this.bases.noteFailedWrite(changes)) this.#onLeftovers()
       throw error
     }
     this.bases.confirm(changes)

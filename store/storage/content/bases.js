@@ -183,7 +183,7 @@ export class Bases {
 
   /**
    * Applies changes of records. `load` must have read the bases. After the write, callers must call `confirm` or
-   * `doubt`.
+   * `noteFailedWrite`.
    *
    * @param {Change[]} changes
    * @returns {Operation[]} for the index; callers write them in the same batch as the changes
@@ -239,7 +239,7 @@ export class Bases {
    * @param {Change[]} changes  that `apply` has applied
    * @returns {boolean} true if any of them touches a base
    */
-  doubt (changes) {
+  noteFailedWrite (changes) {
     const effects = this.#effectsOf(changes)
     for (const base of basesLeft(effects)) this.#of(base).leaving--
     for (const { from, to } of effects) {
