@@ -12,7 +12,7 @@ import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
 import { Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
-import { readEdge } from '../../read/verified/edge.js'
+import { readRightEdge } from '../../read/verified/right-edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
@@ -21,7 +21,7 @@ import { readEdge } from '../../read/verified/edge.js'
 /** @import { Uses } from '../../catalog/uses.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
 /** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
@@ -116,7 +116,7 @@ export class Appender {
     if (files === undefined || !bases.isLongest(record)) return undefined
     const isSharer = sharerOf(record) !== undefined
     const tree = new TrustedTree(root, record)
-    const edge = await readEdge(tree, data, size)
+    const edge = await readRightEdge(tree, data, size)
     // The sharer has its own copies of pairs that the base has lost. A longer blob would not find these.
     if (isSharer && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
     const source = contentOf(databases, root, record).reader([edge.start, size])
@@ -144,7 +144,7 @@ export class Appender {
    * Turns a blob into a sharer. Its old id becomes the base, which keeps the file and the shared pairs. The blob gets a
    * new id, which has only the pairs of its right edge.
    *
-   * @param {Uint8Array} root @param {BlobRecord} seen @param {Edge} edge
+   * @param {Uint8Array} root @param {BlobRecord} seen @param {RightEdge} edge
    * @returns {Promise<boolean>} false when another call has replaced or deleted the blob
    */
   async #turnIntoSharer (root, seen, edge) {

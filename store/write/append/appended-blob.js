@@ -20,7 +20,7 @@ import { NewBlob } from '../new-blob.js'
 /** @import { Catalog } from '../../catalog/catalog.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 
 /** Bytes between two writes of the pages of whole subtrees. */
 const PAGES_EACH = 1 << 28
@@ -32,7 +32,7 @@ const PAGES_EACH = 1 << 28
  * @property {Uint8Array} root
  * @property {number} base  the id of the base, whose file is locked
  * @property {number} size  bytes
- * @property {Edge} edge
+ * @property {RightEdge} edge
  * @property {Uint8Array} bytes  the bytes from `edge.start` on
  * @property {FileWriter} file
  */
