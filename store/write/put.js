@@ -96,7 +96,7 @@ export const PUT_OPTIONS = [
 /**
  * Says under which names a blob is put, and where its bytes are kept.
  *
- * @typedef {object} How
+ * @typedef {object} PutPlan
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
  * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
@@ -182,7 +182,7 @@ export class BlobWriter {
       if (weak) assertMayBeWeak({ format })
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
+      const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
       const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
@@ -190,8 +190,8 @@ export class BlobWriter {
       }
       try {
         const root = alwaysRead ? undefined : expected.root
-        const result = root && await this.#putUnread(root, expected, how)
-        return result ?? await this.#putRead(call, expected, how)
+        const result = root && await this.#putUnread(root, expected, plan)
+        return result ?? await this.#putRead(call, expected, plan)
       } finally {
         if (!isCalled) cancel()
       }
@@ -201,19 +201,19 @@ export class BlobWriter {
   /**
    * Puts a blob whose hash the caller knows without reading the source, if the store already has the blob.
    *
-   * @param {Uint8Array} root @param {Expectation} expected @param {How} how
+   * @param {Uint8Array} root @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
    */
-  async #putUnread (root, expected, how) {
-    how.signal?.throwIfAborted()
+  async #putUnread (root, expected, plan) {
+    plan.signal?.throwIfAborted()
     const release = this.#protection.use(root)
     try {
       return await this.#locks.run(nameOf(root), async () => {
         const { record } = await this.#catalog.find(root)
-        if (record === undefined || !await this.#needsNoWrite(root, record, how)) return undefined
+        if (record === undefined || !await this.#needsNoWrite(root, record, plan)) return undefined
         expected.assertSize(record.size)
-        if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
-        return this.#putAgain(root, record, how)
+        if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
+        return this.#putAgain(root, record, plan)
       })
     } finally {
       release()
@@ -221,19 +221,19 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putRead (fill, expected, how) {
+  async #putRead (fill, expected, plan) {
     const databases = this.#databases
-    const isElsewhere = how.path !== undefined
+    const isElsewhere = plan.path !== undefined
     const id = await databases.ids.newId()
     /** @param {number} size  bytes */
     const assertSizeAllowed = size => {
       expected.assertSizeAllowed(size)
       if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
-    const begun = await how.begin?.(id, assertSizeAllowed).catch(error => {
+    const begun = await plan.begin?.(id, assertSizeAllowed).catch(error => {
       databases.ids.release(id)
       throw error
     })
@@ -246,13 +246,13 @@ export class BlobWriter {
       const root = blob.root()
       expected.assertRoot(root)
       release = this.#protection.use(root)
-      if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
+      if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
       /** @param {ChunkRanges} present */
       const lenBeyond = present =>
         isElsewhere ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
       const reservation = await this.#evictor.reserve(root, lenBeyond)
       try {
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
+        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...plan, reservation }))
       } finally {
         reservation.release()
       }
@@ -270,18 +270,18 @@ export class BlobWriter {
    * Commits the record of a written blob, unless the store already has the blob. The caller holds the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
-   * @param {How & { reservation: Reservation }} how
+   * @param {PutPlan & { reservation: Reservation }} plan
    * @returns {Promise<PutResult>}
    */
-  async #adopt (id, root, blob, how) {
+  async #adopt (id, root, blob, plan) {
     const { isThere, record: before } = await this.#catalog.find(root)
-    const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#mayStay(root, before, how)) {
-      const result = await this.#putAgain(root, before, how)
+    const isWhole = before !== undefined && await this.#isWhole(root, before, plan)
+    if (isWhole && await this.#mayStay(root, before, plan)) {
+      const result = await this.#putAgain(root, before, plan)
       await this.#discard(id, blob)
       return result
     }
-    const { reservation, alias, path, signal } = how
+    const { reservation, alias, path, signal } = plan
     // First the data, then the record that names it: this order keeps the two databases consistent.
     await blob.finish()
     signal?.throwIfAborted()
@@ -308,7 +308,7 @@ export class BlobWriter {
       blob.mayBeRecorded = true
       return this.#catalog.commit([change], tags)
     }
-    const tagging = tagOf(root, how, this.#log.now())
+    const tagging = tagOf(root, plan, this.#log.now())
     await (tagging === undefined ? commit() : this.#tags.set([tagging], commit))
     blob.mayBeRecorded = false // because the write of the record is acknowledged
     return { cid: toCid(root), size: blob.size, isNew: !isWhole }
@@ -317,16 +317,16 @@ export class BlobWriter {
   /**
    * Returns true if the store already has the whole blob, and the bytes may stay where they are.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
-  async #needsNoWrite (root, record, how) {
-    return await this.#mayStay(root, record, how) && this.#isWhole(root, record, how)
+  async #needsNoWrite (root, record, plan) {
+    return await this.#mayStay(root, record, plan) && this.#isWhole(root, record, plan)
   }
 
   /**
    * Returns true if the store has the whole blob. With `recheck` this reads all bytes, otherwise it trusts the record.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
   async #isWhole (root, record, { recheck, signal }) {
     return record.complete && (!recheck || isIntact(this.#databases, root, record, signal))
@@ -336,20 +336,20 @@ export class BlobWriter {
    * Returns true if the bytes may stay where they are. A copy always may. A reference may not when this put makes a
    * copy, or a reference to another file: then the record names that file, which has just been read.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
   #mayStay (root, record, { path }) { return contentOf(this.#databases, root, record).mayStay(path) }
 
   /**
    * Gives the tag and alias of this put to a blob that the store already has. The caller holds the blob's lock.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putAgain (root, record, how) {
-    const tagging = tagOf(root, how, this.#log.now())
+  async #putAgain (root, record, plan) {
+    const tagging = tagOf(root, plan, this.#log.now())
     if (tagging !== undefined) await this.#tags.set([tagging])
-    await this.#catalog.putAgain(root, record, how.alias)
+    await this.#catalog.putAgain(root, record, plan.alias)
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
@@ -391,7 +391,7 @@ export function assertAlias (alias) {
 /**
  * Returns the tag that a put gives to its blob; undefined for none.
  *
- * @param {Uint8Array} root @param {How} how @param {number} now  milliseconds since 1970
+ * @param {Uint8Array} root @param {PutPlan} plan @param {number} now  milliseconds since 1970
  * @returns {Tag | undefined}
  */
 const tagOf = (root, { tag, format, lasting }, now) =>
