@@ -62,13 +62,13 @@ export const PUT_OPTIONS = [
 ]
 
 /**
- * Options that only other parts of the store can pass to `put`.
+ * Options that only other parts of the store can pass to `fill`.
  *
  * @typedef {object} InternalPutOptions
- * @property {Uint8Array} [alias]  a multihash of the bytes, by another hash function, that becomes a name of the blob
  * @property {string} [path]  the file of a reference: it has the bytes, and keeps them
  * @property {Begin} [begin]  makes the blob to fill. Default: an empty blob in a home of its own
- * @property {boolean} [isAlwaysRead]  the default of `alwaysRead`
+ * @property {AbortController} [closing]  aborted when the store is closed
+ * @property {() => void} cancel  called if the put ends or fails without a call of `fill`
  */
 
 /**
@@ -100,7 +100,7 @@ export const PUT_OPTIONS = [
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
  * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
- * @property {Uint8Array} [alias]
+ * @property {Uint8Array} [alias]  a multihash of the bytes, by another hash function, that becomes a name of the blob
  * @property {string} [path]
  * @property {Begin} [begin]
  * @property {boolean} recheck  see `PutOptions`
@@ -147,17 +147,16 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `Store.put`
-   * @param {InternalPutOptions} [known]
    * @returns {Promise<PutResult>}
    */
-  put (source, { onProgress, ...options }, known = {}) {
+  put (source, { onProgress, ...options }) {
     /** @type {Fill} */
     const fill = async (blob, signal) => {
       for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
     }
     // Bytes in memory never make `close` wait.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
-    return this.fill(fill, options, { ...known, closing, cancel: () => cancelSource(source) })
+    return this.fill(fill, options, { closing, cancel: () => cancelSource(source) })
   }
 
   /**
@@ -165,16 +164,14 @@ export class BlobWriter {
    *
    * @param {Fill<any>} fill  not called when the store already has the whole blob that `expect` names
    * @param {Omit<PutOptions, 'onProgress'>} options
-   * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: aborted when the
-   *   store is closed. `cancel`: called if the put ends or fails without a call of `fill`
+   * @param {InternalPutOptions} internal
    * @returns {Promise<PutResult>}
    */
-  fill (fill, options, known) {
+  fill (fill, options, { path, begin, closing, cancel }) {
     const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
-    const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
-    const { path, begin, closing, cancel } = known
+    const { alwaysRead = false, alias: aliasCid, ...expectation } = rest
     return this.#activity.run(async () => {
-      const alias = aliasCid === undefined ? known.alias : assertAlias(aliasCid)
+      const alias = aliasCid === undefined ? undefined : assertAlias(aliasCid)
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
