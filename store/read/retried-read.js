@@ -125,7 +125,7 @@ export class RetriedRead {
       this.#lookedAt.add(first)
       return now
     }
-    if (!supplies.areOpen || !lost.intersect(this.#fetched).isEmpty) throw error
+    if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
       this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
     } catch (cause) {
