@@ -145,10 +145,10 @@ class StoreCheck {
     this.#repairs = repair
     this.#losses = losses
     this.#signal = signal
-    const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
+    const isIdShared = (/** @type {number} */ id) => this.#recordedTwice.has(id)
     const { catalog, databases, locks, presence, repairs } = parts
     const checked = { catalog, databases, locks, presence, repairs }
-    this.#blobs = new BlobCheck(checked, { repair, isOthersToo, signal, onProgress })
+    this.#blobs = new BlobCheck(checked, { repair, isIdShared, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
