@@ -95,7 +95,7 @@ export class Appender {
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
-      blob = await this.#shareClaimed(root, record, base, options)
+      blob = await this.#shareLocked(root, record, base, options)
       return blob
     } catch (error) {
       // `compose` will read all bytes, find this damage again, and heal it if possible.
@@ -107,7 +107,7 @@ export class Appender {
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
-  async #shareClaimed (root, record, base, options) {
+  async #shareLocked (root, record, base, options) {
     const { activity, catalog, databases } = this.#parts
     const { bases } = catalog
     const { data, files } = databases
