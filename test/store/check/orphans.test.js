@@ -8,7 +8,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
   changeState, damageRecord, databasesOf, deletionsIn, flipStoredByte, idsIn, recordEntry, recordOf, stateEntry,
-  tagBesideBlobEntry, writesRecord
+  tagOfBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
@@ -433,7 +433,7 @@ describe('store: orphans', () => {
       await loseRecords()
       await place.look(async ({ index }) => {
         await changeState(index, { isClean: false, swept: 0 })
-        await tagBesideBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
+        await tagOfBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
       })
       const store = await place.open()
       expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })

@@ -131,10 +131,10 @@ export const deletionEntry = (index, id) => new Entry(index, deletionKey(id))
 export const pathEntry = (index, id) => new Entry(index, pathKey(id))
 /** The two entries of a tag: under its name, and beside the blob that it names. */
 export const tagEntry = (index, name) => new Entry(index, tagKey(name))
-export const tagBesideBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
+export const tagOfBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
 /** The two entries of an alias: under its multihash, and beside its blob. */
 export const aliasEntry = (index, multihash) => new Entry(index, aliasKey(multihash))
-export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
+export const aliasOfBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
 /** The index entry of a sharer. @param {number} size  the blob's size */
 export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(base, size))
 /** An extent. @param {number} offset  bytes, whole chunks */
@@ -250,7 +250,7 @@ export async function writeTag (index, tag) {
 /** Gives a blob an alias. @param {Uint8Array} multihash */
 export async function writeAlias (index, root, multihash) {
   await aliasEntry(index, multihash).write(encodeAlias(multihash, { root, isForgotten: false }))
-  await aliasBesideBlobEntry(index, root, multihash).write(new Uint8Array(0))
+  await aliasOfBlobEntry(index, root, multihash).write(new Uint8Array(0))
 }
 
 // All entries of one kind
