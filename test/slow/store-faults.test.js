@@ -113,7 +113,7 @@ describe('store: every write to the disk', () => {
     for (const [i, { wrong, outcome }] of results.entries()) {
       const { what, fault, pass } = tasks[i]
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-      const told = [`${what}, ${fault}, behind ${pass} calls: ${outcome}`, ...wrong.slice(0, 6)]
+      const told = [`${what}, ${fault}, after ${pass} calls: ${outcome}`, ...wrong.slice(0, 6)]
       if (wrong.length > 0) failures.push(told.join('\n  '))
     }
     const sum = seen.reduce((sum, count) => sum + count)

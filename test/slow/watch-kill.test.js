@@ -1,5 +1,5 @@
 // Kills a process that puts, tags and deletes blobs, and opens its store again. `watch` then tells exactly what was
-// committed, behind a point that was kept before as well as behind the last event that the process has seen.
+// committed, after a point that was kept before as well as after the last event that the process has seen.
 //
 // A seed decides the jobs and the pauses before a kill: `SEED=7 KILLS=100 npm run test:slow -- -g events`. The machine
 // decides where exactly the process is killed.
@@ -64,7 +64,7 @@ function ordersFor (blobs) {
   })
 }
 
-/** Everything behind a point, as the worker prints it. */
+/** Everything after a point, as the worker prints it. */
 async function eventsAfter (store, after) {
   const { point: last } = await store.info()
   const events = []
