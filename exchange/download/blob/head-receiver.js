@@ -60,7 +60,12 @@ export class HeadReceiver {
     }
   }
 
-  /** Puts a small blob with the next batch. @param {Uint8Array} bytes  verified @returns {Promise<void>} */
+  /**
+   * Puts a whole blob with the next batch.
+   *
+   * @param {Uint8Array} bytes  verified
+   * @returns {Promise<void>} resolves when the store has kept it
+   */
   putSmallBlob (bytes) {
     const kept = new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }))
     if (!this.#isWriting) this.#write()
