@@ -50,7 +50,7 @@ export class BlobCheck {
   /** True to repair damage. */
   repairs
   #parts
-  #isOthersToo
+  #isIdShared
   #signal
   #onProgress
   /** Bytes that were checked so far, and bytes of all blobs. */
@@ -59,13 +59,13 @@ export class BlobCheck {
 
   /**
    * @param {BlobCheckParts} parts
-   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`:
+   * @param {ProgressOptions & { repair: boolean, isIdShared: (id: number) => boolean }} options  `isIdShared`:
    *   returns true if two records have this id
    */
-  constructor (parts, { repair, isOthersToo, signal, onProgress }) {
+  constructor (parts, { repair, isIdShared, signal, onProgress }) {
     this.#parts = parts
     this.repairs = repair
-    this.#isOthersToo = isOthersToo
+    this.#isIdShared = isIdShared
     this.#signal = signal
     this.#onProgress = onProgress
   }
@@ -88,7 +88,7 @@ export class BlobCheck {
       const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
-        if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
+        if (record !== undefined && !sharers.addIfSharer(root, record)) await this.check(root, record, right.has(blob))
       }
       await yieldWhenDue()
     }
@@ -154,7 +154,7 @@ export class BlobCheck {
   async repair (root, record, before) {
     const { catalog, presence, repairs } = this.#parts
     // Do not delete data that belongs to another blob.
-    if (before?.isEmpty && this.#isOthersToo(record.id)) {
+    if (before?.isEmpty && this.#isIdShared(record.id)) {
       await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before
     }

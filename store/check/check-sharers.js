@@ -7,7 +7,7 @@ import { TrustedTree } from '../read/verified/tree-cache.js'
 import { sharerOf } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { readEdge } from '../read/verified/edge.js'
+import { readRightEdge } from '../read/verified/right-edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
 import { decodeSharer } from '../storage/format/records.js'
@@ -142,8 +142,9 @@ export class SharedBytesCheck {
    * Keeps a blob for `run` if it is a sharer.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {boolean} true if it is a sharer
    */
-  takes (root, record) {
+  addIfSharer (root, record) {
     const isSharer = sharerOf(record) !== undefined
     if (isSharer) this.#sharers.push({ root, record })
     return isSharer
@@ -195,7 +196,7 @@ async function isPartOf (databases, { root, record }, longer) {
   const other = new TrustedTree(longer.root, longer.record)
   const source = contentOf(databases, root, record).reader()
   try {
-    const { subtrees, start } = await readEdge(tree, data, size)
+    const { subtrees, start } = await readRightEdge(tree, data, size)
     let at = 0
     for (const { cv, len } of subtrees) {
       if (!equals(cv, await other.expected(at, at + len, data, () => VIEWS))) return false

@@ -145,10 +145,10 @@ class StoreCheck {
     this.#repairs = repair
     this.#losses = losses
     this.#signal = signal
-    const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
+    const isIdShared = (/** @type {number} */ id) => this.#recordedTwice.has(id)
     const { catalog, databases, locks, presence, repairs } = parts
     const checked = { catalog, databases, locks, presence, repairs }
-    this.#blobs = new BlobCheck(checked, { repair, isOthersToo, signal, onProgress })
+    this.#blobs = new BlobCheck(checked, { repair, isIdShared, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
@@ -349,7 +349,7 @@ class StoreCheck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    if (await this.#parts.databases.isGoing(id)) return
+    if (await this.#parts.databases.isGivenUp(id)) return
     let found
     try {
       const options = { hasFile, losses: this.#losses, signal: this.#signal }
@@ -376,7 +376,7 @@ class StoreCheck {
 
   /** @param {number} id */
   async #deleteOrphan (id) {
-    await this.#parts.databases.deleteDoomed([{ id }]).catch(error => {
+    await this.#parts.databases.deleteGivenUp([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })

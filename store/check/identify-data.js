@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
-import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
+import { PLACEHOLDER_ROOT, contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../sizes.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
@@ -93,7 +93,7 @@ const PIECE_LEN = 1 << 20
 /** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
 async function hashFile (databases, record, end, signal) {
   const hasher = new Hasher()
-  const file = contentOf(databases, NO_ROOT, record).reader()
+  const file = contentOf(databases, PLACEHOLDER_ROOT, record).reader()
   try {
     for (let at = 0; at < end; at += PIECE_LEN) {
       signal?.throwIfAborted()
@@ -112,7 +112,7 @@ async function hashFile (databases, record, end, signal) {
  * @param {Databases} databases @param {BlobRecord} record
  */
 async function look (databases, record) {
-  const scan = contentOf(databases, NO_ROOT, record).scan()
+  const scan = contentOf(databases, PLACEHOLDER_ROOT, record).scan()
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
@@ -131,7 +131,7 @@ async function look (databases, record) {
  */
 async function * candidates (data, id, end, head) {
   if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
-  const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
+  const outboard = new StoredOutboard(data, PLACEHOLDER_ROOT, { id, size: 0 }, VIEWS)
   /** @param {number} node */
   const pairOf = async node => {
     const pair = new Uint8Array(PAIR_LEN)

@@ -122,7 +122,7 @@ export class Orphans {
       signal?.throwIfAborted()
       if (restored.has(id) || kept.has(id)) continue
       // A call may be deleting this data. Its note may name the data of other blobs, too, so leave it to the call.
-      if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (!await databases.isGivenUp(id)) await orIfUnreadable(databases.deleteGivenUp([{ id }]))
     }
     await databases.dropNotes()
     return true
@@ -192,7 +192,7 @@ export class Orphans {
     const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
-      if (await databases.isGoing(id)) continue // A call has deleted the blob in spite of a tag.
+      if (await databases.isGivenUp(id)) continue // A call has deleted the blob in spite of a tag.
       try {
         const blobs = []
         for await (const blob of possibleBlobs(databases, id, hasFile)) blobs.push(blob)

@@ -183,7 +183,7 @@ export class Collector {
         if (root !== undefined) marks.keep(root, 'raw')
         signal?.throwIfAborted()
       }
-      await marks.settle(signal)
+      await marks.readSequences(signal)
       return { marks, end }
     } catch (error) {
       end()
@@ -288,7 +288,7 @@ export class Sweep {
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
-      await this.#marks.settle(signal)
+      await this.#marks.readSequences(signal)
       // From here until the deletion is under way, nothing is awaited. So a call that protects a blob later finds it
       // deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
@@ -350,7 +350,7 @@ export class Marks {
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
    */
-  async settle (signal) {
+  async readSequences (signal) {
     for (const name of this.#waiting) { // This also visits names that are added during the loop.
       this.#waiting.delete(name)
       this.#unfinished.add(name)

@@ -162,7 +162,7 @@ export class Evictor {
     this.#endMarks = end
     if (marks.absentSequences.size > 0) {
       await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
-      await marks.settle()
+      await marks.readSequences()
     }
     this.#sweep = this.#collector.sweep(marks)
     const times = this.#uses.inOrder()

@@ -82,7 +82,7 @@ export class ManyReader {
   async * #told (cids, { verify = this.#verifies, maxBytes = Infinity, signal, onProgress }) {
     let done = 0
     /** @param {Uint8Array[]} roots */
-    const look = roots => this.#life.run(() => this.lookUp(roots))
+    const look = roots => this.#life.run(() => this.#lookUp(roots))
     for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
       for await (const result of this.#results(found, { verify, maxBytes, signal })) {
         yield result
@@ -98,7 +98,7 @@ export class ManyReader {
    * @param {Uint8Array[]} roots  at most LOOKUP_COUNT
    * @returns {Promise<Found[]>} in the order of the roots
    */
-  async lookUp (roots) {
+  async #lookUp (roots) {
     const looked = await this.#catalog.findMany(roots)
     const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
     const small = found.filter(({ root, record }) =>

@@ -163,7 +163,7 @@ export class BlobReader {
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#supplies.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)

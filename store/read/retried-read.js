@@ -106,7 +106,7 @@ export class RetriedRead {
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes have not moved: a longer blob was appended to this one, and both share them now.
-      if (now !== undefined && contentOf(databases, this.#root, now).hasTaken(seen)) return now
+      if (now !== undefined && contentOf(databases, this.#root, now).hasFileOf(seen)) return now
     }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
@@ -125,7 +125,7 @@ export class RetriedRead {
       this.#lookedAt.add(first)
       return now
     }
-    if (!supplies.areOpen || !lost.intersect(this.#fetched).isEmpty) throw error
+    if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
       this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
     } catch (cause) {
@@ -146,8 +146,8 @@ export class RetriedRead {
   #look (error, seen, first, groups) {
     const start = first * CHUNK_LEN
     // When the file ends too early, everything after its end is lost, too: note all of it in one step.
-    const { endsOnce } = contentOf(this.#parts.databases, this.#root, seen)
-    const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    const { endsAtFirstGap } = contentOf(this.#parts.databases, this.#root, seen)
+    const last = endsAtFirstGap && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }

@@ -70,12 +70,11 @@ export class SliceReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `Store.slice`
-   * @param {{ readsAhead?: boolean }} [how]  `readsAhead`: the default of `readAhead`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
+  slice (cid, ranges, options = {}) {
     assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'readAhead', 'signal'])
-    const { groupLog = GROUP_LOG, readAhead = readsAhead } = options
+    const { groupLog = GROUP_LOG, readAhead = true } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readAhead })
   }

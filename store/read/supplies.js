@@ -91,7 +91,7 @@ export class Supplies {
   }
 
   /** True if the store has a `supply`. */
-  get areOpen () { return this.#supply !== undefined }
+  get hasSupply () { return this.#supply !== undefined }
 
   /**
    * Looks up a blob for a read, and notes its use. If the blob has no record and the store has a `supply`, it fetches
@@ -127,7 +127,7 @@ export class Supplies {
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
    */
   async #find (root, wanted, signal) {
-    if (!this.areOpen) throw notFound(root)
+    if (!this.hasSupply) throw notFound(root)
     const release = this.#protection.use(root)
     try {
       const groups = wanted.roundToGroups(GROUP_LOG)

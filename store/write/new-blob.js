@@ -36,7 +36,7 @@ export class NewBlob {
   written () { return this.#writing }
 
   /** Waits until all writes have ended, and ignores failures. */
-  async settle () {
+  async endWrites () {
     await this.#writing.catch(() => {})
     await this.closeFile().catch(() => {})
   }

@@ -163,7 +163,7 @@ export class ManyWriter {
     return this.#activity.run(async () => {
       const databases = this.#databases
       const id = await databases.ids.newIds(batch.length)
-      const settle = () => databases.ids.settle(id, batch.length)
+      const releaseIds = () => databases.ids.release(id, batch.length)
       let release = () => {}
       let isWriting = false
       try {
@@ -177,12 +177,12 @@ export class ManyWriter {
         release = this.#protection.useAll(names)
         isWriting = true
         const kept = await this.#locks.runAll(names, () => this.#keepBlobs(blobs, aliases))
-        settle()
+        releaseIds()
         return kept
       } catch (error) {
         // Data or records may have reached the disk, so the ids still count as under way.
         if (isWriting) this.#activity.noteLeftovers()
-        else settle()
+        else releaseIds()
         throw error
       } finally {
         release()

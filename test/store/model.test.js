@@ -345,10 +345,10 @@ async function replayed (store, point) {
   const [blobs, tags] = [new Map(), new Map()]
   const { point: last } = await store.info()
   if (last === point) return { blobs, tags }
-  for await (const { type, cid, complete, tag, point: behind } of store.watch({ after: point })) {
+  for await (const { type, cid, complete, tag, point: reached } of store.watch({ after: point })) {
     if (tag !== undefined) type === 'tagged' ? tags.set(tag, `${cid}`) : tags.delete(tag)
     else type === 'removed' ? blobs.delete(`${cid}`) : blobs.set(`${cid}`, complete)
-    if (behind === last) return { blobs, tags }
+    if (reached === last) return { blobs, tags }
   }
 }
 

@@ -53,7 +53,7 @@ export function partAround (content, { start, end }, present) {
   const first = start - start % PAGE_SPAN
   const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
   const all = ChunkRanges.fromBytes(first, last)
-  const chunks = content.certain(all, present)
+  const chunks = content.certainlyStored(all, present)
   return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
 }
 

@@ -64,7 +64,7 @@ export async function dropWrong (content, right, part, signal) {
   const home = !complete && part.isWhole ? content.homeOfRest : record.home
   const after = { ...record, sizeProven, complete, home }
   if (complete && record.complete && !part.isWhole) return after // Everything is right.
-  if (part.isWhole) await content.settle(right, { complete, signal })
+  if (part.isWhole) await content.makeSafe(right, { complete, signal })
   const changes = new Changes(databases)
   await sortOut(content, right, part, changes, signal)
   // The groups of a complete blob have no marks yet.
@@ -110,7 +110,7 @@ async function sortOut (content, right, { keys }, changes, signal) {
   for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (!content.takes(place)) {
+    if (!content.ownsEntry(place)) {
       await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)

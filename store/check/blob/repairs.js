@@ -120,7 +120,7 @@ export class Repairs {
     try {
       await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
     } finally {
-      this.#databases.ids.settle(id) // No call writes data under this id before the record names it.
+      this.#databases.ids.release(id) // No call writes data under this id before the record names it.
     }
     return ChunkRanges.none
   }

@@ -1,5 +1,5 @@
 // The fast path for small reads at any place of a complete blob: one read of the bytes, mostly synchronous
-// (read-pace.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes or
+// (sync-reads.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes or
 // nothing. After nothing, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the fault.
 
 import { untilAborted } from '../../../lib/source/async-util.js'

@@ -20,7 +20,7 @@ import { NewBlob } from '../new-blob.js'
 /** @import { Catalog } from '../../catalog/catalog.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 
 /** Bytes between two writes of the pages of whole subtrees. */
 const PAGES_EACH = 1 << 28
@@ -32,7 +32,7 @@ const PAGES_EACH = 1 << 28
  * @property {Uint8Array} root
  * @property {number} base  the id of the base, whose file is locked
  * @property {number} size  bytes
- * @property {Edge} edge
+ * @property {RightEdge} edge
  * @property {Uint8Array} bytes  the bytes from `edge.start` on
  * @property {FileWriter} file
  */
@@ -122,7 +122,7 @@ export class AppendedBlob extends NewBlob {
   /** Unlocks the file for other calls. That cuts off the appended bytes if no record names them. */
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
-    await this.settle()
+    await this.endWrites()
     // This call may have written to a base that another call has deleted.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())

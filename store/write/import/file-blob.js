@@ -64,8 +64,8 @@ export class FileBlob extends NewBlob {
     await this.closeFile()
   }
 
-  async settle () {
-    await this.#pages.settle()
-    await super.settle()
+  async endWrites () {
+    await this.#pages.endWrites()
+    await super.endWrites()
   }
 }

@@ -66,13 +66,16 @@ export class FileImporter {
     }
     /** @type {Fill<IncomingBlob | FileBlob>} */
     const fill = async (blob, signal) => {
-      const how = { signal, onProgress, type: 'baobox:put' }
-      if (blob instanceof FileBlob) return blob.hash(how)
-      for await (const piece of toPieces(source, how)) await blob.write(piece)
+      const reading = { signal, onProgress, type: 'baobox:put' }
+      if (blob instanceof FileBlob) return blob.hash(reading)
+      for await (const piece of toPieces(source, reading)) await blob.write(piece)
     }
-    const keeper = mode === 'reference' ? location : undefined
-    const known = { path: keeper, begin, closing: new AbortController(), cancel () {} }
-    return this.#writer.fill(fill, options, known)
+    return this.#writer.fill(fill, options, {
+      path: mode === 'reference' ? location : undefined,
+      begin,
+      closing: new AbortController(),
+      cancel () {}
+    })
   }
 }
 

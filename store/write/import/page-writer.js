@@ -83,7 +83,7 @@ export class PageWriter {
   }
 
   /** Waits until all writes have ended, and ignores failures. */
-  settle () { return this.#writing.catch(() => {}) }
+  endWrites () { return this.#writing.catch(() => {}) }
 }
 
 /**

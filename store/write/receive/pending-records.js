@@ -114,7 +114,7 @@ export class PendingRecords {
   /** Forgets a pending blob that has a record, or no data. @param {Uint8Array} root @param {PendingBlob} blob */
   #end (root, { record }) {
     this.#blobs.delete(nameOf(root))
-    this.#databases.ids.settle(record.id)
+    this.#databases.ids.release(record.id)
   }
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */

@@ -148,8 +148,8 @@ export class BlobReceiver {
     // 1. Verify the rest of the buffered bytes.
     if (verifier.error === undefined) flush(verifier)
     // 2. Wait for the background work.
-    await writing.settle()
-    await recording.settle()
+    await writing.waitQuietly()
+    await recording.waitQuietly()
     // 3. If a sync has failed, nobody knows which bytes the disk has: give up bytes in files that are not recorded yet.
     if (slice.isUnsure) received.cutFiled()
     // 4. Write and record the rest.
@@ -274,7 +274,7 @@ export class BlobReceiver {
   async #reserveCopy (root) {
     if (!this.#quota.isLimited) return []
     const { record } = await this.#catalog.find(root)
-    if (record === undefined || !this.#isPartOfOthers(root, record)) return []
+    if (record === undefined || !this.#isPartialReference(root, record)) return []
     const len = rangesLen(await this.#presence.of(record), record.size)
     return [await this.#evictor.reserve(root, () => len)]
   }
@@ -294,7 +294,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     let { record } = await this.#catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
-    if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
+    if (record !== undefined && hasGroups && this.#isPartialReference(root, record)) {
       record = await this.#damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
@@ -307,7 +307,7 @@ export class BlobReceiver {
   }
 
   /** Returns true for a reference of which a part is missing. @param {Uint8Array} root @param {BlobRecord} record */
-  #isPartOfOthers (root, record) {
+  #isPartialReference (root, record) {
     return !record.complete && !contentOf(this.#databases, root, record).isOurs
   }
 }

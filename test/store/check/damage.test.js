@@ -68,8 +68,8 @@ async function expectNoted (store, end, place, damage, read) {
   expect(first.error.start + first.error.len, 'where it ends').to.be.at.least(Math.min(place.end, BYTES.length))
   const second = await read()
   expect(second.error).to.include({ name: 'BaoError', code: 'STORE_MISSING' })
-  const [chunk, behind] = [Math.floor(place.start / 1024), Math.ceil(Math.min(place.end, BYTES.length) / 1024)]
-  expect(second.error.ranges.contains(chunk, behind), 'the damage is missing').to.equal(true)
+  const [chunk, after] = [Math.floor(place.start / 1024), Math.ceil(Math.min(place.end, BYTES.length) / 1024)]
+  expect(second.error.ranges.contains(chunk, after), 'the damage is missing').to.equal(true)
   expect(second.got, 'missing bytes').to.have.length(0)
   await heal(store, end)
   return first
@@ -150,9 +150,9 @@ describe('store: damage', () => {
           const groupStart = Math.floor(start / GROUP) * GROUP
           expect(error, 'the group is named')
             .to.include({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
-          const behind = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
-          const expected = BYTES.subarray(behind.start, behind.end)
-          expect(same(await store.bytes(ROOT, behind), expected), 'the bytes after the group').to.equal(true)
+          const rest = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
+          const expected = BYTES.subarray(rest.start, rest.end)
+          expect(same(await store.bytes(ROOT, rest), expected), 'the bytes after the group').to.equal(true)
           await heal(store, end)
         }
       })

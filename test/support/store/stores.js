@@ -109,7 +109,7 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
 export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)
 
 /** A source that waits: `gate.reached` resolves after the bytes before the gap, and `gate.open()` ends the wait. */
-export function gated (before, behind) {
+export function gated (before, after) {
   const gate = {}
   gate.reached = new Promise(resolve => { gate.tell = resolve })
   const opened = new Promise(resolve => { gate.open = resolve })
@@ -117,7 +117,7 @@ export function gated (before, behind) {
     yield * stream(before)
     gate.tell()
     await opened
-    yield * stream(behind)
+    yield * stream(after)
   })()
   return gate
 }
