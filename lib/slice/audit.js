@@ -104,7 +104,7 @@ export class Audit {
   #advance () {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
     const { root, ranges } = this.#job
-    this.#batch = firstBatchOf({ ...this.#job, ranges: this.#findings.leaveBehind(ranges) })
+    this.#batch = firstBatchOf({ ...this.#job, ranges: this.#findings.takeRest(ranges) })
     this.#expected = new ExpectedCvs(root)
     this.#isAtRoot = true
   }
@@ -312,8 +312,8 @@ export class Findings {
   /** True if so much is lost that a new walk after it is cheaper. @param {number} at  bytes, where the walk is */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** The ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
-  leaveBehind (ranges) {
+  /** Takes the ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
+  takeRest (ranges) {
     const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
     this.lostTo = 0
     return rest

@@ -138,7 +138,7 @@ export class PairAudit {
 
   /** Begins a new walk after the lost part. */
   #restart () {
-    const rest = { ...this.#job, ranges: this.#findings.leaveBehind(this.#job.ranges) }
+    const rest = { ...this.#job, ranges: this.#findings.takeRest(this.#job.ranges) }
     this.#ahead = walkOf(rest)
     this.#behind = walkOf(rest)
     this.#expected = new ExpectedCvs(rest.root)
