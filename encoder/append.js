@@ -25,7 +25,7 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 
 /** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that does not change */
 /**
- * @typedef {object} Edge  the right edge of a tree, checked against the root
+ * @typedef {object} RightEdge  the right edge of a tree, checked against the root
  * @property {Finished[]} subtrees  the subtrees to the left of the edge, from left to right
  * @property {number} start  byte offset at which they end and the last chunk group begins
  * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
@@ -80,7 +80,7 @@ export async function appendOutboard (source, outboard, options = {}) {
  */
 export async function grownFrom (source, outboard, sinkFor, { mode, signal, onProgress }) {
   signal?.throwIfAborted()
-  const edge = await edgeOf(outboard, mode, signal)
+  const edge = await rightEdgeOf(outboard, mode, signal)
   const blob = await toRandomAccess(source, signal)
   try {
     const group = await lastGroup(blob, outboard, edge, mode, signal)
@@ -113,12 +113,12 @@ export function assertPostOrder (name, order) {
  * Walks down the right edge of a tree, and checks every pair against the one above it.
  *
  * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
- * @returns {Promise<Edge>}
+ * @returns {Promise<RightEdge>}
  */
-async function edgeOf (outboard, mode, signal) {
+async function rightEdgeOf (outboard, mode, signal) {
   const { size, groupLog } = outboard
   const pairs = pairsOf(outboard)
-  const steps = edgeSteps(size, groupLog)
+  const steps = rightEdgeSteps(size, groupLog)
   await untilAborted(pairs.prepare?.(steps.map(({ node }) => node)), signal)
   const subtrees = []
   let last = outboard.root
@@ -141,7 +141,7 @@ const groupLen = ({ groupLog }) => 2 ** groupLog * CHUNK_LEN
  *
  * @param {number} size @param {number} groupLog
  */
-function edgeSteps (size, groupLog) {
+function rightEdgeSteps (size, groupLog) {
   const steps = []
   const groupChunks = 2 ** groupLog
   let start = 0
@@ -158,7 +158,7 @@ function edgeSteps (size, groupLog) {
 /**
  * Reads the old last chunk group again, and checks it. That proves the size that the outboard claims.
  *
- * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {Edge} edge
+ * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {RightEdge} edge
  * @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<Uint8Array>}
  */

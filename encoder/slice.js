@@ -44,8 +44,8 @@ export function encodeSliceSync (bytes, outboard, ranges, options = {}) {
   assertBytes('bytes', bytes)
   assertKnownOptions(options, [...OPTIONS, 'into'])
   const { into } = options
-  const { what, header, check } = begin(outboard, ranges, options)
-  const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into, check })
+  const { job, header, check } = begin(outboard, ranges, options)
+  const slice = cutSync(bytes, pairsAtHand(outboard), job, { headerLen: header.length, into, check })
   slice.set(header)
   return slice
 }
@@ -94,13 +94,13 @@ export function encodeSlice (source, outboard, ranges, options = {}) {
  * @param {ReturnType<typeof begin>} begun @param {StreamOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * give (source, outboard, { what, header, check }, { signal, onProgress, reuse }) {
+async function * give (source, outboard, { job, header, check }, { signal, onProgress, reuse }) {
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source, signal)
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const piece of cut(blob, outboard, what, { check, signal, reuse })) {
+    for await (const piece of cut(blob, outboard, job, { check, signal, reuse })) {
       signal?.throwIfAborted()
       yield piece
       done += piece.length
@@ -120,9 +120,9 @@ function begin (outboard, like, { header = true, verify = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
   if (verify) assertBytesOf('outboard.root', root, HASH_LEN)
-  const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  const check = verify ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined
-  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
+  const job = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
+  const check = verify ? checkedBy(new Checker({ ...job, firstChunks: FIRST_CHUNKS }), outboard) : undefined
+  return { job, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
 }
 
 /** @param {Checker} checker @param {SliceOutboard} outboard @returns {Check} */

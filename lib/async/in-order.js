@@ -5,11 +5,11 @@ import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
-/** @param {string} name @param {unknown} many @param {string} what  the expected items @throws {TypeError} */
-export function assertMany (name, many, what) {
+/** @param {string} name @param {unknown} many @param {string} items  the expected ones @throws {TypeError} */
+export function assertMany (name, many, items) {
   const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
   if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
-  throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
+  throw new TypeError(`"${name}" expected an iterable of ${items}, got ${describe(many)}`)
 }
 
 /**

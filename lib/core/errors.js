@@ -76,8 +76,8 @@ export const parentMismatch = node =>
 
 /** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
 export const leafMismatch = (start, len) => {
-  const what = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
-  return new BaoError('BAO_LEAF_MISMATCH', `${what} not match the root`, { start, len })
+  const place = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
+  return new BaoError('BAO_LEAF_MISMATCH', `${place} not match the root`, { start, len })
 }
 
 /** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
@@ -91,13 +91,13 @@ export const truncated = place => {
 export const sourceChanged = location =>
   new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
 
-/** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
-export const workerFailed = (what, cause) =>
-  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })
+/** @param {string} reason @param {unknown} [cause] @returns {BaoError} */
+export const workerFailed = (reason, cause) =>
+  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${reason}`, { cause })
 
-/** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
-export const badProof = (what, place) =>
-  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${what}`, place)
+/** @param {string} fault @param {Place} [place] @returns {BaoError} */
+export const badProof = (fault, place) =>
+  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${fault}`, place)
 
 /** @returns {BaoError} */
 export const proofMismatch = () =>

@@ -14,7 +14,7 @@ export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
 const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN
 const MAX_PAIRS = INPUT_LEN / PAIR_LEN
 /** Kernels work four inputs at a time: tables are read, and chaining values written, up to the next multiple. */
-export const LANES = 4
+const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
 

@@ -139,8 +139,8 @@ export function parseCid (cid) {
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
 export const unsupported = (cid, why, cause) => {
-  const what = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
-  return new BaoError('CID_UNSUPPORTED', `${what}: ${why}`, { cid, cause })
+  const name = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
+  return new BaoError('CID_UNSUPPORTED', `${name}: ${why}`, { cid, cause })
 }
 
 /** Shortens a text from outside for an error message. Valid names are short. @param {string} text */

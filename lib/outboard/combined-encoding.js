@@ -43,12 +43,12 @@ export async function openEncoding (encoded, info) {
   if (size !== undefined) assertInteger('size', size)
   const file = await toRandomAccess(encoded)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
     // Pairs and bytes are interleaved, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
-    const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
-    const blob = { ...what, availableLen: file.size - headerLen }
+    const outboard = new PagedOutboard(pages, layout, ({ pre }, start) => pre * PAIR_LEN + start)
+    const blob = { ...layout, availableLen: file.size - headerLen }
     /** @type {RandomAccess} */
     const source = { size: blob.size, overlaps: file.overlaps, read: (start, end) => readBlob(pages, blob, start, end) }
     return { source, outboard, close: async () => file.close() }

@@ -49,9 +49,9 @@ export async function openOutboard (source, info) {
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order }
     const pages = new PageCache(file, header ? HEADER_LEN : 0)
-    return new PagedOutboard(pages, what, place => place[order] * PAIR_LEN, () => file.close())
+    return new PagedOutboard(pages, layout, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error

@@ -25,7 +25,7 @@ const PAIR_WORDS = PAIR_LEN / 4
 const MAX_WALKED = 128 << 20
 
 /**
- * @typedef {object} AuditOf
+ * @typedef {object} AuditJob
  * @property {Uint8Array} root
  * @property {number} size
  * @property {number} groupLog
@@ -34,7 +34,7 @@ const MAX_WALKED = 128 << 20
  */
 
 export class Audit {
-  #what
+  #job
   #pairs
   #batch
   #expected
@@ -55,12 +55,12 @@ export class Audit {
   /** The tree of a leaf that does not fit into the arena and is given in pieces. @type {TreeBuilder | undefined} */
   large
 
-  /** @param {AuditOf} what @param {PairReader} pairs */
-  constructor (what, pairs) {
-    this.#what = what
+  /** @param {AuditJob} job @param {PairReader} pairs */
+  constructor (job, pairs) {
+    this.#job = job
     this.#pairs = pairs
-    this.#expected = new ExpectedCvs(what.root)
-    this.#batch = firstBatchOf(what)
+    this.#expected = new ExpectedCvs(job.root)
+    this.#batch = firstBatchOf(job)
   }
 
   /** Bytes from the start of the blob to the end of the batch. */
@@ -78,7 +78,7 @@ export class Audit {
       if (this.spans.length > 0 || this.nodes.length > 0) {
         const { lens: [len], places: [start] } = this.#batch
         const isLarge = len > INPUT_LEN
-        this.large = isLarge ? new TreeBuilder(this.#what.mode, { startChunk: start / CHUNK_LEN }) : undefined
+        this.large = isLarge ? new TreeBuilder(this.#job.mode, { startChunk: start / CHUNK_LEN }) : undefined
         return true
       }
       this.#advance()
@@ -103,8 +103,8 @@ export class Audit {
   /** Goes on to the next batch. If much is lost, a new walk begins after the lost part. */
   #advance () {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
-    const { root, ranges } = this.#what
-    this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
+    const { root, ranges } = this.#job
+    this.#batch = firstBatchOf({ ...this.#job, ranges: this.#findings.takeRest(ranges) })
     this.#expected = new ExpectedCvs(root)
     this.#isAtRoot = true
   }
@@ -137,7 +137,7 @@ export class Audit {
   /** @param {Uint8Array[]} bytes */
   #checkBatch (bytes) {
     this.#fetch()
-    enter(this.#what.mode)
+    enter(this.#job.mode)
     this.#layOut(bytes, 0, INPUT, 0)
     this.#hash(0, INPUT)
     this.#compare(bytes)
@@ -146,7 +146,7 @@ export class Audit {
 
   /** Copies the pairs of the batch in their order. The outboard may hash during this: the arena is not yet in use. */
   #fetch () {
-    const { size, groupLog } = this.#what
+    const { size, groupLog } = this.#job
     const { kinds, places } = this.#batch
     let at = 0
     /** @param {Step} step */
@@ -188,7 +188,7 @@ export class Audit {
 
   /** Hashes all steps but subtrees. @param {number} from  the first step @param {number} at  in the arena */
   #hash (from, at) {
-    const { flags } = this.#what.mode
+    const { flags } = this.#job.mode
     const hasRoot = from === 0 && this.#isAtRoot
     const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags, hasRoot }
     hashPairs(steps)
@@ -236,7 +236,7 @@ export class Audit {
   #isSubtreeRight (step, at, pair) {
     const start = this.#batch.places[step]
     if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
-    const { groupLog, mode } = this.#what
+    const { groupLog, mode } = this.#job
     const chunks = this.#batch.spans[step] / CHUNK_LEN
     for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
     hashChunkTable(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
@@ -275,7 +275,7 @@ export class Audit {
     const isRight = this.#expected.isNext(cv) && !this.#missingNodes.has(node)
     this.#expected.drop()
     if (!isRight) {
-      this.#findings.lostTo = endOf(node, this.#what.size)
+      this.#findings.lostTo = endOf(node, this.#job.size)
       return
     }
     if (kind & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
@@ -312,8 +312,8 @@ export class Findings {
   /** True if so much is lost that a new walk after it is cheaper. @param {number} at  bytes, where the walk is */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** The ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
-  leaveBehind (ranges) {
+  /** Takes the ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
+  takeRest (ranges) {
     const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
     this.lostTo = 0
     return rest
@@ -328,7 +328,7 @@ const hasLeft = kind => (kind & HAS_LEFT) > 0
 /** @param {number} kind */
 const hasRight = kind => (kind & HAS_RIGHT) > 0
 
-/** @param {AuditOf} what */
+/** @param {AuditJob} job */
 function firstBatchOf ({ size, groupLog, ranges }) {
   const batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
   batch.fill()

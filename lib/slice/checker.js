@@ -49,21 +49,21 @@ export class Checker {
   error
 
   /**
-   * @param {object} what
-   * @param {Uint8Array} what.root  32 bytes
-   * @param {number} what.size  bytes; a claim
-   * @param {number} what.groupLog  0 to 16
-   * @param {ChunkRanges} what.ranges
-   * @param {Mode} what.mode
-   * @param {number} [what.minChunks]  a batch has at least this many chunks, if there are so many; it has
+   * @param {object} job
+   * @param {Uint8Array} job.root  32 bytes
+   * @param {number} job.size  bytes; a claim
+   * @param {number} job.groupLog  0 to 16
+   * @param {ChunkRanges} job.ranges
+   * @param {Mode} job.mode
+   * @param {number} [job.minChunks]  a batch has at least this many chunks, if there are so many; it has
    *   more if their bytes are available; default: 128, a whole window
-   * @param {number} [what.firstChunks]  the same for the first batch; default: `minChunks`
-   * @param {number} [what.available]  bytes of the first `write`
+   * @param {number} [job.firstChunks]  the same for the first batch; default: `minChunks`
+   * @param {number} [job.available]  bytes of the first `write`
    * @param {VerifiedSink} [sink]  takes verified pairs and leaves; without one they are only verified
    */
-  constructor (what, sink) {
-    const { root, size, groupLog, ranges, mode } = what
-    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = what
+  constructor (job, sink) {
+    const { root, size, groupLog, ranges, mode } = job
+    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = job
     this.#mode = mode
     this.#size = size
     this.#sink = sink

@@ -29,7 +29,7 @@ const PAIRS = STAGE + WINDOW_LEN
 /** Leaves of at least this length are copied to their places one by one; the kernel spreads shorter ones. */
 const LONG_LEAF = 1 << 12
 
-/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
+/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceJob */
 /**
  * Checks a batch before it is sent: says how many bytes from its start are right, and which fault follows them.
  *
@@ -44,14 +44,14 @@ const LONG_LEAF = 1 << 12
  *
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
- * @param {SliceOf} what
+ * @param {SliceJob} job
  * @param {{ check?: Check, signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: batches are borrowed until
  *   the next
  */
-export async function * cut (source, outboard, what, { check, signal, reuse = false } = {}) {
+export async function * cut (source, outboard, job, { check, signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
-  const slicer = new Slicer(what, pairs, check)
-  const reader = new Prefetcher(source, neededBytes(what), signal)
+  const slicer = new Slicer(job, pairs, check)
+  const reader = new Prefetcher(source, neededBytes(job), signal)
   const yieldWhenDue = createYielder(signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
@@ -68,7 +68,7 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
   }
 }
 
-/** The bytes from which a slice is made: groups that are wanted in part are needed whole. @param {SliceOf} what */
+/** The bytes from which a slice is made: groups that are wanted in part are needed whole. @param {SliceJob} job */
 const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
@@ -76,19 +76,19 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
  *
  * @param {Uint8Array} source
  * @param {PairReader} outboard
- * @param {SliceOf} what
+ * @param {SliceJob} job
  * @param {object} options
  * @param {number} options.headerLen  bytes that are left free at the start
  * @param {Uint8Array<ArrayBuffer>} [options.into]  memory for the slice; default: fresh
  * @param {Check} [options.check]
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  */
-export function cutSync (source, outboard, what, { headerLen, into, check }) {
-  const slicer = new Slicer(what, outboard, check)
+export function cutSync (source, outboard, job, { headerLen, into, check }) {
+  const slicer = new Slicer(job, outboard, check)
   // A wrong size must not take more memory than the existing bytes, with all pairs that can be
   // before the first missing byte.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(what), most))
+  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(job), most))
   let at = headerLen
   while (slicer.plan()) {
     at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -100,7 +100,7 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
 /**
  * The bytes of a slice. It needs no walk, so a wrong size takes no time.
  *
- * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} what
+ * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} job
  */
 export function sliceLenOf ({ size, groupLog, ranges }) {
   const wanted = ranges.canonical(size)
@@ -152,7 +152,7 @@ class Slicer {
    */
   fault
 
-  /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
+  /** @param {SliceJob} job @param {PairReader} pairs @param {Check} [check] */
   constructor ({ size, groupLog, ranges, mode }, pairs, check) {
     this.#ahead = new Batch(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges)

@@ -18,7 +18,7 @@ import { Watch } from './observers.js'
 /** @import { Change, TagChange } from '../catalog.js' */
 
 /** How many bytes of the log are kept, and how many more it may have before the oldest entries are deleted. */
-export const KEPT_LEN = 1 << 22
+const KEPT_LEN = 1 << 22
 const SLACK_LEN = 1 << 18
 
 const KIND = Object.fromEntries(EVENTS.map((name, kind) => [name, kind]))

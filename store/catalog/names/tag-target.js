@@ -24,7 +24,7 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  */
 
 /** The names of the options other than `format`. */
-export const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
+const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
 
 /**
  * Reads the name of the blob that a tag should name.
@@ -45,7 +45,7 @@ export function target (cid, options = {}) {
  * @param {{ format?: TagFormat }} [options]  as for `target`; an alias can only be `raw`
  * @returns {Omit<Tag, 'name'>}
  */
-export function targetOrAlias (cid, options = {}) {
+function targetOrAlias (cid, options = {}) {
   const alias = multihashOf(cid)
   if (alias === undefined) return target(cid, options)
   if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }

@@ -165,4 +165,4 @@ export class ExtentReader {
 const exact = bytes => bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
 
 /** @param {number} offset */
-export const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN
+const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

@@ -15,7 +15,7 @@ const TRIES = 100
 const PAUSE = 10
 
 /** The names of folders with such copies begin with this, and with the id of the process. */
-export const COPY_PREFIX = 'baobox-read-only-'
+const COPY_PREFIX = 'baobox-read-only-'
 
 /** The files to copy. The file LOCK must not be opened: closing it would end a lock of this process. */
 const TABLE = /^\d+\.(ldb|sst)$/

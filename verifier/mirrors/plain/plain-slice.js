@@ -13,7 +13,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 
 /** @import { ReadPieces } from './span-reader.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { Mode, SliceOutboard } from '../../../lib/core/types.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
 
 /**
  * @typedef {object} PlainBlob
