@@ -10,6 +10,7 @@ import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifie
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { Collection, Manifest } from '../exchange/collections/index.js'
+import { anchorsOf, linksOf } from './support/links.js'
 
 const ROOT = new URL('../', import.meta.url)
 const read = path => readFileSync(new URL(path, ROOT), 'utf8')
@@ -135,20 +136,14 @@ describe('the documents', () => {
   const decisions = readdirSync(new URL('docs/decisions/', ROOT)).map(name => `docs/decisions/${name}`)
   const pages = readdirSync(new URL('docs/', ROOT)).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)
   const results = readdirSync(new URL('bench/results/', ROOT)).map(name => `bench/results/${name}`)
-  const all = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages, ...decisions, ...results]
-
-  /** The anchor that a forge makes of a heading. */
-  const anchorOf = heading => heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replace(/ /g, '-')
-  const anchorsOf = path => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading))
+  const others = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md']
+  const all = [...others, ...pages, ...decisions, ...results]
 
   for (const path of all) {
     it(`${path} has links that lead somewhere`, () => {
-      const text = read(path).replace(/^```[^]*?^```/gm, '')
-      for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-        if (/^[a-z]+:/.test(target)) continue
-        const { pathname, hash } = new URL(target, new URL(path, 'file:///'))
-        expect(existsSync(new URL(`.${pathname}`, ROOT)), `${target} is there`).to.equal(true)
-        if (hash !== '') expect(anchorsOf(pathname.slice(1)), target).to.include(hash.slice(1))
+      for (const { target, path: file, anchor } of linksOf(path, read(path))) {
+        expect(!file.startsWith('..') && existsSync(new URL(file, ROOT)), `${target} is there`).to.equal(true)
+        if (anchor !== '') expect(anchorsOf(read(file)), target).to.include(anchor)
       }
     })
 
@@ -163,4 +158,26 @@ describe('the documents', () => {
       expect(long).to.deep.equal([])
     })
   }
+})
+
+describe('links of a page', () => {
+  it('are those outside of code, without those to other hosts', () => {
+    const text = [
+      'See [one](a.md#x), ![two](../b%20c.svg "title") and `[no](no.md)`, `no', '[no](no.md) no` [`hash`](#y)', '',
+      '```sh', '[no](no.md)', '```', '<img src="d.svg"> [other](https://example.org/e) [out](../../../f)'
+    ].join('\n')
+    expect(linksOf('docs/page.md', text).map(({ path, anchor }) => [path, anchor])).to.deep.equal([
+      ['docs/a.md', 'x'], ['b c.svg', ''], ['docs/page.md', 'y'], ['docs/d.svg', ''], ['../../f', '']
+    ])
+  })
+
+  it('lead to anchors as GitHub makes them', () => {
+    const text = [
+      '# `hash(bytes, length = 32) → bytes`', '## A [link](x.md) of a_name', '## A link of a_name', '```sh',
+      '# no heading', '```', '### 0.1.0 - ÜBER 10 % ##'
+    ].join('\n')
+    expect(anchorsOf(text)).to.deep.equal([
+      'hashbytes-length--32--bytes', 'a-link-of-a_name', 'a-link-of-a_name-1', '010---über-10-'
+    ])
+  })
 })
