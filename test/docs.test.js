@@ -54,6 +54,12 @@ describe('docs/api.md', () => {
     })
   }
 
+  it('says at least a sentence of every entry', () => {
+    const bare = [...read('docs/api.md').matchAll(/^####? (`.*`)\n+(?=(.))/gm)]
+      .filter(([, , next]) => !/[\w`'|]/.test(next))
+    expect(bare.map(([, signature]) => signature)).to.deep.equal([])
+  })
+
   describe('lists the members of', () => {
     const bytes = new Uint8Array(5000)
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
@@ -118,10 +124,24 @@ describe('docs/api.md', () => {
   })
 })
 
-it('docs/errors.md explains every code of an error', () => {
+describe('codes of errors', () => {
   const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(read('lib/core/errors.js'))
-  const explained = [...read('docs/errors.md').matchAll(/^\| `([A-Z]+_[A-Z_]+)` \|/gm)].map(([, code]) => code)
-  expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())
+  const codes = union.match(/[A-Z]+_[A-Z_]+/g)
+
+  it('docs/errors.md explains every one', () => {
+    const explained = [...read('docs/errors.md').matchAll(/^\| `([A-Z]+_[A-Z_]+)` \|/gm)].map(([, code]) => code)
+    expect(explained.sort()).to.deep.equal([...codes].sort())
+  })
+
+  it('docs/api.md names no other', () => {
+    const page = read('docs/api.md')
+    const groups = codes.map(code => code.split('_')[0])
+    const constants = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
+    const names = [...page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)\b/g)].map(([, name]) => name)
+    const named = names.filter(name => groups.includes(name.split('_')[0]) && !constants.includes(name))
+    expect(named).to.include('STORE_FULL')
+    expect(named.filter(name => !codes.includes(name))).to.deep.equal([])
+  })
 })
 
 it('docs/architecture.md lists every folder of source', () => {
