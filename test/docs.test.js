@@ -1,8 +1,9 @@
 // The reference pages say what the code says: docs/api.md what the entry points export, docs/errors.md which codes
-// there are.
+// there are. `UPDATE_TABLE=1 npx mocha --no-config test/docs.test.js` writes tables of contents.
 
 import { expect } from 'chai'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { env } from 'node:process'
 import { MemoryLevel } from 'memory-level'
 import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
 import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
@@ -10,7 +11,7 @@ import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifie
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { Collection, Manifest } from '../exchange/collections/index.js'
-import { anchorsOf, linksOf } from './support/links.js'
+import { anchorsOf, linksOf, withContents } from './support/links.js'
 
 const ROOT = new URL('../', import.meta.url)
 const read = path => readFileSync(new URL(path, ROOT), 'utf8')
@@ -159,6 +160,16 @@ describe('the documents', () => {
   const others = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md']
   const all = [...others, ...pages, ...decisions, ...results]
 
+  for (const path of ['docs/api.md', 'docs/cli.md', 'docs/store.md']) {
+    it(`${path} begins with its contents`, () => {
+      const text = read(path)
+      const expected = withContents(text)
+      expect(expected).to.include('<!-- /contents -->')
+      if (env.UPDATE_TABLE) writeFileSync(new URL(path, ROOT), expected)
+      else expect(text, 'UPDATE_TABLE=1 writes it').to.equal(expected)
+    })
+  }
+
   for (const path of all) {
     it(`${path} has links that lead somewhere`, () => {
       for (const { target, path: file, anchor } of linksOf(path, read(path))) {
@@ -181,6 +192,16 @@ describe('the documents', () => {
 })
 
 describe('links of a page', () => {
+  it('to its sections are its contents', () => {
+    const page = (contents, body) => `# A\n\n<!-- contents -->\n${contents}<!-- /contents -->\n\n${body}`
+    const plain = ['## One', '### Two', '## Three, four', '```', '## no', '```'].join('\n')
+    expect(withContents(page('old\n', plain))).to.equal(page('[One](#one) · [Three, four](#three-four)\n', plain))
+    const reference = ['## `a/b`', '### `class C`', '#### `c.d`', '### `e(f) → g`', '## H'].join('\n')
+    const rows = ['| [`a/b`](#ab) | [`C`](#class-c), [`e`](#ef--g) |', '| [H](#h) |  |', '']
+    expect(withContents(page('', reference)))
+      .to.equal(page(['| section | names |', '| --- | --- |', ...rows].join('\n'), reference))
+  })
+
   it('are those outside of code, without those to other hosts', () => {
     const text = [
       'See [one](a.md#x), ![two](../b%20c.svg "title") and `[no](no.md)`, `no', '[no](no.md) no` [`hash`](#y)', '',

@@ -38,3 +38,37 @@ export function anchorsOf (text) {
 /** @param {string} heading  in Markdown @returns {string} its anchor, if no heading before it has the same one */
 export const anchorOf = heading => heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
   .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '').replace(/ /g, '-')
+
+const CONTENTS = /(?<=^<!-- contents -->\n)[^]*?(?=^<!-- \/contents -->$)/m
+const MAX_LINE = 120
+
+/**
+ * @param {string} text  of a page, with a place for its contents: between `<!-- contents -->` and `<!-- /contents -->`
+ * @returns {string} the page with links to its sections there. If there are subsections about names, as in a reference,
+ *   it is a table with links to them
+ */
+export function withContents (text) {
+  const sections = /** @type {{ link: string, names: string[] }[]} */ ([])
+  for (const [, { length: level }, title] of withoutBlocks(text).matchAll(/^(#+) +(.*)$/gm)) {
+    const linkOf = name => `[${name}](#${anchorOf(title)})`
+    const [, name] = /^`(?:class )?([\w$]+)/.exec(title) ?? []
+    if (level === 2) sections.push({ link: linkOf(title), names: [] })
+    else if (level === 3 && name !== undefined) sections.at(-1).names.push(linkOf(`\`${name}\``))
+  }
+  const rows = sections.map(({ link, names }) => `| ${link} | ${names.join(', ')} |`)
+  const isReference = sections.some(({ names }) => names.length > 0)
+  const table = ['| section | names |', '| --- | --- |', ...rows]
+  const lines = isReference ? table : wrapped(sections.map(({ link }) => link))
+  return text.replace(CONTENTS, () => `${lines.join('\n')}\n`)
+}
+
+/** @param {string[]} links @returns {string[]} lines with all of them */
+function wrapped (links) {
+  const lines = []
+  for (const link of links) {
+    const line = `${lines.at(-1)} · ${link}`
+    if (lines.length > 0 && `${line} ·`.length <= MAX_LINE) lines.splice(-1, 1, line)
+    else lines.push(link)
+  }
+  return lines.map((line, i) => i < lines.length - 1 ? `${line} ·` : line)
+}
