@@ -20,9 +20,9 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /**
  * @typedef {object} SliceOptions
- * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do? default: true
- * @property {boolean} [verify]  check pairs and bytes against the root before they leave? default:
- *   true. Without it they are trusted
+ * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do; default: true
+ * @property {boolean} [verify]  check pairs and bytes against the root before they are given; default:
+ *   true. If false, they are trusted
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -38,7 +38,7 @@ const OPTIONS = ['header', 'verify', 'key']
  *   `sliceLen` bytes or more, that does not overlap `bytes`; after an error it may hold anything
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
- *   not what the root names
+ *   not that of the root
  */
 export function encodeSliceSync (bytes, outboard, ranges, options = {}) {
   assertBytes('bytes', bytes)
@@ -79,7 +79,7 @@ export function sliceLen ({ size, groupLog }, ranges, options = {}) {
  * @param {RangesLike} [ranges]  default: everything
  * @param {SliceOptions & StreamOptions} [options]  `onProgress` gets `baobox:slice`
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless `reuse` is set
- * @throws {BaoError} as `encodeSliceSync`, after everything before the fault has been given
+ * @throws {BaoError} as `encodeSliceSync`, after all bytes before the fault
  */
 export function encodeSlice (source, outboard, ranges, options = {}) {
   assertKnownOptions(options, [...OPTIONS, 'reuse', 'signal', 'onProgress'])
@@ -112,7 +112,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
 }
 
 /**
- * Checks the arguments of both functions above, and prepares what they share.
+ * Checks the arguments of both functions above, and does the preparation that they share.
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
@@ -136,12 +136,12 @@ const checkedBy = (checker, outboard) => batch => {
     if (!(error instanceof BaoError)) throw error
     fault = blame(error, outboard)
   }
-  // When the source gave only a part of a leaf, the leaf is not counted as good.
+  // If the source gave only a part of a leaf, the leaf does not count as good.
   return { good: checker.verified - before, fault }
 }
 
 /**
- * Blames the bytes for a wrong pair below the group level, because such a pair was made from the bytes
+ * For a wrong pair below the group level, makes the error of wrong bytes: the pair was computed from the bytes
  * of its group.
  *
  * @param {BaoError} error @param {SliceOutboard} outboard

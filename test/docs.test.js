@@ -1,5 +1,5 @@
-// The reference pages say what the code says: docs/api.md what the entry points export, docs/errors.md which codes
-// there are. `UPDATE_TABLE=1 npx mocha --no-config test/docs.test.js` writes tables of contents.
+// Compares the reference pages with the code: docs/api.md with the exports of the entry points, docs/errors.md with the
+// codes of errors. `UPDATE_TABLE=1 npx mocha --no-config test/docs.test.js` writes the tables of contents.
 
 import { expect } from 'chai'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -22,10 +22,10 @@ function sectionsOf (page, level) {
   return new Map(parts.map(part => [/^`([^`]*)`/.exec(part)[1], part]))
 }
 
-/** What the headings of a section call: `hash(bytes) → ...` is hash, `class Hasher` is Hasher. */
+/** The names in the headings of a section: `hash(bytes) → ...` is hash, `class Hasher` is Hasher. */
 const nameIn = signature => /^(?:class )?([\w$]+)/.exec(signature)[1]
 
-/** What the engines give to every error. */
+/** The properties that engines give to every error. */
 const OF_ERRORS = ['stack', 'message', 'line', 'column', 'sourceURL', 'originalLine', 'originalColumn']
 
 describe('docs/api.md', () => {
@@ -37,7 +37,7 @@ describe('docs/api.md', () => {
     expect([...entries.keys()]).to.have.members(paths.map(path => path.replace('.', 'baobox')))
   })
 
-  /** Of classes that are returned and not exported. */
+  /** Names of classes that are returned and not exported. */
   const RETURNED = ['PagedOutboard', 'Tags', 'Aliases', 'TempTag', 'Blockstore']
   /** Names that another entry point explains. */
   const sharedIn = section => {
@@ -46,7 +46,7 @@ describe('docs/api.md', () => {
   }
 
   for (const [entry, section] of entries) {
-    it(`lists what ${entry} exports, and nothing else`, async () => {
+    it(`lists exactly the exports of ${entry}`, async () => {
       const { default: file } = exports[entry.replace('baobox', '.')]
       const module = await import(new URL(file, ROOT))
       const constants = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
@@ -92,7 +92,7 @@ describe('docs/api.md', () => {
     }
     /** Fields that the page describes as one thing: those of a step. */
     const TOGETHER = { Walk: Object.keys(new Walk(0, 0)) }
-    /** Of tests and of other parts of the library. */
+    /** Members for tests and for other parts of the library. */
     const INTERNAL = { TempTag: ['assertOf'], Walk: ['setSubtrees', 'lookInside'] }
     const classes = new Map([...entries.values()].flatMap(section => [...sectionsOf(section, 3)])
       .filter(([signature]) => signature.startsWith('class '))
@@ -171,20 +171,20 @@ describe('the documents', () => {
   }
 
   for (const path of all) {
-    it(`${path} has links that lead somewhere`, () => {
+    it(`${path} has only links with a target`, () => {
       for (const { target, path: file, anchor } of linksOf(path, read(path))) {
         expect(!file.startsWith('..') && existsSync(new URL(file, ROOT)), `${target} is there`).to.equal(true)
         if (anchor !== '') expect(anchorsOf(read(file)), target).to.include(anchor)
       }
     })
 
-    it(`${path} names files that are there`, () => {
+    it(`${path} names only existing files`, () => {
       const paths = /`((?:lib|encoder|verifier|store|exchange|bin|bench|test|docs|examples)\/[\w./-]*)`/g
       const names = [...read(path).matchAll(paths)].map(([, name]) => name)
       expect(names.filter(name => !name.includes('node_modules') && !existsSync(new URL(name, ROOT)))).to.deep.equal([])
     })
 
-    it(`${path} has lines of at most 120 characters`, () => {
+    it(`${path} has only lines of at most 120 characters`, () => {
       const long = read(path).split('\n').filter(line => line.length > 120 && !/^\||^<!--|https?:\/\/|^#/.test(line))
       expect(long).to.deep.equal([])
     })

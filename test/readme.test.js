@@ -1,5 +1,5 @@
-// The examples of the README and of the documents run as they stand, each in a project of its own; and the package
-// contains what its documents link to.
+// Runs the examples of the README and of the documents unchanged, each in a project of its own. Also checks that the
+// package contains what its documents link to.
 
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
@@ -14,7 +14,7 @@ import { newProject } from './support/project.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
 const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
-/** Packages that examples use, and a project of their own would install. */
+/** Packages that examples use, and that a real project would install. */
 const PEERS = ['memory-level']
 
 it('the package contains every file to which its documents link', async () => {

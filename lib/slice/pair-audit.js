@@ -1,4 +1,4 @@
-// Audits the pairs of an outboard alone: finds out which chunks they could prove if the bytes were
+// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are
 // right. No byte of the blob is read.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
@@ -13,7 +13,7 @@ import { kernel } from '../engine/kernel/index.js'
 /** @import { AuditOf } from './audit.js' */
 /** @import { PairSource } from '../core/types.js' */
 
-/** Pairs, or leaves, of one batch: far fewer than fit into the arena, so that remote outboards get small requests. */
+/** Pairs, or leaves, in a batch: far fewer than fit into the arena, so that remote outboards get small requests. */
 const BATCH_PAIRS = 1024
 const BATCH_LEAVES = 1024
 
@@ -45,10 +45,10 @@ export class PairAudit {
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks whose pairs have been found right. */
+  /** The chunks whose pairs are right, as far as the audit has come. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch. @returns {boolean} false when there is none */
+  /** Plans the next batch. @returns {boolean} false if there is none */
   plan () {
     const step = this.#ahead
     this.nodes = []
@@ -64,7 +64,7 @@ export class PairAudit {
     return this.#steps > 0
   }
 
-  /** Finds out which pairs of the batch are right. */
+  /** Finds the right pairs of the batch. */
   check () {
     const steps = this.#fetch()
     const flags = enter(this.#what.mode) | PARENT
@@ -136,7 +136,7 @@ export class PairAudit {
     if (kind & HAS_LEFT) this.#expected.push(at)
   }
 
-  /** Begins again behind what is lost. */
+  /** Begins a new walk after the lost part. */
   #restart () {
     const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
     this.#ahead = walkOf(rest)

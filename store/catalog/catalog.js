@@ -13,7 +13,7 @@ import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
-/** @import { DoomedData } from '../storage/databases.js' */
+/** @import { GivenUpData } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
 /** @import { Databases } from '../storage/databases.js' */
@@ -129,7 +129,7 @@ export class Catalog extends Records {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
       this.#databases.postpone(this.#givenUpBy(changes))
-      if (this.bases.doubt(changes)) this.#onLeftovers()
+      if (this.bases.noteFailedWrite(changes)) this.#onLeftovers()
       throw error
     }
     this.bases.confirm(changes)
@@ -146,8 +146,8 @@ export class Catalog extends Records {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) await this.#databases.deleteDoomed(doomed).catch(() => {})
+    const givenUp = this.#givenUpBy(changes)
+    if (givenUp.length > 0) await this.#databases.deleteGivenUp(givenUp).catch(() => {})
     await this.bases.cutOffAfter(changes, this.#onLeftovers)
   }
 
@@ -338,22 +338,22 @@ export class Catalog extends Records {
         }
       }
     }
-    const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) operations.push(this.#databases.doom(doomed))
+    const givenUp = this.#givenUpBy(changes)
+    if (givenUp.length > 0) operations.push(this.#databases.noteDeletion(givenUp))
     return operations
   }
 
   /**
    * Returns the data that changes give up, because no record names it after them.
    *
-   * @param {Change[]} changes @returns {DoomedData[]}
+   * @param {Change[]} changes @returns {GivenUpData[]}
    */
   #givenUpBy (changes) {
     const databases = this.#databases
     const own = changes.flatMap(({ root, before, after }) => {
       if (before === undefined || before.id === after?.id) return []
-      if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
-      return [contentOf(databases, root, before).doomed]
+      if (after !== undefined && contentOf(databases, root, after).hasFileOf(before)) return []
+      return [contentOf(databases, root, before).dataToDelete]
     })
     return [...own, ...this.bases.givenUpBy(changes)]
   }

@@ -3,7 +3,7 @@
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
-import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
+import { PLACEHOLDER_ROOT, contentOf } from '../storage/content/content-of.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -36,7 +36,7 @@ export class Presence {
    * @param {BlobRecord} record
    */
   async len (record) {
-    if (!contentOf(this.#databases, NO_ROOT, record).isCounted) return 0
+    if (!contentOf(this.#databases, PLACEHOLDER_ROOT, record).isCounted) return 0
     return record.complete ? record.size : rangesLen(await this.of(record), record.size)
   }
 

@@ -83,7 +83,7 @@ export class Ids {
   /** Ids under which there may be data that has no record yet. @type {ReadonlySet<number>} */
   get underWay () { return this.#underWay }
 
-  /** Gives an id that no blob has or had. It is under way until `settle` is called. */
+  /** Gives an id that no blob has or had. It is under way until `release` is called. */
   newId () { return this.newIds(1) }
 
   /** Gives several consecutive ids. @param {number} count @returns {Promise<number>} the first of them */
@@ -101,7 +101,7 @@ export class Ids {
     try {
       await this.#reserving
     } catch (error) {
-      this.settle(id, count)
+      this.release(id, count)
       throw error
     }
     return id
@@ -113,10 +113,10 @@ export class Ids {
    * @param {number} id  the first of them
    * @param {number} [count]
    */
-  settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
+  release (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
   /** Makes an id count as under way until the store is closed. @param {number} id */
-  hold (id) { this.#underWay.add(id) }
+  keepUnderWay (id) { this.#underWay.add(id) }
 
   /** Returns true if the stored state is undamaged, and the index has certainly lost no record. */
   async isStateSound () {

@@ -66,7 +66,7 @@ export class Observers {
         signal?.throwIfAborted()
         // Under the blob's lock, no write of the record is under way.
         const state = await this.#life.run(() => this.#locks.run(nameOf(root), async () => {
-          watch.settle()
+          watch.reset()
           const record = await this.#catalog.get(root)
           if (record === undefined) return NOTHING
           const { size, sizeProven, complete } = record
@@ -111,9 +111,9 @@ export class Watch {
   }
 
   /** Forgets all changes up to now. */
-  settle () { this.#isAwake = false }
+  reset () { this.#isAwake = false }
 
-  /** Resolves when something has changed since `settle`. @returns {Promise<void>} */
+  /** Resolves when something has changed since `reset`. @returns {Promise<void>} */
   get change () {
     return this.#isAwake ? Promise.resolve() : new Promise(resolve => { this.#wake = resolve })
   }

@@ -81,7 +81,7 @@ export class Watcher {
       let { skip, ...place } = from
       for (;;) {
         signal?.throwIfAborted()
-        wake.settle()
+        wake.reset()
         this.#life.assertOpen()
         const entries = await this.#entriesAfter(place)
         for (const entry of entries) {

@@ -30,7 +30,7 @@ export function * subtreesOf ({ start, end }, size) {
 }
 
 /**
- * Are these the bytes of a subtree?
+ * Returns true if bytes hash to the expected chaining value of their subtree.
  *
  * @param {Uint8Array} bytes  of a whole subtree
  * @param {number} start  where in the blob it begins, in bytes

@@ -83,7 +83,7 @@ export class Background {
   end () { return this.#last }
 
   /** Waits until the last piece of work has ended, and ignores its failure. */
-  async settle () {
+  async waitQuietly () {
     await this.#last.catch(() => {})
     this.#last = Promise.resolve()
   }

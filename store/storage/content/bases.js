@@ -11,7 +11,7 @@ import { encodeSharer } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
 /** @import { Change } from '../../catalog/catalog.js' */
-/** @import { Databases, DoomedData } from '../databases.js' */
+/** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { BlobRecord } from '../format/records.js' */
 /** @import { Operation } from '../level/safe-database.js' */
 
@@ -183,7 +183,7 @@ export class Bases {
 
   /**
    * Applies changes of records. `load` must have read the bases. After the write, callers must call `confirm` or
-   * `doubt`.
+   * `noteFailedWrite`.
    *
    * @param {Change[]} changes
    * @returns {Operation[]} for the index; callers write them in the same batch as the changes
@@ -239,7 +239,7 @@ export class Bases {
    * @param {Change[]} changes  that `apply` has applied
    * @returns {boolean} true if any of them touches a base
    */
-  doubt (changes) {
+  noteFailedWrite (changes) {
     const effects = this.#effectsOf(changes)
     for (const base of basesLeft(effects)) this.#of(base).leaving--
     for (const { from, to } of effects) {
@@ -248,7 +248,7 @@ export class Bases {
     }
     for (const { base } of ofBases(effects.flatMap(({ from, to }) => [from, to]))) {
       this.#of(base).isInDoubt = true
-      this.#databases.ids.hold(base)
+      this.#databases.ids.keepUnderWay(base)
     }
     return effects.length > 0
   }
@@ -256,7 +256,7 @@ export class Bases {
   /**
    * Returns the data of the bases that applied changes have given up, because the last sharer is gone.
    *
-   * @param {Change[]} changes @returns {DoomedData[]}
+   * @param {Change[]} changes @returns {GivenUpData[]}
    */
   givenUpBy (changes) {
     return this.#effectsOf(changes).flatMap(({ from, isBaseGone }) => from && isBaseGone ? [{ id: from.base }] : [])

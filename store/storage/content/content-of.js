@@ -13,7 +13,7 @@ import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 /** @typedef {ReturnType<Content['reader']>} BytesReader */
 
 /** Used where a root is not known, or not needed. */
-export const NO_ROOT = new Uint8Array(HASH_LEN)
+export const PLACEHOLDER_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Uint8Array} root  for errors only @param {BlobRecord} record

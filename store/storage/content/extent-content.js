@@ -5,13 +5,13 @@ import { eachReadable } from '../errors.js'
 import { VIEWS, allOfId, extentKey, placeOfKey } from '../format/keys.js'
 import { BaseContent } from './content.js'
 import { CELL_LEN, ExtentReader } from './extents.js'
-import { getSoon } from './read-pace.js'
+import { getSoon } from './sync-reads.js'
 import { RunList } from './runs.js'
 import { ExtentScan, allChunks } from './scan.js'
 import { GROUP_LEN } from '../../sizes.js'
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { DoomedData } from '../databases.js' */
+/** @import { GivenUpData } from '../databases.js' */
 /** @import { Home } from '../format/records.js' */
 /** @import { KeyRange } from './scan.js' */
 
@@ -23,13 +23,13 @@ export class ExtentContent extends BaseContent {
   get reachable () { return this }
 
   /** True if no bytes follow the place where a read ends early. False: an extent may be missing before others. */
-  get endsOnce () { return false }
+  get endsAtFirstGap () { return false }
 
   /** The id of the store's file that has the bytes: none. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
 
-  /** @returns {DoomedData} */
-  get doomed () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
+  /** @returns {GivenUpData} */
+  get dataToDelete () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
 
   /** @type {Home} */
   get homeOfNew () { return 'extents' }
@@ -40,8 +40,8 @@ export class ExtentContent extends BaseContent {
     return complete && size > 0 && size <= len
   }
 
-  /** @type {BaseContent['takes']} */
-  takes (place) { return place?.id === this.record.id }
+  /** @type {BaseContent['ownsEntry']} */
+  ownsEntry (place) { return place?.id === this.record.id }
 
   /**
    * Returns a reader of the bytes, which does not verify them. The caller closes it.
@@ -113,7 +113,7 @@ export class ExtentContent extends BaseContent {
     for await (const key of eachReadable(this.databases.data.keys({ ...allOfId(id), ...VIEWS }))) {
       signal?.throwIfAborted()
       const place = placeOfKey(key)
-      if (!this.takes(place) || place.band !== undefined) continue
+      if (!this.ownsEntry(place) || place.band !== undefined) continue
       const start = place.chunk * CHUNK_LEN
       held.add(place.chunk, (start - start % CELL_LEN + CELL_LEN) / CHUNK_LEN)
     }
@@ -124,5 +124,5 @@ export class ExtentContent extends BaseContent {
   async isObstructed () { return false }
 
   /** Makes right groups safe before marks name them. Here the write of the marks does so. */
-  async settle () {}
+  async makeSafe () {}
 }

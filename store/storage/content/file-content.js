@@ -8,7 +8,7 @@ import { VIEWS, allOfId, pathKey } from '../format/keys.js'
 import { decodePath } from '../format/records.js'
 import { BaseContent } from './content.js'
 import { ExtentContent } from './extent-content.js'
-import { readSoon } from './read-pace.js'
+import { readSoon } from './sync-reads.js'
 import { FileScan, allChunks } from './scan.js'
 
 /** @import { BlobFile } from '../disk/blob-file.js' */
@@ -19,7 +19,7 @@ import { FileScan, allChunks } from './scan.js'
 /** How many bytes of a file are copied in one step. */
 const COPY_LEN = 1 << 20
 
-/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: true if the whole blob is right */
+/** @typedef {{ complete: boolean, signal?: AbortSignal }} SafetyOptions  `complete`: true if the whole blob is right */
 
 /** The base class of all content in files. */
 export class StoredFile extends BaseContent {
@@ -37,7 +37,7 @@ export class StoredFile extends BaseContent {
   }
 
   /** True: all bytes after the end of the file are missing. */
-  get endsOnce () { return true }
+  get endsAtFirstGap () { return true }
 
   /** The id of the store's file that has the bytes. Received groups are written to it, too. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
@@ -90,9 +90,9 @@ export class StoredFile extends BaseContent {
   /**
    * Makes right groups safe before marks name them: syncs the file.
    *
-   * @param {ChunkRanges} _right @param {SettleOptions} _options
+   * @param {ChunkRanges} _right @param {SafetyOptions} _options
    */
-  async settle (_right, _options) {
+  async makeSafe (_right, _options) {
     const { files, isSync } = this.databases
     const writer = await this.files.writer(/** @type {number} */ (this.fileId), { mayBeShared: true })
     try {
@@ -137,7 +137,7 @@ export class FileContent extends StoredFile {
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
-  certain (chunks, present) { return chunks.intersect(present) }
+  certainlyStored (chunks, present) { return chunks.intersect(present) }
 
   async ownFile () {
     const { databases: { files }, record: { id, size, complete } } = this
@@ -163,7 +163,7 @@ export class SharedContent extends StoredFile {
    *
    * @param {BlobRecord} before
    */
-  hasTaken (before) { return this.record.complete && this.record.base === before.id }
+  hasFileOf (before) { return this.record.complete && this.record.base === before.id }
 }
 
 /** A file that does not belong to the store. The index has its path. */
@@ -180,7 +180,7 @@ export class ReferenceContent extends StoredFile {
   get homeOfRest () { return 'file' }
 
   /** @param {string} [path] */
-  async suits (path) { return path !== undefined && path === await this.path() }
+  async mayStay (path) { return path !== undefined && path === await this.path() }
 
   async path () {
     const { databases: { index }, record: { id } } = this
@@ -191,9 +191,9 @@ export class ReferenceContent extends StoredFile {
   /**
    * If a part of the blob is wrong, copies the right groups into a file of the store.
    *
-   * @param {ChunkRanges} right @param {SettleOptions} options
+   * @param {ChunkRanges} right @param {SafetyOptions} options
    */
-  async settle (right, { complete, signal }) {
+  async makeSafe (right, { complete, signal }) {
     if (complete) return
     const { files, databases: { isSync }, record } = this
     const writer = await files.writer(record.id)

@@ -68,7 +68,7 @@ class EntryScan {
     for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
       const [key, value] = entry
       const place = placeOfKey(key)
-      if (!this.#content.takes(place)) this.strays++
+      if (!this.#content.ownsEntry(place)) this.strays++
       else if (place.band === undefined) return { offset: place.chunk * CHUNK_LEN, value }
       else this.#takePage(place.chunk, place.band, value)
     }

@@ -12,7 +12,7 @@ import { chunkCount, levelOf } from '../../../lib/tree/geometry.js'
 import { VIEWS, dataOf, extentKey, pageKey, placeOfKey } from '../format/keys.js'
 import { RunList } from './runs.js'
 import { orIfUnreadable } from '../errors.js'
-import { getSmall } from './read-pace.js'
+import { getSoonAsync } from './sync-reads.js'
 
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Step } from '../../../lib/core/types.js' */
@@ -190,10 +190,10 @@ export class Pages {
    * @param {object} options  for the reads
    */
   async read (data, name, options) {
-    const own = await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options))
+    const own = await orIfUnreadable(getSoonAsync(data, pageKey(this.#id, name), options))
     const shared = this.#base === undefined
       ? undefined
-      : await orIfUnreadable(getSmall(data, pageKey(this.#base, name), options))
+      : await orIfUnreadable(getSoonAsync(data, pageKey(this.#base, name), options))
     const page = pageOf(own, shared)
     this.#pages.set(numberOf(name), { name, page })
     return page

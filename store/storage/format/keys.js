@@ -40,7 +40,7 @@ export const KIND = {
   state: 0,
   blob: 1,
   used: 2,
-  doomed: 3,
+  deletion: 3,
   tag: 4,
   tagged: 5,
   event: 6,
@@ -78,9 +78,9 @@ function hashKey (kind, hash, allocate = allocateFresh) {
 }
 
 /** @param {number} id @param {Allocate} [allocate] */
-export function doomedKey (id, allocate = allocateFresh) {
+export function deletionKey (id, allocate = allocateFresh) {
   const key = allocate(1 + ID_LEN)
-  key[0] = KIND.doomed
+  key[0] = KIND.deletion
   setU64(key, 1, id)
   return key
 }
@@ -114,7 +114,7 @@ export const isEventKey = key => key[0] === KIND.event && key.length === 1 + ID_
 const allOfKind = kind => ({ gte: encode(kind), lt: encode(kind + 1) })
 export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
-export const allDoomed = allOfKind(KIND.doomed)
+export const allDeletions = allOfKind(KIND.deletion)
 export const allEvents = allOfKind(KIND.event)
 /** The keys of all sharers: of each base from the shortest sharer to the longest. */
 export const allSharers = allOfKind(KIND.sharer)
@@ -133,7 +133,7 @@ export const isKnownKind = key => KINDS.has(key[0])
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 
 /**
- * @param {Uint8Array} key  of a doomed id or of a path
+ * @param {Uint8Array} key  of a deletion or of a path
  * @returns {number | undefined} undefined for a key that no store writes
  */
 export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined

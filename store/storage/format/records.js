@@ -8,7 +8,8 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer, stateKey
+  ID_LEN, KIND, MAX_ID, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer,
+  stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -144,17 +145,17 @@ export function decodeState (bytes) {
  *
  * @param {number[]} ids  at least one
  */
-export function encodeDoomed (ids) {
+export function encodeDeletion (ids) {
   const bytes = new Uint8Array(ID_LEN * ids.length)
   ids.forEach((id, i) => setU64(bytes, ID_LEN * i, id))
-  return encode(bytes, checkOf(doomedKey(ids[0]), bytes))
+  return encode(bytes, checkOf(deletionKey(ids[0]), bytes))
 }
 
 /**
- * @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes
+ * @param {Uint8Array} key  of a deletion @param {Uint8Array} bytes
  * @returns {number[] | undefined} undefined when the note is damaged, or no store writes such a note
  */
-export function decodeDoomed (key, bytes) {
+export function decodeDeletion (key, bytes) {
   const list = checkedPart(key, bytes)
   if (list === undefined || list.length === 0 || list.length % ID_LEN !== 0) return undefined
   const ids = Array.from({ length: list.length / ID_LEN }, (_, i) => u64At(list, ID_LEN * i))
@@ -275,7 +276,7 @@ export function isWellFormed (key, value) {
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
     case KIND.event: return key.length === 9 && u64At(key, 1) <= Number.MAX_SAFE_INTEGER && value.length >= 16
-    case KIND.doomed: return decodeDoomed(key, value) !== undefined
+    case KIND.deletion: return decodeDeletion(key, value) !== undefined
     case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
     case KIND.path: return isPath(key, value)

@@ -3,8 +3,8 @@
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
-import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
-import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
+import { VIEWS, allDeletions, idOfKey } from '../format/keys.js'
+import { LAYOUT_VERSION, decodeDeletion } from '../format/records.js'
 
 /** @import { Databases } from '../databases.js' */
 /** @import { Recorded } from './recorded-ids.js' */
@@ -40,7 +40,7 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
   // LevelDB may have lost the last state and show an older one. So the records tell which ids are in use.
   const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
-  await deleteAllDoomed(databases)
+  await finishDeletions(databases)
   const mustSweep = !isRescue && isWhole && recorded !== undefined
   await ids.begin({ next, swept, isSwept: !mustSweep, isWhole })
   return mustSweep ? { recorded, swept } : undefined
@@ -67,12 +67,12 @@ async function idsAfterData ({ data, files }) {
 }
 
 /** @param {Databases} databases */
-async function deleteAllDoomed (databases) {
-  for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
-    const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
-    if (doomed === undefined) continue
-    databases.doom(doomed)
-    await orIfUnreadable(databases.deleteDoomed(doomed)) // If it fails, the note stays.
+async function finishDeletions (databases) {
+  for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDeletions, ...VIEWS }))) {
+    const givenUp = decodeDeletion(key, value)?.map(id => ({ id }))
+    if (givenUp === undefined) continue
+    databases.noteDeletion(givenUp)
+    await orIfUnreadable(databases.deleteGivenUp(givenUp)) // If it fails, the note stays.
   }
   await databases.dropNotes()
 }

@@ -215,7 +215,7 @@ describe('store: the state', () => {
     expect(await asked, 'asked before the id was given').to.equal(true)
     expect(await ids.isStateSound(), 'asked while the state is written').to.equal(true)
     write()
-    ids.settle(await giving)
+    ids.release(await giving)
     expect(await ids.isStateSound(), 'asked after the write').to.equal(true)
     await stateEntry(pair.index).write(old)
     expect(await ids.isStateSound(), 'asked when the disk has an old state').to.equal(false)
