@@ -23,7 +23,7 @@ import { rightSmallBlobs } from './check-small.js'
 /**
  * @typedef {object} DamagedBlob
  * @property {CID} cid
- * @property {number} size  bytes of the blob, with which the ranges can be converted to bytes
+ * @property {number} size  bytes of the blob. It is needed to convert the ranges to bytes
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that can no longer be proven, or that are stored without a mark in the tree
  * @property {number} strays  how many entries under the blob's id do not belong to it, or have a wrong shape
@@ -131,7 +131,7 @@ export class BlobCheck {
   }
 
   /**
-   * Inspects a blob again, repairs it if wanted, and reports it. The caller holds the blob's lock.
+   * Inspects a blob again, repairs it if the check repairs, and reports it. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
    */

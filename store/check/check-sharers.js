@@ -1,5 +1,5 @@
-// Checks blobs that share a file: compares their entries in the index with their records, and checks their bytes so
-// that each shared byte is read only once.
+// Checks blobs that share a file: compares their entries in the index with their records, and checks their bytes, each
+// shared byte only once.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
@@ -35,7 +35,7 @@ export class SharerCheck {
   /** Blobs whose damaged or lost records can be restored. */
   lost = /** @type {Shared[]} */ ([])
   isUnreadable = false
-  /** Bases of which an entry was dropped. */
+  /** Bases from which an entry was dropped. */
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
@@ -49,7 +49,7 @@ export class SharerCheck {
     this.#signal = signal
   }
 
-  /** Checks all entries. With `repair` it also restores every lost record. */
+  /** Checks all entries. With `repair`, it restores every lost record. */
   async run () {
     const { databases: { index }, catalog, locks } = this.#parts
     const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
@@ -100,7 +100,8 @@ export class SharerCheck {
     const { databases } = this.#parts
     const base = /** @type {number} */ (record.base)
     if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
-    // Without a damaged record or a claim, it counts as lost only if records or claims may be lost, and it is whole.
+    // Without a damaged record or a claim, the record counts as lost only if records or claims may be lost, and the
+    // blob is whole.
     return (this.#losses !== 'none' || !claims.areAll) && isIntact(databases, root, record, this.#signal)
   }
 

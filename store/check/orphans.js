@@ -25,8 +25,8 @@ import { possibleBlobs } from './identify-data.js'
 /**
  * @typedef {object} Restoration
  * @property {Map<number, Uint8Array>} restored  the ids that have records now, with the roots of their blobs
- * @property {Set<number>} kept  other ids that must not be deleted, because the system cannot read their files, or the
- *   claimed blob has another record and is not whole
+ * @property {Set<number>} kept  other ids whose data must not be deleted, because the system cannot read the file, or
+ *   the claimed blob has another record and is not whole
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims. Then no orphan may be deleted
  */
 
@@ -150,7 +150,7 @@ export class Orphans {
     }
     let claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: name => claims.sequences.has(name) }, restoration, signal)
-    // A sequence that has its record back now claims its members.
+    // A sequence that has a record again now claims its members.
     if (restoration.restored.size > 0) claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: () => true }, restoration, signal)
     return { ...restoration, fault: claims.fault }
@@ -209,8 +209,8 @@ export class Orphans {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record
-   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or
-   *   nothing of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
+   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or none
+   *   of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {

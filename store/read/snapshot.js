@@ -1,5 +1,5 @@
-// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Changes to
-// the blob, and its deletion, do not change the view.
+// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Neither
+// changes to the blob nor its deletion change the view.
 
 import { contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
@@ -38,7 +38,7 @@ export class StoredView {
   }
 
   /**
-   * A source of the same bytes that reads at most 128 KiB at a time and never ahead, so that a reader that waits holds
+   * A source of the same bytes that reads at most 128 KiB at a time and never ahead, so that a waiting reader holds
    * little memory.
    *
    * @returns {RandomAccess}

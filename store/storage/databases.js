@@ -21,7 +21,7 @@ import { decodeDeletion, encodeDeletion } from './format/records.js'
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Leftovers } from './opening/recovery.js' */
 
-/** When the data of this many ids is deleted, their notes are removed. */
+/** Notes are removed once the data of this many ids is deleted. */
 const NOTED_COUNT = 4096
 
 /**
@@ -36,10 +36,13 @@ export class Databases {
   index
   /** @type {SafeDatabase} */
   data
-  /** The folder `blobs` with the large blobs; undefined in browsers, and when the caller gave two databases. */
+  /**
+   * The folder `blobs` with the large blobs; undefined in browsers, and when a caller has opened the store from two
+   * databases.
+   */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
-  /** Where the store is, for messages: as the caller has named it. */
+  /** Where the store is, as the caller has named it; for messages. */
   location
   /** The real path of the store's directory, which stays right when the working directory of the process changes. */
   #path
@@ -60,7 +63,7 @@ export class Databases {
   #slabs = slabAllocator()
   /** @type {WeakRef<BatchMemory> | undefined} */
   #batchMemory
-  /** Ids whose data is deleted, and whose notes still exist. Each entry is one note. */
+  /** Ids whose data is deleted but whose notes still exist. Each entry is one note. */
   #noted = /** @type {GivenUpData[][]} */ ([])
   #notedCount = 0
   /** Ids whose data this process is deleting, with the number of their notes. */
@@ -114,14 +117,14 @@ export class Databases {
   }
 
   /**
-   * Allocates memory for keys and values that are passed to `batch` and `getMany`. LevelDB copies them before these
-   * calls return. Other databases keep them, and IndexedDB stores the whole buffer of a view.
+   * Allocates memory for keys and values for `batch` and `getMany`. LevelDB copies them before these calls return.
+   * Other databases keep them, and IndexedDB stores the whole buffer of a view.
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
   /**
-   * Returns memory for batches. Calls that follow one another soon share it, so that many calls with few blobs do not
-   * each allocate new memory.
+   * Returns memory for batches. Calls in quick succession share it, so that many calls with few blobs do not each
+   * allocate new memory.
    *
    * @returns {Pick<BatchMemory, 'take'>}
    */
@@ -142,8 +145,8 @@ export class Databases {
   get syncBatch () { return { sync: this.isSync } }
 
   /**
-   * Returns bytes in memory of their own, for the caller to keep. It copies them, unless LevelDB or IndexedDB has made
-   * the copy already.
+   * Returns bytes in a buffer of their own, for the caller to keep. It copies them, unless LevelDB or IndexedDB has
+   * already made a copy.
    *
    * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
@@ -175,7 +178,7 @@ export class Databases {
   }
 
   /**
-   * Returns the note that data will be deleted. Callers write it in one batch with the change that gives the data up,
+   * Returns the note that data will be deleted. Callers write it in one batch with the change that gives up the data,
    * and then pass the same list to `deleteGivenUp`.
    *
    * @param {GivenUpData[]} givenUp  at least one
@@ -222,12 +225,12 @@ export class Databases {
   }
 
   /**
-   * Deletes the postponed data, as far as the index has its notes. A note may be missing, because its write has failed;
-   * or a later call has written another one under the same key.
+   * Deletes the postponed data whose notes the index has. A note may be missing because its write has failed, or
+   * because a later call has written another one under the same key.
    */
   async deletePostponed () {
     if (this.#postponed.size === 0) return
-    await this.index.batch([]) // After this, a note whose write has failed is in the index now or never.
+    await this.index.batch([]) // After this, a note whose write has failed either is in the index or never will be.
     for (const first of [...this.#postponed.keys()]) {
       const key = deletionKey(first)
       const note = await this.index.get(key, VIEWS)
@@ -264,8 +267,8 @@ export class Databases {
   }
 
   /**
-   * Removes the notes of ids whose data is deleted. It syncs the deletions first: otherwise a power cut could bring
-   * back data that neither a record nor a note names.
+   * Removes the notes of ids whose data is deleted. It syncs the deletions first, because a power cut could otherwise
+   * bring back data that neither a record nor a note names.
    */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
@@ -281,7 +284,7 @@ export class Databases {
   async syncDeletions () {
     const upTo = this.#deletions
     if (!this.isSync || this.#syncedDeletions >= upTo) return
-    // A synced write also syncs all earlier writes. This one deletes a key that does not exist.
+    // A synced write syncs all earlier writes, too. This one deletes a key that does not exist.
     await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
     this.#syncedDeletions = Math.max(this.#syncedDeletions, upTo)
   }
@@ -296,7 +299,7 @@ export class Databases {
   }
 
   /**
-   * Returns true if the data of an id without a record is being deleted, is postponed, or is deleted already.
+   * Returns true if the data of an id without a record is being deleted, is postponed, or is already deleted.
    *
    * @param {number} id
    */
@@ -332,7 +335,7 @@ export class Databases {
     for (const database of [this.index, this.data]) await database.compact()
   }
 
-  /** @param {boolean} isClean  true if no data without a record may be left */
+  /** @param {boolean} isClean  true if there is certainly no data without a record */
   async close (isClean) {
     let isWhole = false
     try {
@@ -362,7 +365,7 @@ export class Databases {
 /** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
 const deletion = key => ({ type: 'del', key })
 
-/** Joins consecutive ids to runs. @param {number[]} ids */
+/** Joins consecutive ids into runs. @param {number[]} ids */
 function runsOf (ids) {
   const runs = /** @type {{ first: number, last: number }[]} */ ([])
   for (const id of [...ids].sort((a, b) => a - b)) {

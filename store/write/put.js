@@ -35,22 +35,22 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment that it becomes visible: a name, as for
+ * @property {string | TempTag} [tag]  protects the blob from the moment when it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  the tag's format. Default: `raw`
  * @property {boolean} [weak]  make a tag that does not protect the blob, as for `tags.set`. Default: false
  * @property {unknown} [meta]  the tag's `meta`, as for `tags.set`
- * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment that the blob becomes visible
+ * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment when the blob becomes visible
  * @property {Date} [expires]  when the tag expires. Default: never
  * @property {BlobName} [expect]  the hash that the blob must have. When the store already has the whole blob, it does
- *   not read the source, and cancels a stream
+ *   not read the source, which it cancels if it is a stream
  * @property {number} [size]  bytes that the blob must have
  * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
- *   does not check it. A blob that the store lacks is then kept under this name only
+ *   does not check it. If the store lacks the blob, it keeps it under this name only
  * @property {boolean} [recheck]  when the store already has the blob, read it, and replace it if it is damaged. By
- *   default the store replaces it only if a read or `fsck` has found damage before. Default: false
+ *   default, the store replaces it only if a read or `fsck` has already found damage. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
@@ -65,7 +65,7 @@ export const PUT_OPTIONS = [
  * Options that only other parts of the store can pass to `fill`.
  *
  * @typedef {object} InternalPutOptions
- * @property {string} [path]  the file of a reference: it has the bytes, and keeps them
+ * @property {string} [path]  the file of a reference, in which the bytes stay
  * @property {Begin} [begin]  makes the blob to fill. Default: an empty blob in a home of its own
  * @property {AbortController} [closing]  aborted when the store is closed
  * @property {() => void} cancel  called if the put ends or fails without a call of `fill`
@@ -78,7 +78,8 @@ export const PUT_OPTIONS = [
  * @callback Begin
  * @param {number} id  of the new blob
  * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be that long
- * @returns {Promise<Blob | undefined>} undefined when this is not possible, and the blob must be empty
+ * @returns {Promise<Blob | undefined>} undefined when this is not possible, so that the blob to fill must be an empty
+ *   one
  */
 
 /** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` returned another one */
@@ -100,7 +101,7 @@ export const PUT_OPTIONS = [
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
  * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
- * @property {Uint8Array} [alias]  a multihash of the bytes, by another hash function, that becomes a name of the blob
+ * @property {Uint8Array} [alias]  a multihash of the bytes by another hash function. It becomes a name of the blob
  * @property {string} [path]
  * @property {Begin} [begin]
  * @property {boolean} recheck  see `PutOptions`
@@ -154,7 +155,7 @@ export class BlobWriter {
     const fill = async (blob, signal) => {
       for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
     }
-    // Bytes in memory never make `close` wait.
+    // `close` never waits for bytes in memory.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.fill(fill, options, { closing, cancel: () => cancelSource(source) })
   }
@@ -196,7 +197,7 @@ export class BlobWriter {
   }
 
   /**
-   * Puts a blob whose hash the caller knows without reading the source, if the store already has the blob.
+   * Puts a blob whose hash the caller knows, without reading the source, if the store already has the blob.
    *
    * @param {Uint8Array} root @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
@@ -279,10 +280,10 @@ export class BlobWriter {
       return result
     }
     const { reservation, alias, path, signal } = plan
-    // First the data, then the record that names it: this order keeps the two databases consistent.
+    // Write the data first, and then the record that names it, so that the two databases stay consistent.
     await blob.finish()
     signal?.throwIfAborted()
-    // A blob that was present in part, or damaged, keeps its own name if it had one.
+    // If the blob was present in part, or damaged, it keeps its own name if it had one.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
     const record = {
@@ -321,7 +322,7 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the store has the whole blob. With `recheck` this reads all bytes, otherwise it trusts the record.
+   * Returns true if the store has the whole blob. With `recheck`, this reads all bytes; otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
@@ -330,8 +331,8 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the bytes may stay where they are. A copy always may. A reference may not when this put makes a
-   * copy, or a reference to another file: then the record names that file, which has just been read.
+   * Returns true if the bytes may stay where they are. Those of a copy always may. Those of a reference may not if this
+   * put makes a copy, or a reference to another file: then the record must name that file, which has just been read.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */

@@ -1,5 +1,5 @@
-// Tells observers the state of a blob, and tells it again after each change of the blob's record. It queues nothing: a
-// slow observer gets the latest state, and misses earlier ones.
+// Tells observers the state of a blob, and tells it again after each change of the blob's record. States are not
+// queued: a slow observer gets the latest one, and misses earlier ones.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -15,7 +15,7 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 
 /**
  * @typedef {object} BlobState
- * @property {number} [size]  bytes; a claim unless `sizeProven`. Undefined when nothing is present
+ * @property {number} [size]  bytes; a claim unless `sizeProven`; undefined when nothing is present
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if every byte is present
  * @property {ChunkRanges} present  which chunks are present

@@ -1,7 +1,7 @@
-// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
-// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries are written
-// with the blob's record or later, so an alias never leads to a blob without a record. When the blockstore reads a blob
-// by an alias, it hashes the bytes with the alias's function.
+// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash by a hash
+// function other than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries are
+// written with the blob's record or later, so an alias never leads to a blob without a record. When the blockstore
+// reads a blob by an alias, it hashes the bytes with the alias's function.
 //
 // When the blockstore deletes an alias that a tag names, the alias stays and is marked as forgotten. The tag still
 // leads to the blob by this alias, and the blockstore ignores it.
@@ -40,7 +40,7 @@ export class AliasIndex {
    * Finds the blob that the blockstore has under a name.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged or
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no blob, or the alias is damaged or
    *   forgotten
    */
   async rootOf (multihash) {
@@ -58,7 +58,7 @@ export class AliasIndex {
    * Finds the blob that an alias leads to, even if the alias is forgotten.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no such alias
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when the store does not have the alias
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
    */
   async resolve (multihash) {

@@ -13,10 +13,10 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * The properties of a tag other than its name and its blob.
  *
  * @typedef {object} TagOptions
- * @property {TagFormat} [format]  `hashseq` also protects the members of the blob, which is a hash sequence: 32 bytes
- *   for each member. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
- * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` and a quota may delete the
- *   blob, and then the tag counts as gone. It must name a blob by BLAKE3. Default: false
+ * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, and the tag
+ *   protects it and its members. Default: `hashseq` for a CID with the codec of hash sequences (0x80), otherwise `raw`
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` may delete the blob, and a
+ *   quota may evict it. Then the tag counts as deleted. It must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires
@@ -31,7 +31,7 @@ const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
- *   else `raw`
+ *   otherwise `raw`
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
@@ -61,7 +61,7 @@ function formatFor (cid, options) {
 }
 
 /**
- * Makes a tag of a caller's arguments.
+ * Makes a tag from a caller's arguments.
  *
  * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
  * @returns {(now: number) => Tag} makes the tag. `now`: milliseconds since 1970, from which `ttl` counts

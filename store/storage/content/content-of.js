@@ -12,7 +12,7 @@ import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 /** @typedef {ExtentContent | StoredFile} Content */
 /** @typedef {ReturnType<Content['reader']>} BytesReader */
 
-/** Used where a root is not known, or not needed. */
+/** For callers that do not know or need a root. */
 export const PLACEHOLDER_ROOT = new Uint8Array(HASH_LEN)
 
 /**

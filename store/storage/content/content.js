@@ -1,5 +1,5 @@
 // The content of a record: the bytes of one blob, wherever they are. There is one class for each home, and `contentOf`
-// (content-of.js) makes the right one. This file has the base class, whose answers are right for most homes.
+// (content-of.js) picks it. This file has the base class, whose answers are right for most homes.
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases, GivenUpData } from '../databases.js' */
@@ -30,13 +30,13 @@ export class BaseContent {
   /** True if others may change the bytes: the owner of the file, or a blob that shares it. */
   get isChangedByOthers () { return false }
 
-  /** True if the size is certain even when none of the bytes are right. */
+  /** True if the size is certain even if all of the bytes are wrong. */
   get isSizeNoted () { return false }
 
   /** The data to delete together with the record. @returns {GivenUpData} */
   get dataToDelete () { return { id: this.record.id } }
 
-  /** The home of groups that are received after a part of the blob was found wrong. @type {Home} */
+  /** The home of groups that are received after a part of the blob was found to be wrong. @type {Home} */
   get homeOfRest () { return this.record.home }
 
   /** The home of bytes that are received under a new id. @type {Home} */
@@ -50,7 +50,8 @@ export class BaseContent {
   isOneExtent (_len) { return false }
 
   /**
-   * Returns true if the bytes may stay where they are when the blob is put again. Bytes of the store always may.
+   * Returns true if the bytes may stay where they are when the blob is put again. Bytes that the store keeps always
+   * may.
    *
    * @param {string} [_path]  of the file, when the put makes a reference to it
    * @returns {boolean | Promise<boolean>}
@@ -82,7 +83,7 @@ export class BaseContent {
   /**
    * Finds the path of the file that a reference reads.
    *
-   * @returns {Promise<string | undefined>} undefined when the blob is no reference, or the index has lost the path
+   * @returns {Promise<string | undefined>} undefined when the blob is not a reference, or the index has lost the path
    */
   async path () { return undefined }
 

@@ -1,4 +1,5 @@
-// The bytes of a blob in a file: a file of its own, a file that longer or shorter blobs share, or a file of others.
+// The bytes of a blob in a file: a file of its own, a file that it shares with longer or shorter blobs, or a file that
+// does not belong to the store.
 
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -23,11 +24,11 @@ const COPY_LEN = 1 << 20
 
 /** The base class of all content in files. */
 export class StoredFile extends BaseContent {
-  /** False if the store has no files, because a caller has opened the databases of another store in it. */
+  /** False if the store has no files, because a caller has opened another store's databases as it. */
   get isReachable () { return this.databases.files !== undefined }
 
   /**
-   * This content; in a store without files, content in extents, which keeps the groups that it receives from now on.
+   * This content. In a store without files: content in extents, which keeps the groups that it receives from now on.
    *
    * @returns {StoredFile | ExtentContent}
    */
@@ -67,7 +68,7 @@ export class StoredFile extends BaseContent {
   }
 
   /**
-   * Finds the chunks of which the blob may have bytes: those up to the end of the file.
+   * Finds the chunks that may have stored bytes: those up to the end of the file.
    *
    * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file
    */
@@ -133,7 +134,7 @@ export class StoredFile extends BaseContent {
 /** A file of the store for this blob alone. */
 export class FileContent extends StoredFile {
   /**
-   * Bytes that are not marked as present yet may not be on the disk.
+   * Bytes that are not yet marked as present may not be on the disk.
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
@@ -159,7 +160,7 @@ export class SharedContent extends StoredFile {
   get fileId () { return this.record.base }
 
   /**
-   * When the first blob is made of another one, the file of the other one becomes the file of a base.
+   * When the first blob is made from another one, the file of that other blob becomes the file of a base.
    *
    * @param {BlobRecord} before
    */
@@ -176,7 +177,7 @@ export class ReferenceContent extends StoredFile {
 
   get fileId () { return undefined }
 
-  /** The store receives no bytes into a file of others. @type {Home} */
+  /** The store never writes received bytes to a file that does not belong to it. @type {Home} */
   get homeOfRest () { return 'file' }
 
   /** @param {string} [path] */

@@ -7,7 +7,7 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /**
- * Reads a small value, which is usually in memory. Reads synchronously if the database can, as long as that is fast.
+ * Reads a small value, which is usually in memory: synchronously if the database can, as long as that is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} no promise when the read was synchronous
@@ -19,7 +19,7 @@ export function getSoon (database, key, options) {
 }
 
 /**
- * Does the same as `getSoon`, and always returns a promise, which rejects when the read fails.
+ * Does the same as `getSoon`, but always returns a promise, which rejects when the read fails.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}

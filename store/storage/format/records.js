@@ -27,7 +27,7 @@ export const LAYOUT_VERSION = 1
 
 /**
  * @typedef {object} BlobRecord
- * @property {number} id  the data of this blob, and nothing else, is kept under this id
+ * @property {number} id  only the data of this blob is kept under this id
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if every byte is present
@@ -35,12 +35,12 @@ export const LAYOUT_VERSION = 1
  * @property {number} [base]  for the home `shared`: the id that has the file and the pairs that several blobs share
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  true if the blockstore has the blob under its aliases only
- * @property {boolean} [isDamaged]  true if damage has cost the blob groups that have not all come back yet
+ * @property {boolean} [isDamaged]  true if the blob has lost groups to damage and has not received all of them since
  */
 
 /**
  * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database; in a file of
- *   the store; in an imported file, which is not the store's; or at the beginning of a file of the store that several
+ *   the store; in a file that does not belong to the store; or at the beginning of a file of the store that several
  *   blobs share
  */
 
@@ -123,7 +123,7 @@ function recordCheckOf (root, bytes, len) {
 }
 
 /**
- * Encodes the state. In every layout a state begins with the number of the layout and ends with a check.
+ * Encodes the state. In every layout, a state begins with the number of the layout and ends with a check.
  *
  * @param {State} state
  */
@@ -141,7 +141,7 @@ export function decodeState (bytes) {
 
 /**
  * Encodes the note that the data of some ids is being deleted. The note is kept under the first of the ids. It has a
- * check, because one flipped bit would delete another blob.
+ * check, because one flipped bit would otherwise delete another blob.
  *
  * @param {number[]} ids  at least one
  */
@@ -153,7 +153,7 @@ export function encodeDeletion (ids) {
 
 /**
  * @param {Uint8Array} key  of a deletion @param {Uint8Array} bytes
- * @returns {number[] | undefined} undefined when the note is damaged, or no store writes such a note
+ * @returns {number[] | undefined} undefined for a note that is damaged, or that no store writes
  */
 export function decodeDeletion (key, bytes) {
   const list = checkedPart(key, bytes)
@@ -174,7 +174,7 @@ const ABSOLUTE = /^(\/|\\\\|[a-z]:[/\\])/i
 /**
  * @param {number} id
  * @param {Uint8Array} bytes
- * @returns {string | undefined} undefined when it is damaged, or no store writes such a path
+ * @returns {string | undefined} undefined for a path that is damaged, or that no store writes
  */
 export function decodePath (id, bytes) {
   const encoded = checkedPart(pathKey(id), bytes)
@@ -187,7 +187,7 @@ export function decodePath (id, bytes) {
  * Compares the check at the end of a value, and returns the bytes before it.
  *
  * @param {Uint8Array} name  see `checkOf` @param {Uint8Array} bytes
- * @returns {Uint8Array | undefined} undefined when the check does not match, or there are no bytes before it
+ * @returns {Uint8Array | undefined} undefined when the check does not match, or nothing comes before it
  */
 function checkedPart (name, bytes) {
   const part = bytes.subarray(0, -CHECK_LEN)
@@ -195,7 +195,8 @@ function checkedPart (name, bytes) {
 }
 
 /**
- * The blob that is a sharer. It is stored in addition to the record, so that a damaged record can be computed again.
+ * The blob that is a sharer. The index has this entry in addition to the record, so that a damaged record can be
+ * computed again.
  *
  * @typedef {object} Sharer
  * @property {Uint8Array} root
@@ -212,8 +213,8 @@ export function encodeSharer (key, { root, id }) {
 
 /**
  * @param {Uint8Array} key @param {Uint8Array} bytes
- * @returns {Sharer & { base: number, size: number } | undefined} undefined when it is damaged, or no store writes such
- *   an entry
+ * @returns {Sharer & { base: number, size: number } | undefined} undefined for an entry that is damaged, or that no
+ *   store writes
  */
 export function decodeSharer (key, bytes) {
   const place = placeOfSharer(key)
@@ -228,8 +229,8 @@ const ALIAS_LEN = HASH_LEN + 1
 
 /**
  * @typedef {object} Alias
- * @property {Uint8Array} root  of the blob that it leads to
- * @property {boolean} isForgotten  true if the name was deleted from the blockstore, and stays for tags that name it
+ * @property {Uint8Array} root  the root of the blob to which the alias leads
+ * @property {boolean} isForgotten  true if the alias was deleted from the blockstore, and stays for tags that name it
  */
 
 /** @param {Uint8Array} multihash @param {Alias} alias */

@@ -1,5 +1,5 @@
-// Recovers a store that was not closed: completes deletions, and finds the next free id. For a store that was closed it
-// does not read all records. check/orphans.js restores or deletes orphans.
+// Recovers a store that was not closed: completes deletions, and finds the next free id. If the store was closed, it
+// need not read all records. check/orphans.js restores or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
@@ -17,13 +17,13 @@ import { LAYOUT_VERSION, decodeDeletion } from '../format/records.js'
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
- * An index may have lost records if it lacks its state, or if there is data under an id that it has not given: it was
- * damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written until
- * `fsck` has looked at all data.
+ * An index may have lost records if it lacks its state, or if there is data under an id that it has not given out: it
+ * was damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written
+ * until `fsck` has looked at all data.
  *
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, isRescue: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see
- *   `openHeld`. `takesLostIndex`: true to accept an index without entries although there is data
+ *   `openHeld`. `takesLostIndex`: true to accept an index without entries even though there is data
  * @returns {Promise<Leftovers | undefined>} for `Orphans.sweepLeftovers`; undefined when there is nothing to sweep
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */

@@ -87,8 +87,8 @@ export class Appender {
    * @param {Uint8Array} root @param {BlobRecord} record @param {number} base  the id of its file
    * @param {NewOptions} options
    * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: a longer blob is in it,
-   *   or is being written to it; the file has other names (hard links); the base does not have all of its pairs; or
-   *   something is damaged
+   *   or is being written to it; the file has other names (hard links); the base lacks some of its pairs; or something
+   *   is damaged
    */
   async #share (root, record, base, options) {
     const { bases } = this.#parts.catalog
@@ -141,8 +141,8 @@ export class Appender {
   }
 
   /**
-   * Turns a blob into a sharer. Its old id becomes the base, which keeps the file and the shared pairs. The blob gets a
-   * new id, which has only the pairs of its right edge.
+   * Turns a blob into a sharer. Its old id becomes the id of the base, which keeps the file and the shared pairs. The
+   * blob gets a new id, which has only the pairs of its right edge.
    *
    * @param {Uint8Array} root @param {BlobRecord} seen @param {RightEdge} edge
    * @returns {Promise<boolean>} false when another call has replaced or deleted the blob
@@ -163,7 +163,7 @@ export class Appender {
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
-        // From now on its bytes count for the base; `commit` adds them to it.
+        // From now on, its bytes count for the base; `commit` adds them to the base.
         await catalog.commit([{ root, before, after, gained: 0 - before.size }])
         isRecorded = true
         mayBeRecorded = false

@@ -1,5 +1,5 @@
-// Appends bytes to a blob in the same file, before the hash of the new, longer blob is known. It hashes only the
-// appended bytes.
+// Appends bytes to a blob in its file, before the hash of the new, longer blob is known. It hashes only the appended
+// bytes.
 //
 // The pairs of whole subtrees go to the pages of the base. The pairs of a sharer's right edge are kept under the
 // sharer's own id. So no shorter sharer reads the new pairs, and an interruption does not change any blob that has a
@@ -100,7 +100,7 @@ export class AppendedBlob extends NewBlob {
     return this.#tail.hash()
   }
 
-  /** Writes the rest. With the durability `sync` it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -114,7 +114,7 @@ export class AppendedBlob extends NewBlob {
     await this.closeFile()
   }
 
-  /** @throws {BaoError} STORE_NOT_FOUND when all sharers of the file were deleted, and the file with them */
+  /** @throws {BaoError} STORE_NOT_FOUND when all sharers and the file were deleted */
   assertMayCommit () {
     if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
@@ -123,7 +123,7 @@ export class AppendedBlob extends NewBlob {
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
     await this.endWrites()
-    // This call may have written to a base that another call has deleted.
+    // The base may have been deleted by another call while this one was writing to it.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
   }

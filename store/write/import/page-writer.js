@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Chunks between two writes of pages: those of 256 MiB. */
+/** Chunks between two writes of pages: as many as 256 MiB have. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
@@ -19,7 +19,7 @@ export class PageWriter {
   #each
   #pages
   #eachPair
-  /** All subtrees before this chunk are here. `#ahead`: the ends of subtrees after a gap, by their first chunks. */
+  /** All subtrees before this chunk have arrived. `#ahead`: the ends of subtrees after a gap, by their first chunks. */
   #joined = 0
   #ahead = /** @type {Map<number, number>} */ (new Map())
   /** Pages before this chunk are complete. Pages before `#written` are written, or are being written. */
@@ -63,8 +63,8 @@ export class PageWriter {
   }
 
   /**
-   * Begins to write complete pages when there are enough, after the write before. Resolves when the write before has
-   * ended. Several calls may wait at the same time: one for each thread that hashes.
+   * Begins to write complete pages if there are enough, once the previous write has ended. It resolves when the
+   * previous write has ended. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
     if (this.#complete - this.#written < this.#each) return
