@@ -145,6 +145,8 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   // Calls that are under way, and the blobs that they protect.
   const life = new Lifetime(() => databases.whenReady())
   const activity = new Activity(() => databases.assertWritable())
+  // A call that holds one of these asks only for later ones: `quota`, `gc`, blobs by the names of their roots, tags by
+  // `tag` and the name. Several blobs, or several tags, are locked in one request.
   const locks = new Locks()
   const protection = new Protection()
   const quota = new Quota(limit)

@@ -11,7 +11,7 @@ import { inUnits, plainText, showSpeed } from './tables.js'
 /** A difference that is more probable than this by chance does not count. */
 const ALPHA = 0.05
 
-/** @typedef {{ environment: ReturnType<typeof environment>, tables: Table[] }} Kept  what a file holds */
+/** @typedef {{ environment: ReturnType<typeof environment>, tables: Table[] }} Kept  the contents of a file */
 
 /** The facts about this machine that determine speed. */
 export const environment = () => ({

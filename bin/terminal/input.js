@@ -60,7 +60,7 @@ export async function eachInput (names, { signal, attempt }, work) {
 /**
  * @param {string} name
  * @returns {Promise<number | undefined>} bytes of a file; undefined for pipes, devices, and files of length 0, because
- *   the system may generate the content of such a file when it is read
+ *   the system may generate their content when they are read
  */
 export async function sizeOf (name) {
   const stats = await stat(name)

@@ -27,7 +27,7 @@ const START_LEN = 1 << 28
 export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  /** The most workers that this runtime allows. It is known when the first one cannot be started, and final. */
+  /** The most workers that this runtime allows. Known, and final, when one cannot be started. */
   #limit = Infinity
   /** Bytes of work so far for which no worker ran. */
   #missed = 0

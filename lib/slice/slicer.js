@@ -1,5 +1,5 @@
 // Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says
-// what it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
+// which bytes it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
 // chunk groups, as in bao-tree.
 
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
@@ -118,7 +118,7 @@ export function sliceLenOf ({ size, groupLog, ranges }) {
 }
 
 /**
- * Walks twice over the same steps: one walk looks ahead and collects what a batch needs, the other
+ * Walks twice over the same steps: one walk looks ahead and collects the needs of a batch, the other
  * follows and writes the batch.
  *
  * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not

@@ -82,7 +82,7 @@ export class Walk {
   /**
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
-   * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
+   * @param {ChunkRanges} [ranges]  the wanted chunks, canonical or not
    * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
    */
   constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
@@ -191,7 +191,7 @@ export class Walk {
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16
- * @param {ChunkRanges} [ranges]  what is wanted
+ * @param {ChunkRanges} [ranges]  the wanted chunks
  * @returns {Generator<WalkStep>}
  */
 export function walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {

@@ -104,7 +104,6 @@ export class Collector {
     const { marks, end } = await this.mark(signal, async () => {
       // A damaged table may hide a tag.
       await this.#databases.assertTablesSound({ names: ['index'], signal })
-      if (!dryRun) await this.#tags.sweepEnded(signal)
     })
     const sweep = this.sweep(marks)
     const trial = this.#catalog.bases.trial()
@@ -131,6 +130,8 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
+      // After the blobs, because weak tags end with them.
+      if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
       end()

@@ -34,7 +34,7 @@ describe('baobox', () => {
     expect(new Set(shown)).to.deep.equal(new Set(Object.keys(COMMANDS)))
   })
 
-  it('docs/cli.md is what the table of commands says', () => {
+  it('docs/cli.md is made from the table of commands', () => {
     // To write it again: node test/support/command-line-page.js
     const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
     expect(page).to.equal(commandLinePage())

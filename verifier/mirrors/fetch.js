@@ -33,7 +33,8 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
  */
 /**
  * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  only `cid` is believed.
- *   `onProgress` gets `baobox:fetch`, in verified bytes
+ *   `onProgress` gets `baobox:fetch`, in verified bytes. Its `total` needs a proof of the size, which takes one small
+ *   request more
  */
 
 const OPTIONS = ['cid', 'from', 'range', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
@@ -58,7 +59,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  *
  * The download goes on only as the body is read; cancelling the body ends it. The headers of the server's answer are
  * not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the body
- * begins: for HEAD, for a `Range` header, and for blobs that come whole with the first bytes.
+ * begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that come whole with the first bytes.
  *
  * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD; its headers, credentials
  *   and signal are used
@@ -114,10 +115,12 @@ export async function fetchVerified (input, options) {
     return new Response(null, { status, headers })
   }
 
+  // A mirror that cannot prove the size may still give the range.
+  if (onProgress !== undefined) await reader.provenSize().catch(() => {})
   const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
   const first = await pieces.next()
   if (reader.size !== undefined) setLength(reader.size)
-  const total = end === Infinity ? undefined : end - start
+  const total = reader.size === undefined ? undefined : Math.max(end - start, 0)
   const body = streamOf(first, pieces, {
     onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total, unit: 'bytes' } }),
     onCancel: reason => cancelled.abort(reason)

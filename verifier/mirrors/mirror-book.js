@@ -20,8 +20,8 @@ import { systemClock } from './patience.js'
 /**
  * @typedef {object} BookOptions
  * @property {Clock} [clock]
- * @property {{ report: (options?: { isDue?: boolean }) => void }} [progress]  `report` is called when a mirror has sent
- *   a piece, and with `isDue` when one has failed
+ * @property {{ report: (options?: { arrived?: number, isDue?: boolean }) => void }} [progress]  `report` is called with
+ *   `arrived`, in bytes, when a mirror has sent a piece, and with `isDue` when one has failed
  */
 /**
  * @typedef {object} Choice  a mirror among which the book chooses

@@ -53,7 +53,7 @@ export class MirrorRequest {
       for await (const piece of withPatience(open, { location, stall, clock, signal: this.signal })) {
         this.len += piece.length
         yield piece
-        progress.report()
+        progress.report({ arrived: piece.length })
       }
     } catch (error) {
       this.#error = error

@@ -68,7 +68,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
-/** How many URLs of a template are remembered, each with what was found there. */
+/** How many URLs of a template are remembered, each with the findings about it. */
 const MAX_URLS = 8
 
 const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
@@ -132,7 +132,8 @@ export class Mirror {
  *
  * A URL may lead to a Bao endpoint or to a plain file. The outboard of a plain file is looked for where the header
  * `Link: <...>; rel=describedby` says, then beside the file at `.obao4` and `.obao6`. Without one, a blob of up to 16
- * MiB is read whole. For ten minutes, requests to the same origin with the same headers first try what has worked.
+ * MiB is read whole. For ten minutes, requests to the same origin with the same headers first try the way that has
+ * worked.
  *
  * A RASL URL names servers by its hints. They are asked without headers and credentials. The first of them is the
  * mirror, and has the others as `others`: every call that takes a mirror also uses its `others`.

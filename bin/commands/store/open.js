@@ -188,7 +188,7 @@ async function rootOrTagIn (store, name) {
  *
  * @param {BlobStore} store @param {string} name
  * @returns {Promise<Uint8Array | undefined>} undefined if the name does not begin with a CID or a tag
- * @throws {Failure} when the collection or manifest has no such name
+ * @throws {Failure} when the collection or manifest does not have the name
  */
 async function memberIn (store, name) {
   for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {

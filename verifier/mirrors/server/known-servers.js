@@ -1,6 +1,6 @@
-// Remembers how servers have answered, so that the next request to one begins with what has worked. Each set of headers
-// counts as a server of its own, because a server may answer other credentials differently. Notes expire, because
-// servers change.
+// Remembers how servers have answered, so that the next request to one begins in the way that has worked. Each set of
+// headers counts as a server of its own, because a server may answer other credentials differently. Notes expire,
+// because servers change.
 
 import { LruCache } from '../../../lib/core/lru.js'
 import { hash } from '../../../lib/hash/hasher.js'

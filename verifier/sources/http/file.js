@@ -13,7 +13,7 @@ import { locationOf, urlOf } from './urls.js'
 
 /** The most bytes that are read and dropped if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
-/** How many answers in a row may end before their range does with less than 16 KiB. */
+/** How many answers in a row may end too early with less than 16 KiB. */
 const MAX_BREAKS = 4
 const MIN_ANSWER_LEN = 1 << 14
 
