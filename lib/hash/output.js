@@ -19,7 +19,7 @@ export class OutputReader {
     this.#output = output
   }
 
-  /** The offset in the output of the next byte that `read` gives. */
+  /** The offset in the output of the next byte that `read` returns. */
   get position () { return this.#position }
 
   /**

@@ -1,4 +1,4 @@
-// Reads spans of a blob in increasing order, each of them as one stream.
+// Reads spans of a blob in increasing order, each span as one stream.
 
 /**
  * Gives the bytes of a blob from `start` to `end`, in pieces of any length: fewer where the blob ends earlier.
@@ -31,7 +31,7 @@ export class SpanReader {
   /**
    * The bytes of a range that have arrived.
    *
-   * @param {number} start  in a span, and not below the one of any earlier call @param {number} end
+   * @param {number} start  in a span, and not below that of any earlier call @param {number} end
    * @returns {Uint8Array} borrowed until `readOn` or `read`; empty if none have arrived
    */
   available (start, end) {
