@@ -18,8 +18,8 @@ import { Spool } from './spool.js'
 /** @import { NewEntry } from './collection.js' */
 
 /**
- * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  of the tag, which
- *   protects the members, too
+ * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  those of the tag,
+ *   which protects the members, too
  */
 /**
  * @typedef {object} PutCollectionResult
@@ -35,7 +35,7 @@ export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal'
  * Keeps a collection. Does not check the members: the store need not have them.
  *
  * @param {Store} store
- * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  also a `Collection`
+ * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  for example a `Collection`
  * @param {PutCollectionOptions} [options]
  * @returns {Promise<PutCollectionResult>}
  * @throws {import('../../lib/core/errors.js').BaoError} as `store.put`; CID_UNSUPPORTED
