@@ -258,7 +258,7 @@ export class BlobStore {
    * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
    * the states in between.
    *
-   * @param {BlobName} cid  any blob, even one of which nothing is present
+   * @param {BlobName} cid  any blob, even if the store has nothing of it
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
    *   `size` when nothing is present

@@ -130,7 +130,7 @@ export function parseEntry (entry) {
  * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID
  */
 export function memberCount (len) {
-  if (len % HASH_LEN !== 0) throw invalid(`its sequence has ${len} bytes, which is no multiple of ${HASH_LEN}`)
+  if (len % HASH_LEN !== 0) throw invalid(`its sequence has ${len} bytes, which is not a multiple of ${HASH_LEN}`)
   if (len === 0) throw invalid('its sequence is empty, so there is no meta blob')
   return len / HASH_LEN - 1
 }

@@ -137,7 +137,6 @@ async function wholeLen (store, root) {
 /** Any blob of whole hashes might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
 function noNames (root, metaRoot) {
   const cid = toCid(metaRoot)
-  return new BaoError('STORE_NOT_FOUND', `${toCid(root)} is no collection, or its names are not in the store: ${cid}`, {
-    cid
-  })
+  const message = `${toCid(root)} is not a collection, or its names are not in the store: ${cid}`
+  return new BaoError('STORE_NOT_FOUND', message, { cid })
 }

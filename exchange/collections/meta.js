@@ -19,7 +19,7 @@ const HEADER = encoder.encode('CollectionV0.')
 /** @param {string} fault @param {number} [start]  byte of the meta blob @returns {BaoError} */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start} of its meta blob`
-  return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${fault}`, { start })
+  return new BaoError('COLLECTION_INVALID', `this is not a collection${where}: ${fault}`, { start })
 }
 
 /** The bytes of a meta blob before the names. @param {number} count  of names */

@@ -125,7 +125,7 @@ function faultOf (part, isForWindows) {
   if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'a part of it begins or ends with an invisible character'
   if (TURNING.test(part)) return 'it has a character that turns the text after it around'
   if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
-  if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
+  if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not allow one of its characters'
   return undefined
 }
 

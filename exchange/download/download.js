@@ -204,11 +204,11 @@ function assertSequence (root, len, maxMembers) {
   const cid = toCid(root, HASHSEQ)
   if (len > maxMembers * HASH_LEN) {
     const count = Math.ceil(len / HASH_LEN)
-    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if you expect so many`
+    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if that is right`
     throw new BaoError('HASHSEQ_TOO_LONG', message, { cid, len })
   }
   if (len % HASH_LEN === 0) return
-  const message = `${cid} is no sequence of hashes, because its ${len} bytes are no multiple of ${HASH_LEN}: ` +
+  const message = `${cid} is not a sequence of hashes, because its ${len} bytes are not a multiple of ${HASH_LEN}: ` +
     'download it without "recursive", or check the CID'
   throw new BaoError('HASHSEQ_INVALID', message, { cid, len })
 }

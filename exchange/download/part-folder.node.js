@@ -42,7 +42,7 @@ export class PartFolder {
     }
     const there = await lstat(path).catch(unlessMissing)
     if (there !== undefined && !there.isDirectory()) {
-      const message = `${path} is no folder, and the download needs one there: ${ADVICE}`
+      const message = `${path} is not a folder, and the download needs one there: ${ADVICE}`
       throw Object.assign(new Error(message), { code: 'ENOTDIR' })
     }
     if (there === undefined) await this.#make()

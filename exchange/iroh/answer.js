@@ -54,7 +54,7 @@ async function memberCount (store, root) {
   const [found] = await store.statMany([root])
   const { size } = found ?? await store.stat(root) // throws the error that says why
   if (size % HASH_LEN === 0) return size / HASH_LEN
-  throw invalid('it asks for members of a blob that is no sequence of hashes')
+  throw invalid('it asks for members of a blob that is not a sequence of hashes')
 }
 
 /**

@@ -356,7 +356,7 @@ export class Marks {
    * @throws {BaoError} STORE_CORRUPT
    */
   async readSequences (signal) {
-    for (const name of this.#waiting) { // This also visits names that are added during the loop.
+    for (const name of this.#waiting) { // This visits names that are added during the loop, too.
       this.#waiting.delete(name)
       this.#unfinished.add(name)
       let isRead = false

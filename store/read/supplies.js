@@ -231,7 +231,7 @@ export class Supplies {
       asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads a late source.
       throw error
     })
-    if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
+    if (source === undefined) throw new Error(`"supply" has returned nothing for ${cid}`)
     await this.#receiver.receive(cid, source, ranges, { signal })
   }
 }

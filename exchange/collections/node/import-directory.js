@@ -177,7 +177,7 @@ class Importing {
 
   /**
    * @param {FoundFile} file
-   * @param {BlobStat} [stat]  of the blob that the file had at the last import, if the file has not changed
+   * @param {BlobStat} [stat]  of the blob that was made from the file at the last import, if the file has not changed
    * @returns {Promise<Loaded>}
    */
   async #load (file, stat) {

@@ -23,7 +23,7 @@ export const isStagingName = name => NAME.test(name)
 
 /** @param {string} location  the path that is taken @returns {BaoError} */
 export const pathExists = location =>
-  new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
+  new BaoError('PATH_EXISTS', `${location} already exists, and would be replaced`, { location })
 
 export class Staging {
   #target

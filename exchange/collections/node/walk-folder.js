@@ -140,4 +140,4 @@ const isNoText = (error, name) =>
   name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
 
 /** @param {string} name */
-const noText = name => unsafe(name, 'on the disk it is no text')
+const noText = name => unsafe(name, 'it is not text on the disk')

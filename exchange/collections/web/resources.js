@@ -28,7 +28,7 @@ const TYPE = 'content-type'
 const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
 
 /** @param {string} fault @returns {BaoError} */
-export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${fault}`)
+export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is not a MASL manifest: ${fault}`)
 
 /** True if a CID is of a kind that DASL has. @param {CID} cid */
 export const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&

@@ -37,8 +37,8 @@ const MAX_LEN = 1 << 24
  * @param {Store} store @param {Manifest} manifest
  * @param {PutCollectionOptions} [options]  those of the tag, which protects the manifest and its blobs
  * @returns {Promise<PutManifestResult>}
- * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is not an alias in
- *   the store
+ * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is not an alias
+ *   in the store
  */
 export async function putManifest (store, manifest, options = {}) {
   assertStore(store)
@@ -128,7 +128,7 @@ export async function filesIn (store, manifest) {
  */
 async function knownRoot (store, src) {
   const root = await rootOfSource(store, src)
-  if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
+  if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `the store does not have the blob ${src}`, { cid: src })
   return root
 }
 

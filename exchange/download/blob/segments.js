@@ -121,4 +121,4 @@ export class Segments {
  * @param {MirrorRequest} request
  */
 const emptySlice = ({ candidate }) =>
-  new Error(`${candidate.mirror.location} sent a slice of which nothing could be kept`)
+  new Error(`${candidate.mirror.location} sent a slice without anything that could be kept`)

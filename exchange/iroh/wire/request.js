@@ -61,5 +61,5 @@ export function decodeRequest (bytes) {
 /** @param {string} fault @param {number} [start]  the byte that is wrong @returns {BaoError} */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start}`
-  return new BaoError('REQUEST_INVALID', `this is no request to iroh-blobs${where}: ${fault}`, { start })
+  return new BaoError('REQUEST_INVALID', `this is not a request to iroh-blobs${where}: ${fault}`, { start })
 }

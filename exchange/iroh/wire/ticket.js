@@ -115,7 +115,7 @@ function decodeRelay (reader) {
   try {
     return new URL(decoder.decode(bytes)).href
   } catch {
-    throw reader.error('a relay that is no URL', start)
+    throw reader.error('a relay that is not a URL', start)
   }
 }
 
@@ -130,4 +130,4 @@ function decodeBase32 (digits) {
 }
 
 /** @param {string} fault @returns {BaoError} */
-const invalid = fault => new BaoError('TICKET_INVALID', `this is no ticket of iroh-blobs: ${fault}`)
+const invalid = fault => new BaoError('TICKET_INVALID', `this is not a ticket of iroh-blobs: ${fault}`)

@@ -285,7 +285,7 @@ export class Bases {
   /** @param {number} base */
   #of (base) {
     const known = this.#known.get(base)
-    if (known === undefined) throw new Error(`base ${base} is changed before it was loaded`)
+    if (known === undefined) throw new Error(`base ${base} was changed before it was loaded`)
     return known
   }
 

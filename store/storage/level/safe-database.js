@@ -82,7 +82,7 @@ export class SafeDatabase {
   #hasUnsynced = false
   /** The last acknowledged entry. If it is in the level, all earlier writes are there, too. */
   #witness = /** @type {Witness | undefined} */ (undefined)
-  /** The identity of LevelDB's lock file, and the time when this file was last found in place. */
+  /** The identity of LevelDB's lock file, and the time of the last check whether this file is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 

@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Chunks between two writes of pages: as many as 256 MiB have. */
+/** Chunks between two writes of pages: 256 MiB. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
