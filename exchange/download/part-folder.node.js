@@ -118,7 +118,7 @@ async function writeSynced (path, text) {
 
 /** Makes the names in a folder survive a power cut. @param {string} path */
 async function syncFolder (path) {
-  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
+  if (process.platform === 'win32') return // Windows cannot open directories, and need not sync them.
   const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }

@@ -281,7 +281,7 @@ export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.
 
 /**
  * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and have no underscore; Node.js's own codes have one.
+ * system begin with `E` and do not have an underscore, as Node.js's own codes do.
  *
  * @param {unknown} error
  */

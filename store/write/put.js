@@ -48,7 +48,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
- *   does not check it. If the store lacks the blob, it keeps it under this name only
+ *   does not check this name. A blob that the store lacks is kept under this name only
  * @property {boolean} [recheck]  when the store already has the blob, read it, and replace it if it is damaged. By
  *   default, the store replaces it only if a read or `fsck` has already found damage. Default: false
  * @property {AbortSignal} [signal]

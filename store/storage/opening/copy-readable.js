@@ -43,7 +43,7 @@ export async function copyReadable (name, { from, to, change, signal }) {
 }
 
 /**
- * Writes the newest version of each key. The versions may come in any order. So a second database keeps the sequence
+ * Writes the newest version of each key. The versions may arrive in any order. So a second database keeps the sequence
  * numbers of the written versions.
  */
 class Newest {

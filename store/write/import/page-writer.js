@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may come in any order.
+// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may arrive in any order.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -44,7 +44,7 @@ export class PageWriter {
   /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks, at) {
     this.#eachPair.subtree(level, index, startChunk, chunks, at)
-    this.#complete = startChunk // A parent above the last subtree may come with this one.
+    this.#complete = startChunk // A parent above the last subtree may arrive with this one.
   }
 
   /** @type {SubtreeSink['putSubtree']} */

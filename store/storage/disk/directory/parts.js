@@ -10,7 +10,7 @@ import { opendir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { isId } from '../blob-folder.js'
 import { unlessMissing } from '../folders.js'
 
-/** The files that LevelDB leaves in a folder even when it makes no database there. */
+/** The files that LevelDB leaves in a folder even if it does not make a database there. */
 const TRACE = /^(LOCK|LOG|LOG\.old)$/
 const TABLE = /^\d+\.(ldb|sst)$/
 const STORE_ID = /^STORE-([0-9a-f]{16})$/
