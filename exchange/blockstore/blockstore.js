@@ -282,8 +282,8 @@ class Blockstore {
   }
 
   /**
-   * Reads the small blocks among some together, unverified. Leaves out all others, and blocks with an error, which
-   * reading the block alone throws.
+   * Reads the small ones of some blocks together, unverified. Leaves out all others, and blocks with an error. Reading
+   * one of those alone throws the error.
    *
    * @param {Name[]} names  at most LOOKUP_COUNT
    */

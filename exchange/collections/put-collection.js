@@ -50,8 +50,8 @@ export async function putCollection (store, entries, options = {}) {
   const hashes = new Spool(store, hold, signal)
   try {
     const length = await spool(entries, names, hashes, signal)
-    const meta = await store.put(inFront(metaHead(length), names), { tag: hold, signal })
-    const sequence = inFront(fromCid(meta.cid), hashes)
+    const meta = await store.put(withHead(metaHead(length), names), { tag: hold, signal })
+    const sequence = withHead(fromCid(meta.cid), hashes)
     const { cid, isNew } = await store.put(sequence, { ...options, format: 'hashseq' })
     return { cid: toCid(fromCid(cid), HASHSEQ), length, isNew: isNew || meta.isNew }
   } finally {
@@ -83,7 +83,7 @@ async function spool (entries, names, hashes, signal) {
 }
 
 /** @param {Uint8Array} head @param {Spool} spool */
-async function * inFront (head, spool) {
+async function * withHead (head, spool) {
   yield head
   yield * spool.pieces()
 }

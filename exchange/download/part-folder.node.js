@@ -59,8 +59,8 @@ export class PartFolder {
   }
 
   /**
-   * Removes what downloads to the same file have left that were killed while they made or removed the folder. The
-   * caller has the store in the folder open, so no other download is about to make the folder.
+   * Removes what killed downloads to the same file have left while they made or removed the folder. The caller has the
+   * store in the folder open, so no other download is about to make the folder.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)
@@ -71,7 +71,9 @@ export class PartFolder {
   /** A new path beside the folder. Later downloads to the same file find it by its beginning. */
   spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
 
-  /** It has a hash of the file's name, because the name may be too long to be a part of another name. */
+  /**
+   * This prefix has a hash of the file's name, because the name itself may be too long to be a part of another name.
+   */
   get #sparePrefix () {
     const id = hash(new TextEncoder().encode(basename(this.target))).subarray(0, 8)
     return `.baobox-${base16.baseEncode(id)}-`

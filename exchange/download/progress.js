@@ -30,7 +30,7 @@
 /** @typedef {{ type: 'baobox:download', detail: DownloadState & { unit: 'bytes' } }} DownloadEvent */
 /** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
 
-/** The least milliseconds between two events, and the milliseconds over which the rate is computed. */
+/** The shortest time between two events, and the time over which the rate is computed, in milliseconds. */
 const EVENT_MS = 200
 const RATE_MS = 5000
 
@@ -47,7 +47,7 @@ export class DownloadProgress {
     this.#clock = clock
   }
 
-  /** How far the download is. @type {() => CurrentState} */
+  /** How far the download has got. @type {() => CurrentState} */
   state = () => ({ done: 0, mirrors: [] })
 
   /**

@@ -32,7 +32,7 @@ import { shortened } from './endpoint.js'
  * @property {(event: PeerRequest) => void} onRequest
  */
 
-/** Bytes of one write to a stream, at most. */
+/** The most bytes of one write to a stream. */
 const WRITE_LEN = 1 << 16
 /** The codes with which iroh-blobs resets streams. */
 const [NO_PERMISSION, INTERNAL] = [1n, 3n]

@@ -42,7 +42,7 @@ export class KnownFiles {
   #written = 0
 
   /**
-   * @param {string} path  real @param {FileHandle | undefined} file  undefined if the file does not exist
+   * @param {string} path  the real path @param {FileHandle | undefined} file  undefined if the file does not exist
    * @param {WrittenFile} target  the file that will replace it @param {AbortSignal} [signal]
    */
   constructor (path, file, target, signal) {
@@ -71,7 +71,7 @@ export class KnownFiles {
     }
   }
 
-  /** True for the file itself, and for a file that will replace it. @param {string} path  real */
+  /** True for the file itself, and for a file that will replace it. @param {string} path  the real path */
   isOwn (path) {
     const isUnfinished = path.startsWith(join(dirname(this.#path), `.${basename(this.#path).slice(0, 50)}.`))
     return path === this.#path || (isUnfinished && path.endsWith('.part'))

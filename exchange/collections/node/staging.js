@@ -90,7 +90,7 @@ export class Staging {
     const stat = await lstat(from, EXACT)
     try {
       if (stat.isDirectory()) await placeFolder(from, to)
-      else if (!await linked(from, to)) {
+      else if (!await tryToLink(from, to)) {
         await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
         this.#placed.push({ from, to, stat: await lstat(to, EXACT) })
         return rm(from)
@@ -126,7 +126,7 @@ async function placeFolder (from, to) {
  * @param {string} from @param {string} to
  * @returns {Promise<boolean>} false if the file system has no links
  */
-async function linked (from, to) {
+async function tryToLink (from, to) {
   try {
     await link(from, to)
     return true

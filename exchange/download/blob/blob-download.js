@@ -117,7 +117,7 @@ export class BlobDownload {
   /**
    * Begins to read a whole file if no mirror can help in another way.
    *
-   * @param {boolean} isOpen  true if more mirrors may come
+   * @param {boolean} isOpen  true if more mirrors may be added
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when no whole file is left
    */
   giveUp (isOpen) {

@@ -44,7 +44,7 @@ export class HeadReceiver {
     const source = pieces[Symbol.asyncIterator]()
     try {
       const head = await readHeader(source)
-      const all = inFront(head, source)
+      const all = withHead(head, source)
       const claim = head.length < HEADER_LEN ? 0 : u64FromBytes(head)
       if (claim > FILE_FROM || !ranges.equals(HEAD)) {
         await this.#store.receive(root, all, ranges, options)
@@ -103,7 +103,7 @@ async function readHeader (source) {
 }
 
 /** @param {Uint8Array} head @param {AsyncIterator<Uint8Array>} source */
-async function * inFront (head, source) {
+async function * withHead (head, source) {
   yield head
   while (true) {
     const { done, value } = await source.next()

@@ -33,7 +33,7 @@ export class LostMembers {
   /**
    * Makes a member wait, or counts it as lost.
    *
-   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may come
+   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may be added
    * @returns {boolean} false when too many are waiting
    */
   add (member, isOpen) {
@@ -46,7 +46,7 @@ export class LostMembers {
   /**
    * Ends the wait of members when mirrors were added, or when no more will be: then the members are lost.
    *
-   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may come
+   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may be added
    * @returns {Member[]} the members to try again
    */
   takeWaiting (mirrorCount, isOpen) {

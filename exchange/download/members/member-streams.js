@@ -15,7 +15,7 @@ import { MemberStream } from './member-stream.js'
 /** The most members of a stream, and the least, if that many are waiting. */
 const MAX_COUNT = 1000
 const MIN_COUNT = 4
-/** The least milliseconds before a stream is ended to share its members with an idle mirror. */
+/** The shortest time, in milliseconds, before a stream is ended to share its members with an idle mirror. */
 const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */

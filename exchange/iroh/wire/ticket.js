@@ -30,7 +30,7 @@ const KIND = 'blob'
 const MAX_TICKET_LEN = 4096
 const VARIANT = 0
 const ID_LEN = 32
-/** The least digits of a ticket, which has neither a relay nor addresses. */
+/** The fewest digits of a ticket, which then has neither a relay nor addresses. */
 const MIN_DIGITS = Math.ceil((4 + ID_LEN + HASH_LEN) * 8 / 5)
 /** The format of a blob in a ticket. */
 const FORMATS = [RAW, HASHSEQ]
