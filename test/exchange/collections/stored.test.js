@@ -124,7 +124,7 @@ describe('collections in a store', () => {
         expect(await errorOf(getCollection(store, cid))).to.include({ code })
         const error = await errorOf(listed(collectionEntries(store, cid)))
         expect(error).to.include({ code })
-        if (bytes.length === 64) expect(error.message).to.match(/^\w+ is no collection, or its names are not /)
+        if (bytes.length === 64) expect(error.message).to.match(/^\w+ is not a collection, or its names are not /)
       }
       const meta = await store.put(noise(50))
       const { cid } = await store.put(fromCid(meta.cid))
