@@ -45,9 +45,35 @@ export function input ({ gen, len, seed = 0 }) {
   return made.get(key)
 }
 
-/** `len` bytes without structure; the same ones for the same `seed`. Not kept, so the caller may write into them. */
-export const noise = (len, seed = 1) => {
+/** Of each seed, the longest noise that was asked for: the shorter ones are its beginnings. Oldest seeds first. */
+const kept = /** @type {Map<number, Uint8Array>} */ (new Map())
+const MAX_KEPT = 64 << 20
+/** Shorter noise is made as quickly as it is found. */
+const MIN_KEPT = 1 << 14
+let keptLen = 0
+
+/** `len` bytes without structure; the same ones for the same `seed`. A copy, so the caller may write into them. */
+export function noise (len, seed = 1) {
+  const found = kept.get(seed)
+  if (found !== undefined && found.length >= len) return found.slice(0, len)
   const bytes = new Uint8Array(len)
   GENERATORS.xs(bytes, seed)
-  return bytes
+  if (len < MIN_KEPT) return bytes
+  keep(seed, bytes)
+  return bytes.slice()
+}
+
+function keep (seed, bytes) {
+  forget(seed)
+  kept.set(seed, bytes)
+  keptLen += bytes.length
+  for (const oldest of kept.keys()) {
+    if (keptLen <= MAX_KEPT) break
+    forget(oldest)
+  }
+}
+
+function forget (seed) {
+  keptLen -= kept.get(seed)?.length ?? 0
+  kept.delete(seed)
 }

@@ -14,7 +14,7 @@ import { errorOf } from '../../support/feeding.js'
 import { CONTEXT, KEY, noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { MODES } from '../../support/modes.js'
-import { hex } from '../../support/bytes.js'
+import { hex, same } from '../../support/bytes.js'
 
 const SPAN_LEN = 4 * KIB
 const SIZES = [
@@ -118,7 +118,7 @@ describe('several threads', () => {
               const expected = createOutboardSync(bytes, { groupLog, order, key })
               const grown = await grow(sourceOf(bytes), { mode: modeOf({ key }), outboard: { groupLog, order } })
               expect(hex(grown.root), `${size} bytes at ${groupLog}`).to.equal(hex(expected.root))
-              expect(hex(grown.pairs), `${size} bytes at ${groupLog}`).to.equal(hex(expected.bytes))
+              expect(same(grown.pairs, expected.bytes), `${size} bytes at ${groupLog}`).to.equal(true)
               expect(grown.size).to.equal(size)
             }
           }
@@ -204,7 +204,7 @@ describe('several threads', () => {
     for (const [i, bytes] of inputs.entries()) {
       const expected = createOutboardSync(bytes, { key: i % 2 ? KEY : undefined, groupLog: i, order: 'post' })
       expect(hex(results[i].root)).to.equal(hex(expected.root))
-      expect(hex(results[i].pairs)).to.equal(hex(expected.bytes))
+      expect(same(results[i].pairs, expected.bytes)).to.equal(true)
     }
     expect(hex(hasher.digest())).to.equal(hex(hash(other.subarray(0, fed))))
   })

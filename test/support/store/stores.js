@@ -105,8 +105,13 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
   expect(files.sort(), 'files').to.deep.equal([...new Set(inFiles)].sort())
 })
 
-/** A slice as somebody else would send it. */
-export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)
+const outboards = new WeakMap()
+
+/** A slice as somebody else would send it. The outboard is kept, so nobody may write into the bytes afterwards. */
+export function sliceOf (bytes, ranges, options) {
+  if (!outboards.has(bytes)) outboards.set(bytes, createOutboardSync(bytes))
+  return encodeSliceSync(bytes, outboards.get(bytes), ranges, options)
+}
 
 /** A source that waits: `gate.reached` tells that all before came, and it goes on with `gate.open()`. */
 export function gated (before, behind) {
