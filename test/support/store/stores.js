@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { ALL, LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
-import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
+import { outboardOf } from '../outboards.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
 /** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
@@ -105,13 +106,8 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
   expect(files.sort(), 'files').to.deep.equal([...new Set(inFiles)].sort())
 })
 
-const outboards = new WeakMap()
-
-/** A slice as somebody else would send it. The outboard is kept, so nobody may write into the bytes afterwards. */
-export function sliceOf (bytes, ranges, options) {
-  if (!outboards.has(bytes)) outboards.set(bytes, createOutboardSync(bytes))
-  return encodeSliceSync(bytes, outboards.get(bytes), ranges, options)
-}
+/** A slice as somebody else would send it, of bytes that stay as they are. */
+export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, outboardOf(bytes), ranges, options)
 
 /** A source that waits: `gate.reached` tells that all before came, and it goes on with `gate.open()`. */
 export function gated (before, behind) {

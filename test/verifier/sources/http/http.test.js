@@ -7,6 +7,7 @@ import { same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { KEY, noise } from '../../../support/inputs.js'
 import { forEachKernel } from '../../../support/kernels.js'
+import { outboardOf } from '../../../support/outboards.js'
 
 const content = noise(2_500_000, 71)
 const outboard = createOutboardSync(content)
@@ -302,7 +303,7 @@ const endpoint = (change = slice => slice, headers = {}) => (request, _response,
   const { searchParams } = new URL(request.url, 'http://localhost')
   const [, log = '4'] = request.headers.accept.match(/^application\/vnd\.bao-slice; group-log=(\d+)$/) ?? []
   const range = { start: Number(searchParams.get('start') ?? 0), end: Number(searchParams.get('end') ?? Infinity) }
-  const slice = encodeSliceSync(content, createOutboardSync(content, { groupLog: Number(log) }), range)
+  const slice = encodeSliceSync(content, outboardOf(content, Number(log)), range)
   send(200, { 'content-type': `application/vnd.bao-slice; group-log=${log}`, ...headers }, cut(change(slice)))
 }
 
