@@ -1,5 +1,5 @@
 // Ways to hand bytes over, and to look at what came out.
-import { concat } from './bytes.js'
+import { concat, same } from './bytes.js'
 import { chunkCount, selected } from './twin/tree.js'
 
 export const whole = bytes => [bytes]
@@ -56,6 +56,15 @@ export function joined (leaves) {
     }
   }
   return runs.map(({ offset, parts }) => ({ offset, bytes: concat(parts) }))
+}
+
+/** How leaves differ from what is expected; undefined when they do not. Chai would look at them byte by byte. */
+export function differenceOf (leaves, expected) {
+  const [places, wanted] = [leaves, expected]
+    .map(list => list.map(({ offset, bytes }) => `${offset}+${bytes.length}`).join(', '))
+  if (places !== wanted) return `[${places}] instead of [${wanted}]`
+  const wrong = leaves.find(({ bytes }, i) => !same(bytes, expected[i].bytes))
+  return wrong && `wrong bytes in the leaf at ${wrong.offset}`
 }
 
 /** What must come out for a query: the chosen chunks of `bytes`, neighbours joined. */
