@@ -21,7 +21,7 @@ describe('store: the contract', () => {
 
 describe('store: testStore()', () => {
   /** One test each that levels fail which lose something, keep what was deleted, or forget everything. */
-  const NOT_LOST = 'put() keeps blobs around the size of a batch'
+  const NOT_LOST = 'put() keeps blobs around the size of eight chunk groups'
   const NOT_KEPT = 'put() of the same blobs at the same time stores each once'
   const NOT_FORGOTTEN = 'open() finds what the store had when it was closed, and nothing else'
 
