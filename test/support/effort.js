@@ -17,6 +17,17 @@ export const strideAtEffort = () => Math.max(1, Math.round(1 / EFFORT))
 export const someOf = list => list.filter((_, i) => i % strideAtEffort() === 0 || i === list.length - 1)
 
 /**
+ * For ways to do the same with each of many cases. What it returns gives all of a list at EFFORT=1 and above; below,
+ * one of it, the next at every call.
+ *
+ * @returns {<T>(list: T[]) => T[]}
+ */
+export function waysInTurn () {
+  let calls = 0
+  return list => EFFORT >= 1 ? list : [list[calls++ % list.length]]
+}
+
+/**
  * All pairs of two lists at EFFORT=1 and above; below, as many as it takes for each item to be in one.
  *
  * @template A, B

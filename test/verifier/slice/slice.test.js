@@ -4,6 +4,7 @@ import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/in
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { OFFSETS, concat, flipped, hex, placed, same, unhex } from '../../support/bytes.js'
 import { counter } from '../../support/count.js'
+import { waysInTurn } from '../../support/effort.js'
 import {
   chosenRuns, collect, differenceOf, errorOf, feed, joined, oneByOne, provesSize, ragged, readable, stream, whole
 } from '../../support/feeding.js'
@@ -17,12 +18,17 @@ const expectSame = (got, expected, message) => expect(differenceOf(got, expected
 
 /** Splits of a slice. One byte at a time only where it is short: it tests the same places in a long one, slowly. */
 const splits = slice => [
-  whole(slice), ragged(slice, 1), ragged(slice, slice.length), ...slice.length < 6000 ? [oneByOne(slice)] : []
+  () => whole(slice), () => ragged(slice, 1), () => ragged(slice, slice.length),
+  ...slice.length < 6000 ? [() => oneByOne(slice)] : []
 ]
+
+const cutsInTurn = waysInTurn()
+const placesInTurn = waysInTurn()
 
 /** However it is cut and wherever it lies, a slice gives what was asked for, and the size only with the last chunk. */
 function expectVerified (slice, options, expected, { size, isProven }) {
-  for (const pieces of splits(slice)) {
+  for (const split of cutsInTurn(splits(slice))) {
+    const pieces = split()
     const verifier = new SliceVerifier(options)
     const { leaves, error } = feed(verifier, pieces)
     expect(error, `in ${pieces.length} pieces`).to.equal(undefined)
@@ -32,7 +38,7 @@ function expectVerified (slice, options, expected, { size, isProven }) {
     expect(verifier.size).to.equal(size)
     expect(verifier.sizeProven).to.equal(isProven)
   }
-  for (const offset of OFFSETS.filter(() => slice.length < 20_000)) {
+  for (const offset of placesInTurn(OFFSETS).filter(() => slice.length < 20_000)) {
     expectSame(joined(verifySlice(placed(slice, offset), options)), expected, `at offset ${offset}`)
   }
 }
@@ -159,9 +165,9 @@ forEachKernel(() => describe('the verifier', () => {
   it('ignores bytes behind the slice', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     const longer = concat([combined, new Uint8Array(100).fill(7)])
-    for (const pieces of splits(longer)) {
+    for (const split of splits(longer)) {
       const verifier = new SliceVerifier({ cid: root, ranges: ChunkRanges.all, groupLog: 0 })
-      expectSame(feed(verifier, pieces).leaves, [{ offset: 0, bytes }])
+      expectSame(feed(verifier, split()).leaves, [{ offset: 0, bytes }])
     }
     expect(same(decode(longer, root, { groupLog: 0 }), bytes)).to.equal(true)
   })
