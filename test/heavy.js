@@ -1,5 +1,6 @@
-// Runs what `npm test` leaves out, because it starts processes, copies whole stores or takes large blobs:
-// `npm run test:heavy`. The list is in .mocharc.json, beside test/slow and test/browser.
+// Runs what `npm test` leaves out, because it starts processes, copies whole stores, damages their files in many ways,
+// has every call to a disk fail, or takes large blobs: `npm run test:heavy`. The list is in .mocharc.json, beside
+// test/slow and test/browser.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
