@@ -233,7 +233,7 @@ describe('serve()', () => {
     const { cid, size } = await store.put((async function * () { for (let i = 0; i < 32; i++) yield piece })())
     const { port, events } = await served({ idleTimeout: 100 }, { store })
     const before = process.memoryUsage().arrayBuffers
-    const COUNT = 12
+    const COUNT = 40
     const sockets = Array.from({ length: COUNT }, () => {
       const socket = connect(port, 'localhost').pause()
       socket.on('error', () => {})
