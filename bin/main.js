@@ -33,7 +33,7 @@ export async function main (line, signal) {
   }
   try {
     if (line.length === 0) {
-      // As git and npm do. It is no success: the name of the command may be an empty variable of a script.
+      // As git and npm do. It is not a success: the name of the command may be an empty variable of a script.
       await print(programHelp(TABLE))
       return USAGE
     }

@@ -21,7 +21,7 @@ export const add = define({
     recursive: flag('put folders, each as a collection of its files', 'r'),
     manifest: flag('make a manifest of each folder, with media types, and print its CID'),
     ...selection,
-    known: filledText('FILE', 'remember the read files in FILE, and do not read unchanged files again'),
+    known: filledText('FILE', 'a file that remembers which files were read, so that unchanged ones are not read again'),
     'skip-errors': flag('leave out files and folders that cannot be put, instead of failing'),
     bytes,
     json
@@ -42,8 +42,8 @@ export const add = define({
     'With --recursive, FILE is a folder, and its CID is the one that sendme gives it. Links and empty folders are ' +
     'left out. --tag keeps all files. A warning lists names that get -r will refuse: names with a special meaning on ' +
     'some system, such as aux, and names that some system does not distinguish, such as A and a.',
-    'With --skip-errors, prints a line for each file or folder that cannot be read, or whose name is no UTF-8 or has ' +
-    'a backslash, puts all others, and exits with 1.',
+    'With --skip-errors, prints a line for each file or folder that cannot be read, or whose name is not UTF-8 or ' +
+    'has a backslash, puts all others, and exits with 1.',
     'With --manifest, the CID is that of a manifest, the web form of a folder: see serve. Its paths begin ' +
     'below the folder, unless --top is given, and index.html is also at /. --tag names a sequence of the manifest ' +
     'and its files.'
@@ -110,7 +110,7 @@ export const ls = define({
   operands: '[CID]',
   options: {
     ...readStore,
-    long: flag('also print the size, how much of it is present, and the times of creation and last use', 'l'),
+    long: flag('also print the size, how much is present, and the times of creation and last use', 'l'),
     order: { value: 'ORDER', help: `${ORDERS.join(', ')}; default: hash`, read: oneOf(ORDERS) },
     reverse: flag('the last one first', 'r'),
     limit: { value: 'N', help: 'list at most N blobs', read: integerFrom(1, MOST_BLOBS) },

@@ -34,8 +34,8 @@ import { findManifest, rootOfSource } from './web/stored-manifest.js'
  * @param {{ signal?: AbortSignal }} [options]
  * @returns {AsyncGenerator<MemberStat>} one for each member, also if two are the same blob; only the first if the blob
  *   itself is not complete, since nobody knows its members then
- * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID when the blob is no sequence of hashes; and
- *   the errors of `store.get`
+ * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID when the blob is not a sequence of hashes;
+ *   and the errors of `store.get`
  */
 export function memberStats (store, cid, options = {}) {
   assertStore(store)

@@ -149,7 +149,7 @@ async function printIncomplete (values, store, of, signal) {
  */
 async function membersIn (store, cid, signal) {
   if (cid.code !== HASHSEQ && cid.code !== DRISL) return undefined
-  const all = { files: -1, bytes: 0 } // the first is no member
+  const all = { files: -1, bytes: 0 } // the first is the collection itself
   const named = { files: 0, bytes: 0 }
   const lacking = { absent: 0, partial: 0 }
   try {

@@ -82,7 +82,7 @@ describe('memberStats', () => {
     expect(shown(await listed(memberStats(store, hash(PART))))).to.deep.equal([[undefined, cidOf(PART), 'partial']])
   })
 
-  it('refuses blobs that are no sequence, and wrong arguments', async () => {
+  it('refuses blobs that are not a sequence, and wrong arguments', async () => {
     const store = await filled()
     expect((await errorOf(listed(memberStats(store, hash(ONE))))).code).to.equal('COLLECTION_INVALID')
     await store.put(new Uint8Array(0))

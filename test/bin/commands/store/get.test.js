@@ -165,7 +165,7 @@ describe('baobox add, get, cat, ls', () => {
       expect(err).to.match(/^baobox: .*listed.*: reading it as it is now\n$/)
     }
     for (const args of [['add', 'b'], ['rm', cid], ['gc']]) {
-      const { code, err } = await folder.run([...args, '--store', 'listed'])
+      const { code, err } = await folder.run([...args, '--store', 'listed', '--wait', '0'])
       expect(code).to.equal(1)
       expect(err).to.match(/^baobox: STORE_LOCKED: .*\n$/)
     }

@@ -328,7 +328,7 @@ describe('importDirectory', () => {
       return { names, failed }
     }
 
-    it('past names that are no paths on other systems, or no text', async function () {
+    it('past names that are not paths on other systems, or not text', async function () {
       if (process.platform !== 'linux') this.skip()
       const { store } = await newStore()
       const path = await folderOf({ 'a/back\\slash': 'x', 'a/b': 'b', 'odd\ufffd': 'text', z: 'z' })
@@ -382,7 +382,7 @@ describe('importDirectory', () => {
     it('but not past errors of the store, its signal or its callers', async () => {
       const { store } = await newStore({ quota: 1000 })
       const path = await folderOf({ a: noise(2000), b: 'b' })
-      const onError = () => expect.fail('this is no error of a file')
+      const onError = () => expect.fail('this is not the error of a file')
       expect((await errorOf(importDirectory(store, path, { onError }))).code).to.equal('STORE_FULL')
       const signal = AbortSignal.abort(new Error('enough'))
       expect((await errorOf(importDirectory(store, path, { onError, signal }))).message).to.equal('enough')
