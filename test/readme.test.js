@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
 const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
 /** Packages that examples use, and a project of their own would install. */
-const PEERS = ['memory-level']
+const PEERS = ['memory-level', 'express', 'fastify']
 
 for (const page of PAGES) {
   const text = readFileSync(ROOT + page, 'utf8')

@@ -52,6 +52,9 @@ function isAuthorized (header, token) {
 /** @param {number} maxBytes */
 const tooLarge = maxBytes => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have at most ${maxBytes} bytes`)
 
+const bodyRead = () => new HttpError(500, 'HTTP_BODY_READ', 'the server has read the body of this upload already: ' +
+  'in it, the handler must come before whatever parses bodies')
+
 /** @param {number} ms */
 const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing for ${ms} ms`)
 
@@ -63,6 +66,7 @@ const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing
  */
 async function * uploaded (served, maxBytes) {
   const { request, options: { idleTimeout } } = served
+  if (request.bodyUsed) throw bodyRead()
   // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
   const body = request.body === undefined ? (await request.blob()).stream() : request.body
   if (body === null) return

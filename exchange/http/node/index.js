@@ -1,9 +1,11 @@
 // The entry point `baobox/http/node`: a handler in a server of Node.js.
 
+export { toNodeHandler } from './node-handler.js'
 export { serve } from './serve.js'
 
 // The types of public signatures.
 
+/** @typedef {import('./node-handler.js').NodeHandler} NodeHandler */
 /** @typedef {import('./serve.js').ServeOptions} ServeOptions */
 /** @typedef {import('./serve.js').StoreServer} StoreServer */
 /** @typedef {import('../handler.js').Handler} Handler */
