@@ -122,6 +122,6 @@ async function answerMounted (served, { path }, site) {
   const root = await rootOfSite(served, site)
   served.cid = `${toCid(root)}`
   return answerSite(served, path, root, {
-    sites: served.top, rules: served.options.collections ?? DEFAULT_RULES, isNamed: false
+    sites: served.topSites, rules: served.options.collections ?? DEFAULT_RULES, isNamed: false
   })
 }

@@ -49,7 +49,7 @@ import { Sites } from './sites/sites.js'
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
  * @property {Sites} sites  asked for by hash, tag or alias
- * @property {Sites} top  the site at the top, apart from others, so that requests for those neither delay nor evict it
+ * @property {Sites} topSites  the site at the top, apart from others, so that requests for those neither delay nor evict it
  */
 
 /**
@@ -74,7 +74,8 @@ export const createHandler = (store, options = {}) => handlerOf(store, options)
 export function handlerOf (store, options, hooks = {}) {
   assertStore(store)
   const checked = checkedOptions(options)
-  const requests = new Requests({ store, options: checked, hooks, sites: new Sites(store), top: new Sites(store) })
+  const sites = new Sites(store)
+  const requests = new Requests({ store, options: checked, hooks, sites, topSites: new Sites(store) })
   return Object.assign((/** @type {Request} */ request) => requests.answer(request), {
     close: (/** @type {{ grace?: number } | undefined} */ options) => requests.close(options),
     stats: () => requests.stats

@@ -65,10 +65,18 @@ export function checkedOptions (options) {
     }
   }
   const urls = mirrors.map(mirror => new URL(mirror).href)
-  const sites = checkedCollections(collections)
-  const top = site === undefined ? undefined : checkedSite(site)
-  const common = { basePath, allowTags, list, mirrors: urls, idleTimeout, contentType, onRequest }
-  return { ...common, put: checkedPut(put), collections: sites, site: top }
+  return {
+    basePath,
+    allowTags,
+    list,
+    put: checkedPut(put),
+    collections: checkedCollections(collections),
+    site: site === undefined ? undefined : checkedSite(site),
+    contentType,
+    mirrors: urls,
+    idleTimeout,
+    onRequest
+  }
 }
 
 /** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */

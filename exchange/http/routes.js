@@ -11,7 +11,7 @@ import { isName } from './names.js'
  * @property {string} name  of the blob, decoded
  * @property {string} written  the name as the path has it
  * @property {number} [groupLog]  of the outboard, if it is wanted instead of the blob
- * @property {string} top  the relative URL of the top: `../` as often as needed
+ * @property {string} topUrl  the relative URL of the top: `../` as often as needed
  */
 /**
  * @typedef {object} SiteRoute  a file of a collection or manifest
@@ -55,7 +55,7 @@ export function routeOf (path, { hasSite }) {
     written,
     name: decoded(written),
     groupLog: outboard === null ? undefined : Number(outboard[2]),
-    top: '../'.repeat(segments.length - 1)
+    topUrl: '../'.repeat(segments.length - 1)
   }
 }
 

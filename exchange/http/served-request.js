@@ -48,14 +48,14 @@ export class ServedRequest {
    * @param {Service} service
    * @param {(event: RequestEvent) => void} onEnd
    */
-  constructor (request, { store, options, hooks, sites, top }, onEnd) {
+  constructor (request, { store, options, hooks, sites, topSites }, onEnd) {
     this.request = request
     this.url = new URL(request.url)
     this.isHead = request.method === 'HEAD'
     this.store = store
     this.options = options
     this.sites = sites
-    this.top = top
+    this.topSites = topSites
     this.Response = hooks.Response
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd

@@ -40,7 +40,7 @@ const MAX_SLICE_GROUP_LOG = 10
 const MAX_LOG_OF_MANY = 6
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
-export async function answerSlice (served, blob, { top }, { ranges, groupLog, label }) {
+export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog, label }) {
   const { request, url, store, options: { mirrors } } = served
   const { root, cid, size } = blob
   const hex = base16.baseEncode(root)
@@ -50,7 +50,7 @@ export async function answerSlice (served, blob, { top }, { ranges, groupLog, la
     'cache-control': FOREVER,
     etag: `"${cid}.slice.${label}.g${groupLog}"`,
     // The link is for the blob, not for the slice.
-    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
+    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${topUrl}${hex}"`).join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
   if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
