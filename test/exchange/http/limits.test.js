@@ -88,7 +88,8 @@ describe('an HTTP handler', () => {
     expect(hashes).to.deep.equal(hashes.toSorted())
     const { cid, ...first } = listed[0]
     expect(first).to.deep.equal({ hash: hashes[0], size: first.size, sizeProven: true, complete: true })
-    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=']) {
+    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=',
+      '?limit=1&limit=2', `?after=${hashes[0]}&after=${hashes[0]}`]) {
       expect((await served.got(`/blobs${query}`)).status, query).to.equal(400)
     }
   })
