@@ -80,10 +80,9 @@ async function answerNamed (served, route) {
   const target = await resolveName(served, route.name)
   const cid = `${toCid(target.root)}`
   served.cid = cid
-  const name = canonicalName(route.family, target)
-  if (route.written !== name) {
+  if (target.by !== 'name') {
     const ending = route.groupLog === undefined ? '' : `.obao${route.groupLog}`
-    return redirectTo(`./${name}${ending}${search}`, target.by === 'name')
+    return redirectTo(`./${canonicalName(route.family, target)}${ending}${search}`, false)
   }
   if (method === 'PUT' && put !== undefined) return answerPut(served, target.root, put)
 
@@ -100,17 +99,15 @@ async function answerNamed (served, route) {
  *
  * @param {ServedRequest} served @param {SiteRoute} route
  */
-async function answerCollection (served, { name: given, written, path, rest }) {
+async function answerCollection (served, { name, path, rest }) {
   const { options: { collections: rules }, sites, url } = served
   if (rules === undefined) throw noRoute()
-  const target = await resolveName(served, given)
+  const target = await resolveName(served, name)
+  const isNamed = target.by === 'name'
   served.cid = `${toCid(target.root)}`
-  const name = canonicalName('blobs', target)
-  if (written === name && rest !== undefined) {
-    return answerSite(served, path, target.root, { sites, rules, isNamed: true })
-  }
+  if (isNamed && rest !== undefined) return answerSite(served, path, target.root, { sites, rules, isNamed })
   const up = rest === undefined ? './' : '../'.repeat(rest.split('/').length)
-  return redirectTo(`${up}${name}/${rest ?? ''}${url.search}`, target.by === 'name')
+  return redirectTo(`${up}${canonicalName('blobs', target)}/${rest ?? ''}${url.search}`, isNamed)
 }
 
 /**

@@ -49,7 +49,7 @@ import { Sites } from './sites/sites.js'
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
  * @property {Sites} sites  asked for by hash, tag or alias
- * @property {Sites} topSites  the site at the top, apart from others, so that requests for those neither delay nor evict it
+ * @property {Sites} topSites  the site at the top, apart from others, which can neither delay nor evict it
  */
 
 /**

@@ -9,7 +9,6 @@ import { isName } from './names.js'
  * @property {'blob'} kind
  * @property {Family} family
  * @property {string} name  of the blob, decoded
- * @property {string} written  the name as the path has it
  * @property {number} [groupLog]  of the outboard, if it is wanted instead of the blob
  * @property {string} topUrl  the relative URL of the top: `../` as often as needed
  */
@@ -17,7 +16,6 @@ import { isName } from './names.js'
  * @typedef {object} SiteRoute  a file of a collection or manifest
  * @property {'site'} kind
  * @property {string} name  of the collection, decoded
- * @property {string} written  the name as the path has it
  * @property {string} path  of the file, decoded, without a leading slash; with a trailing one it is a folder
  * @property {string | undefined} rest  the path of the file, not decoded; undefined without a slash after the name
  */
@@ -48,12 +46,10 @@ export function routeOf (path, { hasSite }) {
   if (family === undefined || last === '') throw noRoute()
   const hasOutboards = family === 'blobs' || family === 'plain'
   const outboard = hasOutboards ? OUTBOARD.exec(last) : null
-  const written = outboard === null ? last : outboard[1]
   return {
     kind: 'blob',
     family,
-    written,
-    name: decoded(written),
+    name: decoded(outboard === null ? last : outboard[1]),
     groupLog: outboard === null ? undefined : Number(outboard[2]),
     topUrl: '../'.repeat(segments.length - 1)
   }
@@ -67,9 +63,10 @@ function isReserved (segments) {
 }
 
 /** @param {string[]} segments @returns {SiteRoute} */
-function siteRoute ([, written, ...rest]) {
-  const path = pathOf(rest)
-  return { kind: 'site', name: decoded(written), written, path, rest: rest.length === 0 ? undefined : rest.join('/') }
+function siteRoute ([, name, ...rest]) {
+  return {
+    kind: 'site', name: decoded(name), path: pathOf(rest), rest: rest.length === 0 ? undefined : rest.join('/')
+  }
 }
 
 /**
