@@ -6,7 +6,7 @@ import { graceOf, within } from '../time-limits.js'
 import { answerTo } from './answer.js'
 import { asAborted, closing } from './errors.js'
 import { checkedOptions } from './options.js'
-import { respondEmpty, respondError } from './respond.js'
+import { respondError } from './respond.js'
 import { ServedRequest } from './served-request.js'
 import { Sites } from './sites/sites.js'
 
@@ -111,7 +111,7 @@ class Requests {
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
     // Servers make this URL from the `Host` header, which the client chooses.
-    if (!URL.canParse(request.url)) return respondEmpty(400)
+    if (!URL.canParse(request.url)) return new Response(null, { status: 400, headers: { 'content-length': '0' } })
     const served = new ServedRequest(request, this.#service, event => this.#ended(served, event))
     this.#active.add(served)
     let response

@@ -20,7 +20,8 @@ import { isName } from './names.js'
  * @property {string | undefined} rest  the path of the file, not decoded; undefined without a slash after the name
  */
 /** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
-/** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+/** @typedef {{ kind: 'tag', name: string }} TagRoute */
+/** @typedef {BlobRoute | SiteRoute | MountedRoute | TagRoute | { kind: 'list' | 'tags' | 'registry' }} Route */
 
 /** Characters of a URL, at most. */
 export const MAX_URL_LEN = 4096
@@ -30,14 +31,16 @@ const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
 
 /**
  * @param {string} path  that begins with a slash
- * @param {{ hasSite: boolean }} options  `hasSite`: true if there is a site at the top
+ * @param {{ hasSite: boolean, hasTags: boolean }} options  `hasSite`: true if there is a site at the top; `hasTags`:
+ *   true if there are routes of tags
  * @returns {Route}
  * @throws {import('./errors.js').HttpError} 404, and 400 for a path that cannot be decoded
  */
-export function routeOf (path, { hasSite }) {
+export function routeOf (path, { hasSite, hasTags }) {
   const [, ...segments] = path.split('/')
   const last = segments[segments.length - 1]
   const [first, second] = segments
+  if (hasTags && first === 'tags' && segments.length < 3) return tagRoute(second)
   if (hasSite && !isReserved(segments)) return { kind: 'mounted', path: pathOf(segments) }
   if (path === '/blobs') return { kind: 'list' }
   if (path === '/v2/') return { kind: 'registry' }
@@ -60,6 +63,13 @@ function isReserved (segments) {
   const [first, second] = segments
   if (segments.length > 1) return RESERVED.includes(first) || (first === '.well-known' && second === 'rasl')
   return first === 'blobs' || isName(decoded(OUTBOARD.exec(first)?.[1] ?? first))
+}
+
+/** @param {string} [name]  encoded @returns {Route} */
+function tagRoute (name) {
+  if (name === undefined) return { kind: 'tags' }
+  if (name === '') throw noRoute()
+  return { kind: 'tag', name: decoded(name) }
 }
 
 /** @param {string[]} segments @returns {SiteRoute} */

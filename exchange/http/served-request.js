@@ -56,7 +56,7 @@ export class ServedRequest {
     this.options = options
     this.sites = sites
     this.topSites = topSites
-    this.Response = hooks.Response
+    this.Response = hooks.Response ?? Response
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd
   }

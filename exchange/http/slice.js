@@ -11,7 +11,7 @@ import { sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
-import { FOREVER, duplicateLinks, respond } from './respond.js'
+import { duplicateLinks, foreverFor, respond } from './respond.js'
 import { requirePresent } from './stored-blob.js'
 
 /** @import { Store } from '../../store/interface.js' */
@@ -47,13 +47,13 @@ export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog,
   const headers = {
     'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
     'accept-ranges': 'none', // a range of a slice proves nothing
-    'cache-control': FOREVER,
+    'cache-control': foreverFor(served),
     etag: `"${cid}.slice.${label}.g${groupLog}"`,
     // The link is for the blob, not for the slice.
     ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${topUrl}${hex}"`).join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
-  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  if (isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)
   await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
   const len = sliceLen({ size, groupLog }, ranges)
   const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: served.signalFor(blob, len) })

@@ -8,9 +8,11 @@ export { serve } from './serve.js'
 /** @typedef {import('./node-handler.js').NodeHandler} NodeHandler */
 /** @typedef {import('./serve.js').ServeOptions} ServeOptions */
 /** @typedef {import('./serve.js').StoreServer} StoreServer */
+/** @typedef {import('../authorize.js').Action} Action */
+/** @typedef {import('../authorize.js').Authorize} Authorize */
 /** @typedef {import('../handler.js').Handler} Handler */
 /** @typedef {import('../options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('../handler.js').HandlerStats} HandlerStats */
-/** @typedef {import('../options.js').PutRules} PutRules */
+/** @typedef {import('../cors.js').CorsRules} CorsRules */
 /** @typedef {import('../served-request.js').RequestEvent} RequestEvent */
 /** @typedef {import('../../../store/interface.js').Store} Store */

@@ -3,7 +3,6 @@
 
 import { toNodeHandler as carried } from 'srvx/node'
 import { describe } from '../../../lib/core/bytes.js'
-import { redirectTo } from '../respond.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { NodeHttpHandler } from 'srvx' */
@@ -27,7 +26,7 @@ export function toNodeHandler (handler) {
   const listener = carried(async request => {
     const { runtime: { node: { req } } } = /** @type {CarriedRequest} */ (request)
     const mount = nameOfMount(req)
-    if (mount !== undefined) return redirectTo(`./${mount}`, false)
+    if (mount !== undefined) return redirectTo(`./${mount}`)
     // srvx fails only when the body is read, with an error that is no different from that of a lost connection.
     if (wasRead(req)) Object.defineProperty(request, 'bodyUsed', { value: true })
     return handler(request)
@@ -54,6 +53,10 @@ function nameOfMount ({ method, url = '', originalUrl }) {
   if (split(url)[0] !== '/' || path.endsWith('/')) return undefined
   return `${path.slice(path.lastIndexOf('/') + 1)}/${search}`
 }
+
+/** @param {string} location */
+const redirectTo = location =>
+  new Response(null, { status: 307, headers: { location, 'cache-control': 'no-cache', 'content-length': '0' } })
 
 /** The path, and the query with its question mark. @param {string} url */
 function split (url) {

@@ -19,12 +19,16 @@ describe('an HTTP handler', () => {
   it('refuses wrong options', async () => {
     const { store } = await newStore()
     for (const options of [{ lists: true }, { basePath: 'x' }, { basePath: '/x/' }, { basePath: '/?' }, { put: true },
-      { put: {} }, { put: { token: '' } }, { put: { token: 'a b' } }, { put: { token: 'x', max: 1 } },
+      { authorize: 'token' }, { maxBytes: '1' }, { cors: true }, { cors: { origin: '*' } }, { cors: { origins: 'a' } },
+      { cors: { origins: ['https://a.test/'] } }, { cors: { origins: ['*'] } }, { cors: { origins: ['null'] } },
+      { cors: { credentials: true } }, { cors: { origins: '*', credentials: true } },
+      { cors: { origins: [], credentials: 1 } },
       { mirrors: 'https://a.test' }, { mirrors: ['a'] }, { idleTimeout: '5' }, { contentType: 'text/html' },
       { onRequest: true }]) {
       expect(() => createHandler(store, options), JSON.stringify(options)).to.throw(TypeError)
     }
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
+    expect(() => createHandler(store, { maxBytes: -1 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, '"store" expected a store')
     expect(await errorOf(createHandler(store).close({ now: true }))).to.be.instanceOf(TypeError)
     // A longer timer would end immediately, and break every answer.

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
 import { hash, toCid } from '../../../lib/index.js'
-import { createHandler } from '../../../exchange/http/index.js'
+import { bearer, createHandler } from '../../../exchange/http/index.js'
 import { Collection, Manifest, putCollection, putManifest } from '../../../exchange/collections/index.js'
 import { hexOf, newHandlers, Served } from '../../support/store/served.js'
 
@@ -101,7 +101,7 @@ describe('a site at the top of an HTTP handler', () => {
   })
 
   it('hides no path of a blob', async () => {
-    const served = await mounted({ list: true, allowTags: true, put: { token: 'secret' } })
+    const served = await mounted({ list: true, allowTags: true, authorize: bearer('secret') })
     const { cid, hex } = await served.put(bytesOf('a blob'))
     await served.store.tags.set('css', cid)
     for (const path of [

@@ -8,7 +8,7 @@ import fastify from 'fastify'
 import { hash } from '../../../../lib/index.js'
 import { fetchVerified } from '../../../../verifier/index.js'
 import { putCollection } from '../../../../exchange/collections/index.js'
-import { createHandler } from '../../../../exchange/http/index.js'
+import { bearer, createHandler } from '../../../../exchange/http/index.js'
 import { toNodeHandler } from '../../../../exchange/http/node/index.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
@@ -81,7 +81,6 @@ describe('toNodeHandler()', () => {
 
   for (const [name, mount] of Object.entries(MOUNTS)) {
     describe(`in ${name}`, () => {
-      const put = { token: 'secret' }
       const headers = { authorization: 'Bearer secret' }
 
       it('gives blobs, ranges, heads, and 304 to those who have the blob', async () => {
@@ -132,7 +131,7 @@ describe('toNodeHandler()', () => {
       })
 
       it('keeps uploads', async () => {
-        const { store, url } = await served(mount, { put })
+        const { store, url } = await served(mount, { authorize: bearer('secret') })
         const upload = noise(400_000, 5)
         const path = `${url}/${hexOf(hash(upload))}`
         for (const type of ['application/json', 'text/plain', undefined]) {
@@ -186,7 +185,7 @@ describe('toNodeHandler()', () => {
   it('says that a middleware has read the body of an upload', async () => {
     const { store } = await newStore()
     const events = []
-    const handler = createHandler(store, { put: { token: 'secret' }, onRequest: event => events.push(event) })
+    const handler = createHandler(store, { authorize: bearer('secret'), onRequest: event => events.push(event) })
     const app = express()
     app.use(express.json(), express.raw({ limit: '10mb' }))
     app.use(toNodeHandler(handler))
@@ -206,7 +205,7 @@ describe('toNodeHandler()', () => {
 
   it('takes a body that the server keeps for it as bytes', async () => {
     const { store } = await newStore()
-    const answer = toNodeHandler(createHandler(store, { put: { token: 'secret' } }))
+    const answer = toNodeHandler(createHandler(store, { authorize: bearer('secret') }))
     const port = await listening(async (request, response) => {
       const parts = []
       for await (const part of request) parts.push(part)
