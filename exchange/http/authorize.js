@@ -74,8 +74,11 @@ export function bearer (token, types = ['put']) {
 const hashOf = text => hash(new TextEncoder().encode(text))
 
 function unauthorized () {
-  const details = { code: 'HTTP_UNAUTHORIZED', message: 'this needs the bearer token' }
-  return Response.json(details, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
+  const text = '{"code":"HTTP_UNAUTHORIZED","message":"this needs the bearer token"}\n'
+  return new Response(text, {
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer', 'content-type': 'application/json', 'content-length': `${text.length}` }
+  })
 }
 
 /** True if everybody may read. @param {Authorize | undefined} authorize */
