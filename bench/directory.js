@@ -1,11 +1,11 @@
-// How fast does a folder of small files come into a store, and out of it, beside tar, git and iroh-blobs?
+// How fast is a folder of small files imported into a store, and exported, compared with tar, git and iroh-blobs?
 //
 // All of them read the same tree, of files from 0 to 8 KiB, 100 in a folder; the system has it in memory. `import` is
-// importDirectory into a new store, which survives power cuts; `without sync` one that survives the end of the process
-// alone, as the others do; `again` finds that nothing has changed, by a file of what is known. `tar` writes an archive
-// without compression, and `git add` objects to a new repository. `iroh-blobs` imports into a new store as sendme does,
-// by the program in test/interop/iroh/peer, where cargo compiles it; quick runs leave it out. `export` is
-// exportDirectory beside `tar x` and `git checkout-index`.
+// importDirectory into a new store, which survives power cuts; `without sync` into one that survives only the end of
+// the process, like the others; `again` finds in the file of known files that nothing has changed. `tar` writes an
+// archive without compression, `git add` objects in a new repository. `iroh-blobs` imports into a new store like
+// sendme, with the program in test/interop/iroh/peer, if cargo can compile it; quick runs leave it out. `export` is
+// exportDirectory, compared with `tar x` and `git checkout-index`.
 
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const FILES = flags.quick ? 1000 : 100_000
 const PER_FOLDER = 100
 const MAX_LEN = 8 * KiB
 const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)
-/** Files that were changed a moment ago are not remembered: importDirectory says why. */
+/** importDirectory does not remember files that have just changed: its comment says why. */
 const SETTLE_MS = 2100
 
 /** @param {string} folder @returns {number} bytes of all files */

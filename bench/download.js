@@ -1,10 +1,10 @@
-// How long does it take to download a blob that is verified on its way?
+// How long does it take to download a blob that is verified while it arrives?
 //
 // The servers are plain ones on loopback, with an outboard beside the blob; four mirrors are four processes. `curl`
 // writes the same blob to a file, and verifies nothing. `fetch` reads it and writes nothing. `hash` reads it from the
-// disk and hashes it on one thread: `x hash` is the share that is left. `fetch` and `hash` together are the least that
-// one thread can do (docs/decisions/0033-downloads.md). `download` is to a store, `downloadFile` to a file; both sync
-// what they have written, curl does not. The second table has the most memory that a process took.
+// disk and hashes it on one thread: `x hash` is the remaining share of that speed. One thread needs at least the time
+// of `fetch` and `hash` together (docs/decisions/0033-downloads.md). `download` writes to a store, `downloadFile` to a
+// file; both sync it, curl does not. The second table has the peak memory of a process.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const MIRRORS = 4
 const SERVER = fileURLToPath(new URL('support/file-server.js', import.meta.url))
 const JOB = fileURLToPath(new URL('support/download-job.js', import.meta.url))
 
-/** Ways to get the blob, and from how many mirrors. @type {Record<string, [job: string, mirrors: number]>} */
+/** Ways to get the blob, each with its number of mirrors. @type {Record<string, [job: string, mirrors: number]>} */
 const WAYS = {
   hash: ['hash', 1],
   'fetchVerified, one mirror': ['fetchVerified', 1],
@@ -71,7 +71,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** No two MiB of the blob are the same. */
+/** Writes a blob of which no two MiB are the same. */
 function writeBlob () {
   const file = openSync(blob, 'w')
   const piece = randomBytes(MiB)

@@ -1,11 +1,11 @@
-// What do encodings cost on top of hashing?
+// What do encodings cost in addition to hashing?
 //
-// A row is a thing to make out of 16 MiB; `hash` is our own one-shot hash of the same bytes, taken in the same
-// rounds. `x hash` is the share of hashing speed that is left. An encoding copies the blob, and keeps what hashing
-// throws away; a validated slice is hashed once more before it leaves, while one that is not validated hashes nothing
-// and may be faster than hashing. `into memory at hand` spares the system the fresh pages, which cost up to as much
-// as hashing what they hold. Of the rows in Rust, `combined` makes the tree as well, the others have an outboard, and
-// `hash` is the hash function of the crate blake3.
+// A row is an encoding of 16 MiB; `hash` is our own one-shot hash of the same bytes, measured in the same rounds. `x
+// hash` is the remaining share of the hashing speed. An encoding copies the blob, and keeps the pairs that hashing
+// drops; a validated slice is hashed once more before it is given, but one that is not validated hashes nothing and may
+// be faster than hashing. `into memory at hand` needs no fresh pages from the system, which cost up to as much as
+// hashing their bytes. In Rust, the rows `combined` also make the tree, the others have an outboard, and `hash` is the
+// hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
 import { createOutboardSync, encode, encodeSlice, encodeSliceSync, sliceLen } from '../encoder/index.js'
@@ -19,7 +19,7 @@ const SIZE = 16 * MiB
 
 const blob = randomBytes(SIZE)
 
-/** Long enough for all of them. */
+/** Long enough for all encodings. */
 const into = new Uint8Array(sliceLen({ size: SIZE, groupLog: 0 })).fill(1)
 
 /** @type {Record<string, () => unknown>} */

@@ -1,9 +1,9 @@
-// How fast is hashing of a file that is in the page cache?
+// How fast is hashing a file that is in the page cache?
 //
-// A row is a way to do it, and how many times as fast as our `hashStream` it is. Reading alone says what the file
-// costs before anything is hashed. Others are fed by `readSync` into one buffer, which is the quickest that Node has
-// and blocks meanwhile, and by `createReadStream`, as most programs do it; ours does not block. Everybody has one
-// thread: threads.js asks what more of them bring.
+// A row is a way to hash it, and how many times as fast as our `hashStream` it is. `reading alone` is the cost of the
+// file without hashing. Other packages are fed by `readSync` into one buffer, which is the quickest way in Node.js but
+// blocks the thread, and by `createReadStream`, as in most programs; ours does not block. All of them have one thread:
+// threads.js measures several.
 
 import assert from 'node:assert/strict'
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { flags, run } from './support/run.js'
 const SIZE = (flags.quick ? 8 : 256) * MiB
 const PIECE_LEN = MiB
 const ONE = { threads: 1 }
-/** Those whom streams feed too. */
+/** The packages that are also fed by streams. */
 const STREAMED = ['@fuzdev/blake3_wasm', '@napi-rs/blake-hash', 'sha256 (node:crypto)']
 
 const peers = await loadPeers()

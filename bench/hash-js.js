@@ -1,14 +1,14 @@
-// How fast is hashing where WebAssembly is refused, beside the plain JavaScript of other packages?
+// How fast is hashing without WebAssembly, compared with the plain JavaScript of other packages?
 //
-// Refused as a content policy does it: modules do not compile. Packages that are WebAssembly and nothing else are not
-// here.
+// WebAssembly is refused as by a content policy: modules do not compile. Packages that are only WebAssembly are left
+// out.
 
 WebAssembly.validate = () => false
 WebAssembly.Module = class {
   constructor () { throw new WebAssembly.CompileError('refused by this bench') }
 }
 
-// Only now: peers look at import, or at the first hash.
+// Imported only now, because peers look for WebAssembly at import or at the first hash.
 const { Hasher, hash, kernelName } = await import('../lib/index.js')
 const { contestants, hashCases } = await import('./support/hashing.js')
 const { KiB, MiB, randomBytes, sized, split } = await import('./support/inputs.js')

@@ -1,6 +1,6 @@
-// How fast is a hash of much, beside other packages?
+// How fast is the hash of long inputs, compared with other packages?
 //
-// Rows and columns are those of hash-small.js. Packages that would take all the time there is are left out (`-`).
+// Rows and columns are those of hash-small.js. Packages that would take too long are left out (`-`).
 
 import { hash } from '../lib/index.js'
 import { hashCases } from './support/hashing.js'

@@ -1,10 +1,10 @@
-// How fast is a hash of little, beside other packages?
+// How fast is the hash of short inputs, compared with other packages?
 //
-// A row is an input, at an aligned and at an odd place in its memory. A column is a package: the time of a call up to
-// 1 KiB, bytes per second above; `x` behind it is how many times as fast as the package we are, so above 1 we are
-// faster. `x best npm` is that against the fastest package on npm that is JavaScript or WebAssembly, and names it.
-// @napi-rs/blake-hash is native code (AVX2 or AVX-512 where there is) and not among these; sha256 is Node's own
-// (OpenSSL, with the processor's SHA instructions), another hash, for scale.
+// A row is an input, at an aligned and at an odd address. A column is a package: the time of a call up to 1 KiB, bytes
+// per second above; `x` after it is how many times as fast as the package we are, so above 1 we are faster. `x best
+// npm` is the same for the fastest package on npm that is JavaScript or WebAssembly, and names it.
+// @napi-rs/blake-hash is native code (AVX2 or AVX-512 if available) and not among these; sha256 is that of Node.js
+// (OpenSSL, with the SHA instructions of the processor), another hash function, for scale.
 
 import { deriveKey, hash, hashInto, keyedHash } from '../lib/index.js'
 import { KiB, randomBytes, sized } from './support/inputs.js'

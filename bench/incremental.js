@@ -1,8 +1,8 @@
-// How fast is hashing of input that comes in pieces?
+// How fast is hashing input in pieces?
 //
-// A row is the length of the pieces of 4 MiB. `own hash` is our one-shot hash of the same bytes: what pieces cost.
-// The others are the incremental hashers of other packages (@webbuf/blake3 has none). Small pieces cost a call each,
-// large ones should not cost anything.
+// A row is the length of the pieces of 4 MiB. `own hash` is our one-shot hash of the same bytes, which shows the cost
+// of the pieces. The others are the incremental hashers of other packages (@webbuf/blake3 has none). Each small piece
+// costs a call, large ones should cost nothing.
 
 import { Hasher, hash } from '../lib/index.js'
 import { contestants } from './support/hashing.js'

@@ -1,7 +1,7 @@
-// All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`; `micro` stands for
-// all micro/*. Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no
-// matter of the next. With --repeat, in several: what a compiler makes of the same code differs from process to
-// process, and stays as it is within one.
+// Runs all benches, or those on the command line: `npm run bench -- hash-small verify --quick`; `micro` means all
+// micro/*. Each runs in a process of its own, so that it does not change compiled code, memory or globals for the next.
+// With --repeat, each runs in several processes: compilers produce different code for the same source from process to
+// process.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ const BENCHES = [
   'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice',
   'memory', 'startup',
   'store-large', 'store-small', 'store-many', 'store-random', 'store-partial', 'store-copy', 'store-import',
-  'store-compose', 'store-append', 'directory', 'serve', 'download',
+  'store-compose', 'store-append', 'store-keys', 'directory', 'serve', 'download',
   'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels',
   'micro/windows', 'micro/pointers'
 ]

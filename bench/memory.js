@@ -1,10 +1,10 @@
-// How much memory does it take to go through a blob that is longer than memory?
+// How much memory does it take to process a blob that is longer than memory?
 //
-// A row is something that is done to a file of 10 GiB, which has holes and takes no place on the disk, in a process
-// of its own; the figures are peaks over the idle process, which has imported everything. `heap and buffers` is what
-// JavaScript holds and has not collected yet, looked at all along; `resident` is all that the system counts, with
-// what the engine compiles and keeps for later. Outboards are files, but for `createOutboard`, whose outboard is part
-// of what it holds. `verifyStream` reads from a pipe what another process sends.
+// A row is a task on a sparse file of 10 GiB, which takes no space on the disk, in a process of its own; the figures
+// are peaks over the idle process, which has imported everything. `heap and buffers` is the memory of JavaScript that
+// is not yet collected, sampled all the time; `resident` is all that the system counts, with compiled code and memory
+// that the engine keeps for later. Outboards are files, except in `createOutboard`, whose outboard counts.
+// `verifyStream` reads a pipe from another process.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, openSync, ftruncateSync, closeSync, rmSync } from 'node:fs'

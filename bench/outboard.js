@@ -1,9 +1,9 @@
-// What does keeping the tree cost on top of hashing?
+// What does keeping the tree cost in addition to hashing?
 //
-// A row is an outboard of 16 MiB: of every chunk (group log 0, as bao has it) or of groups of 16 KiB (group log 4),
-// in both orders. `own hash` is our one-shot hash of the same bytes, so `x` behind it is the share of hashing speed
-// that is left; blake3-jit hashes and throws the tree away. In the rows in Rust, `own hash` is the hash function of
-// the crate blake3.
+// A row is an outboard of 16 MiB: of every chunk (group log 0, as bao has it) or of groups of 16 KiB (group log 4), in
+// both orders. `own hash` is our one-shot hash of the same bytes, so `x` after it is the remaining share of the hashing
+// speed; blake3-jit hashes and drops the tree. In the rows in Rust, `own hash` is the hash function of the crate
+// blake3.
 
 import assert from 'node:assert/strict'
 import { createOutboardSync } from '../encoder/index.js'

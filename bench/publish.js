@@ -1,14 +1,14 @@
-// Brings what was measured to the documents: full tables to bench/results/, the picture to docs/throughput.svg, and
+// Writes measurements to the documents: full tables to bench/results/, the picture to docs/throughput.svg, and
 // the headline tables, which are excerpts of the full ones, to docs/performance.md.
 //
 //   npm run bench -- --repeat 3 --json out.json && node bench/publish.js out.json
-//   node bench/publish.js      (copies the excerpts alone)
+//   node bench/publish.js      (copies only the excerpts)
 //
 // Every runtime and major version has a page, such as bench/results/bun-1.md, and another one for each family of
-// processors but the usual one, such as node-20-family-26.md. The text of node-20.md is written by hand; the others
-// have their tables alone. A table stands between `<!-- bench: NAME -->` and `<!-- /bench -->`, and
-// what a page shows of another one after `<!-- bench: NAME on node-24 -->`. A table whose bench was not run stays as it
-// is. Several files of one page count as one.
+// processors but the usual one, such as node-20-family-26.md. The text of node-20.md is written by hand; the other
+// pages have only tables. A table is between `<!-- bench: NAME -->` and `<!-- /bench -->`, and a table of another page
+// is after `<!-- bench: NAME on node-24 -->`. A table whose bench was not run does not change. Several files for one
+// page count as one.
 
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { withExcerpts } from './support/excerpts.js'
@@ -22,7 +22,7 @@ import { markdown, rowsOf } from './support/tables.js'
 const RESULTS = new URL('results/', import.meta.url)
 const HEADLINES = new URL('../docs/performance.md', import.meta.url)
 const PICTURE = new URL('../docs/throughput.svg', import.meta.url)
-/** The page with text, and the one of the picture. */
+/** The page with text, whose figures are in the picture. */
 const USUAL = 'node-20'
 /** The family of processors whose pages do not name it. */
 const USUAL_FAMILY = '25'
@@ -30,7 +30,7 @@ const USUAL_FAMILY = '25'
 const PICTURED = ['hash-small', 'hash-large']
 const PLACE = /(<!-- bench: (\S+)(?: on (\S+))? -->\n)[^]*?(<!-- \/bench -->)/g
 
-/** What was kept, by page. @type {Map<string, Kept>} */
+/** The measurements, by page. @type {Map<string, Kept>} */
 const measured = new Map()
 for (const { environment, tables } of process.argv.slice(2).map(readKept)) {
   const page = pageOf(environment)

@@ -1,9 +1,9 @@
-// How many parts of a blob does a server give in a second, and how long does a client wait for one?
+// How many parts of a blob does a server send per second, and how long does a client wait for one?
 //
 // Parts are 16 KiB at random places of one blob, over loopback, from a server in a process of its own. Ours are
-// verified on their way out; a slice has the pairs that prove it, too. sirv sends ranges of the same file and verifies
-// nothing. Clients keep their connections and ask again when they have an answer. Server and clients share the
-// machine, so the figures say how servers compare, and not what one could give to clients elsewhere.
+// verified before they are sent; a slice also has the pairs that prove it. sirv sends ranges of the same file and
+// verifies nothing. Clients keep their connections and ask again when they have an answer. Server and clients share the
+// machine, so the figures compare servers, but do not say what one could send to clients elsewhere.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -78,14 +78,14 @@ await inFolder(async folder => {
     [{ name: 'memory', bytes: SIZE, unit: 'megabytes', samples }], { form: 'ranking' })
 })
 
-/** Starts a server in a process of its own. @returns its URL, and what ends it */
+/** Starts a server in a process of its own. @returns its URL, and a function that ends it */
 async function start (kind, where) {
   const child = spawn(process.execPath, [JOB, kind, where], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface(child.stdout)
   const [url] = await once(lines, 'line')
   return {
     url,
-    /** @returns {Promise<number>} bytes of memory, at most */
+    /** @returns {Promise<number>} peak memory in bytes */
     stop: async () => {
       child.stdin.end()
       const [[memory]] = await Promise.all([once(lines, 'line'), once(child, 'exit')])
@@ -94,7 +94,7 @@ async function start (kind, where) {
   }
 }
 
-/** Sends requests from so many clients. @returns nanoseconds of all, and of each */
+/** Sends requests from several clients. @returns nanoseconds of all, and of each */
 async function load (agent, next, clients, count) {
   const times = []
   let left = count

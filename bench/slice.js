@@ -1,9 +1,9 @@
-// What does a part of a blob cost, to who sends it and to who gets it?
+// What does a part of a blob cost the sender and the receiver?
 //
-// A row is a slice out of 16 MiB, and the time of a call; `hash` is our own one-shot hash of just the bytes that were
-// asked for, taken in the same rounds. The pairs that lead there count too: the smaller the slice, the less of it is
-// hashing, so `x hash` falls. At group log 4 a slice that ends within a group brings pairs from below the outboard,
-// which are made from the group's bytes. A slice that is not validated hashes nothing else. In the rows in Rust,
+// A row is a slice out of 16 MiB, and the time of a call; `hash` is our own one-shot hash of only the bytes that were
+// asked for, measured in the same rounds. The pairs above them take time, too: the smaller the slice, the smaller the
+// share of hashing, so `x hash` falls. At group log 4 a slice that ends within a group has pairs below the group level,
+// which are computed from the group's bytes. A slice that is not validated hashes nothing else. In the rows in Rust,
 // `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ import { measureRust, runBesideRust } from './support/rust.js'
 const SIZE = 16 * MiB
 const GROUP_LOGS = [0, 4]
 const SLICE_LENS = [KiB, 64 * KiB, MiB]
-/** A chunk boundary in the midst of a chunk group. */
+/** A chunk boundary inside a chunk group. */
 const SLICE_START = 4883 * KiB
 
 const blob = randomBytes(SIZE)

@@ -1,9 +1,9 @@
 // How long does the first hash take?
 //
-// Every figure is of fresh processes: from before the import of a package to its first hash of so many bytes.
-// `baobox/hash` is our entry point without the tree, the ranges and the CIDs. The second table is about the
-// WebAssembly modules that are assembled at run time: until they are ready, the part of that which is compiling, and
-// how large they are (`x` there: how many times as small).
+// Every figure is from fresh processes: the time from before the import of a package to its first hash. `baobox/hash`
+// is our entry point without the tree, the ranges and the CIDs. The second table is about the WebAssembly modules that
+// are assembled at run time: the time until they are ready, the part of it for compiling, and their size (`x` there:
+// how many times as small).
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,9 +1,9 @@
-// What does it cost when a blob grows at its end, beside putting it again?
+// What does it cost to append to a blob, compared with putting it again?
 //
-// The first append to a blob has both share its file; later ones find it so. `put` has the longer blob in memory, and
-// `compose` copies what is in front of the end where the disk cannot share blocks. TMPDIR says on which disk the store
-// is. The last two questions are about a log whose states are all kept: what they take on the disk, and how long fsck
-// looks at them.
+// The first append to a blob makes both blobs share its file; later ones find it shared. `put` has the longer blob in
+// memory, and `compose` copies the old bytes if the disk cannot share blocks. TMPDIR says on which disk the store is.
+// The last two questions are about a log whose states are all kept: their space on the disk, and the time that fsck
+// takes for them.
 
 import { BlobStore } from '../store/index.js'
 import { GiB, MiB, randomBytes, sized } from './support/inputs.js'
@@ -18,9 +18,9 @@ const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 5)
 const LINES = 100
 const LINE_LEN = 1000
 
-/** Bytes of the blobs, again and again: a store does not mind. */
+/** The blobs consist of these pieces, repeated: a store does not depend on the contents. */
 const PIECES = Array.from({ length: 16 }, () => randomBytes(MiB))
-/** A blob in pieces: all of them begin alike. @param {number} size */
+/** A blob in pieces. All blobs have the same beginning. @param {number} size */
 const piecesOf = size => Array.from({ length: size / MiB }, (_, i) => PIECES[i % PIECES.length])
 
 /** @param {Record<string, number[]>} samples @param {string} name @param {() => Promise<any>} call */

@@ -1,8 +1,8 @@
-// What does it cost to make a blob of one that the store has, beside putting its bytes?
+// What does it cost to make a blob from stored blobs, compared with putting its bytes?
 //
-// `put` has the bytes of the new blob in memory. `put of reads` keeps what `get` reads of the store, which is what a
-// caller without them would do. `verify: false` leaves bytes alone that stay in their place. TMPDIR says on which disk
-// the store is: some make files that share blocks.
+// `put` has the bytes of the new blob in memory. `put of reads` puts the bytes that `get` reads from the store, which
+// callers would do without `compose`. `verify: false` does not read bytes that stay in place. TMPDIR says on which disk
+// the store is: some disks make files that share blocks.
 
 import { BlobStore } from '../store/index.js'
 import { MiB, randomBytes, sized } from './support/inputs.js'

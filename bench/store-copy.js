@@ -1,7 +1,7 @@
-// What does it cost to copy blobs to another store, beside putting them?
+// What does it cost to copy blobs to another store, compared with putting them?
 //
-// `put` keeps the bytes that `get` or `getMany` reads of the first store, which is what a copy would do without
-// `copyTo`. `copyTo, again` finds that nothing is missing. Each copy goes to a new store that survives power cuts.
+// `put` puts the bytes that `get` or `getMany` reads from the first store, as a copy would do without `copyTo`.
+// `copyTo, again` finds that nothing is missing. Each copy goes to a new store that survives power cuts.
 
 import { BlobStore } from '../store/index.js'
 import { GiB, KiB, MiB, randomBytes, sized } from './support/inputs.js'

@@ -1,9 +1,9 @@
-// How fast does a long file come into a store, and how fast do forty of them?
+// How fast is the import of one long file into a store, and of forty?
 //
-// `importFile` of each mode stands beside hashing the same file, and beside a `put` of its path, which reads and writes
-// it on one thread. For the forty it is importDirectory beside `git add` and `cp -r`, which writes nothing to the disk
-// before it ends. TMPDIR says on which disk the store is: some make files that share blocks, and then `copy` copies
-// nothing. The files are in the page cache.
+// `importFile` in each mode is compared with hashing the same file, and with a `put` of its path, which reads and
+// writes it on one thread. For the forty, importDirectory is compared with `git add` and with `cp -r`, which does not
+// wait for the disk. TMPDIR says on which disk the store is: some disks make files that share blocks, and then `copy`
+// copies nothing. The files are in the page cache.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

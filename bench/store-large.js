@@ -1,11 +1,11 @@
 // What does it cost to keep a long blob, and to read it back?
 //
-// A row is a store. The pieces come as streams bring them, 1 MiB each; a store that needs a name for the contents
-// makes it with our hash, so that is part of every store's work. Only `baobox` and `plain files, fsync` promise that
-// the blob outlasts a power cut. blockstore-* keep it in blocks of 1 MiB, as Helia does by default. Reading, from the
-// page cache, what has come to the disk: ours verifies what it gives against the hash, cacache against its own, nobody
-// else does. `reuse` lends its pieces, as `plain files` does; others give fresh ones. `hash` is our hash of a blob of
-// the same length in memory: the limit of every store that verifies with it.
+// A row is a store. The pieces have 1 MiB each, as from streams; a store that needs a name for the contents makes it
+// with our hash, so hashing is part of every store's work. Only `baobox` and `plain files, fsync` promise that the blob
+// survives a power cut. blockstore-* keep it in blocks of 1 MiB, as Helia does by default. Reads are from the page
+// cache, after the blob has reached the disk: ours verifies against the hash, cacache against its own hash, the others
+// do not verify. `reuse` lends its pieces, as `plain files` does; others give fresh ones. `hash` is our hash of a blob
+// of the same length in memory: the limit of every store that verifies with it.
 
 import { execFileSync } from 'node:child_process'
 import { hash } from '../lib/index.js'
@@ -21,7 +21,7 @@ const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)
 const piece = randomBytes(MiB)
 const view = new DataView(piece.buffer)
 
-/** No two pieces are the same, and none is the same in another round. */
+/** Makes all pieces of all rounds different. */
 let salt = 0
 async function * pieces () {
   salt++
@@ -46,14 +46,14 @@ const get = await measureStores(
   store => store.get(names.get(store), read),
   async store => {
     names.set(store, await store.put(pieces))
-    if (process.platform !== 'win32') execFileSync('sync') // or it would be written while it is read
+    if (process.platform !== 'win32') execFileSync('sync') // otherwise it would be written while it is read
   }
 )
 if (seen < SIZE) throw new Error('something was not read')
 const rows = costRows('get', SIZE, get, { disk: false })
 report('store-large', `a blob of ${sized(SIZE)}: get, in the page cache`, rows, { form: 'ranking' })
 
-/** Not a store, but what one that verifies cannot be quicker than. @returns {OpenStore} */
+/** Not a store: the limit for a store that verifies. @returns {OpenStore} */
 function hashing () {
   const blob = new Uint8Array(SIZE)
   for (let at = 0; at < SIZE; at += MiB) blob.set(piece, at)

@@ -1,10 +1,10 @@
-// What does it cost to keep very many small blobs? Each is to cost as much when there are a million as when there are
-// a hundred thousand.
+// What does it cost to keep very many small blobs? With a million of them, each should cost as much as with a hundred
+// thousand.
 //
-// A row is something that is done to a store, in a process of its own; a column is how many blobs of 64 bytes there
-// are. `gc` takes half of them: the other half are the members of a tagged sequence of hashes. `peak memory` is by
-// how much the resident memory grew at most. It counts the pages of LevelDB's files that are mapped, too, which the
-// system takes back when it needs them: `without files` leaves them out.
+// A row is a task on a store, in a process of its own; a column is the number of blobs of 64 bytes. `gc` deletes half
+// of them: the other half are the members of a tagged hash sequence. `peak memory` is the largest growth of the
+// resident memory. It includes the mapped pages of LevelDB's files, which the system takes back when it needs them:
+// `without files` leaves them out.
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ import { inFolder } from './support/stores.js'
 const LEN = 64
 const COUNTS = flags.quick ? [2000, 4000] : [100_000, 300_000, 1_000_000]
 const CHILD = fileURLToPath(new URL('support/many-job.js', import.meta.url))
-/** In this order: each finds the store as the one before has left it. */
+/** In this order: each works on the store that the one before has left. */
 const JOBS = ['putMany', 'open', 'list', 'fsck', 'tagHalf', 'gc']
 const SHOWN = JOBS.filter(job => job !== 'tagHalf')
 

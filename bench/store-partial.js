@@ -1,6 +1,6 @@
-// What do slices cost: to serve them out of a store, and to receive them into one?
+// What does it cost to serve slices from a store, and to receive them into one?
 //
-// The blob is long, the slices that are served are short, and lie anywhere. `receive` takes the slice of everything,
+// The blob is long, the served slices are short and at random places. `receive` takes the slice of everything,
 // verifies it and keeps it; `put` takes the bytes.
 
 import { BlobStore } from '../store/index.js'

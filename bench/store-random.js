@@ -1,8 +1,8 @@
-// How many small reads at random places are there in a second?
+// How many small reads at random places are possible per second?
 //
-// Ours are ranges of 16 KiB of one long blob, each verified against its hash. Those of stores that know whole values
-// only are whole values of 16 KiB, which they do not verify. `plain file` reads the ranges and believes them. One
-// read after the other; everything is in the page cache.
+// Ours are ranges of 16 KiB of one long blob, each verified against its hash. Stores that have only whole values read
+// values of 16 KiB, which they do not verify. `plain file` reads the ranges and does not verify them. One read follows
+// the other; everything is in the page cache.
 
 import { readSync, openSync, closeSync } from 'node:fs'
 import { hash, toCid } from '../lib/index.js'

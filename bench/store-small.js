@@ -1,8 +1,8 @@
 // What does it cost to keep many small blobs, and to read them back?
 //
-// A row is a store. Ours are put and got by `putMany` and `getMany`, others by what they have for many, or one after
-// the other. Names are made with our hash by everybody. Only `baobox` and what is called fsync promise that what they
-// have acknowledged outlasts a power cut.
+// A row is a store. Ours uses `putMany` and `getMany`, the others their calls for many, or one call after the other.
+// All of them make names with our hash. Only `baobox` and the rows with fsync promise that acknowledged blobs survive a
+// power cut.
 
 import { KiB, randomBytes, sized } from './support/inputs.js'
 import { flags, report } from './support/run.js'
@@ -10,7 +10,7 @@ import { contestants, costRows, measureStores } from './support/stores.js'
 import { hash, toCid } from '../lib/index.js'
 
 const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)
-/** Lengths, and how many of them. @type {[number, number][]} */
+/** Lengths, each with the number of blobs. @type {[number, number][]} */
 const CASES = flags.quick ? [[4 * KiB, 50]] : [[256, 10_000], [4 * KiB, 10_000], [16 * KiB, 4000]]
 
 const all = await contestants()

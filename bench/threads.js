@@ -1,8 +1,7 @@
 // How much faster is hashing on several threads?
 //
-// A row is a number of threads, the one in question first; beside its speed stands how many times as fast as one
-// thread it is. `auto` is what the library takes by itself. The file is in the page cache; the memory is shared, so
-// nobody copies it from thread to thread.
+// A row is a number of threads, with its speed and how many times as fast as one thread it is. `auto` is the library's
+// own choice. The file is in the page cache; the memory is shared, so it is not copied from thread to thread.
 
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
@@ -17,7 +16,7 @@ import { flags, run } from './support/run.js'
 const FILE_LEN = flags.quick ? 32 * MiB : GiB
 const MEMORY_LEN = flags.quick ? 16 * MiB : 256 * MiB
 
-/** One, two, four and so on, and as many as this machine has. */
+/** One, two, four and so on, up to the number of cores. */
 const WORDS = { auto: 'auto', 1: '1 thread' }
 const COUNTS = Array.from({ length: availableParallelism() }, (_, i) => i + 1)
   .filter(n => n === availableParallelism() || Number.isInteger(Math.log2(n)))

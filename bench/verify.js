@@ -1,11 +1,11 @@
-// What does verification cost on top of hashing?
+// What does verification cost in addition to hashing?
 //
-// A row is a way to verify; `hash` is our own one-shot hash of exactly the bytes that come out verified, taken in the
-// same rounds. `x hash` is the share of hashing speed that is left: verification has to hash everything it is given,
-// so 1 is the limit. A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as
-// small as network packets. Verified bytes have fresh memory unless a row says otherwise: `into` memory of the
-// caller, `reused`, or `borrowed` by a callback. For slices see slice.js. Rows in Rust are whole encodings, too;
-// there `hash` is the hash function of the crate blake3.
+// A row is a way to verify; `hash` is our own one-shot hash of exactly the verified bytes, measured in the same rounds.
+// `x hash` is the remaining share of the hashing speed: verification must hash all of its input, so 1 is the limit. A
+// combined encoding comes whole, in pieces as from files and HTTP bodies, or in pieces as small as network packets.
+// Verified bytes have fresh memory unless a row says otherwise: `into` memory of the caller, `reused`, or `borrowed` by
+// a callback. For slices see slice.js. Rows in Rust are also whole encodings; there `hash` is the hash function of the
+// crate blake3.
 
 import assert from 'node:assert/strict'
 import { encode } from '../encoder/index.js'
@@ -67,7 +67,7 @@ function * wholeEncodings () {
 }
 
 /**
- * What a stream's reader does: leaves are looked at and let go.
+ * Does what the reader of a stream does: looks at the leaves and drops them.
  *
  * @param {Uint8Array[]} pieces
  * @param {VerifyOptions} options

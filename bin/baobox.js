@@ -4,21 +4,21 @@
 import { constants } from 'node:os'
 import { main } from './main.js'
 
-/** A shell reports a process that a signal ended by this number plus the signal's. */
+/** Shells report a process that was ended by a signal as this number plus the number of the signal. */
 const BY_SIGNAL = 128
 /**
- * Milliseconds in which a repeated signal counts as the same one, because npm passes on a signal that the terminal has
- * already sent.
+ * Milliseconds in which a repeated signal counts as the first one: npm passes on a signal that the terminal has already
+ * sent.
  */
 const SAME_SIGNAL = 1000
 
 const { signal, exitCode } = abortOnSignals()
 const code = await main(process.argv.slice(2), signal)
-// All work has been cleaned up. A pending write to a reader that takes nothing would keep the process alive.
+// The command has cleaned up. Without `exit`, a pending write to a reader that takes nothing would keep the process.
 if (code === undefined) process.exit(exitCode())
 process.exitCode = code
 
-/** The first signal asks the work to stop and clean up. A later one ends the process at once. */
+/** The first signal tells the command to stop and clean up. A later one ends the process immediately. */
 function abortOnSignals () {
   const controller = new AbortController()
   let number = 0

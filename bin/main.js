@@ -14,7 +14,7 @@ const [OK, FAILED, USAGE] = [0, 1, 2]
 
 /**
  * @param {string[]} args  the command and its arguments
- * @param {AbortSignal} signal  interrupts the command, which cleans up
+ * @param {AbortSignal} signal  interrupts the command, which then cleans up
  * @returns {Promise<number | undefined>} the exit code; undefined when the signal ended the command
  */
 export async function main ([name, ...args], signal) {
@@ -57,7 +57,7 @@ function version () {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
-/** Has the reader of stdout gone? `head` does that, and it is not a failure. @param {unknown} error */
+/** True if the reader of stdout has ended, as `head` does. This is not a failure. @param {unknown} error */
 function isClosedPipe (error) {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
@@ -67,12 +67,12 @@ function isClosedPipe (error) {
  *
  * @param {unknown} error
  * @param {string} name  of the command
- * @returns {number} the exit code that it stands for
+ * @returns {number} the exit code
  */
 function report (error, name) {
   const isUsageError = error instanceof UsageError
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  // The help of help lists no commands.
+  // `baobox help --help` lists no commands, so the program's help is named instead.
   const help = command && name !== 'help' ? `baobox ${name} --help` : 'baobox --help'
   const line = errorLine(error, command?.options).replace(/^baobox:/, start => paint('red', start, process.stderr))
   process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)

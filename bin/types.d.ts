@@ -7,7 +7,7 @@ export interface Option<T> {
   /** The name of its value in the help; a flag has none. */
   value?: string
   help: string
-  /** May it be given several times? Then `read` gives a list, and the lists are joined. */
+  /** True if it may be given several times. Then `read` gives a list, and the lists are joined. */
   isMany?: boolean
   /** @throws UsageError when the text is not valid */
   read (text: string): T
@@ -22,14 +22,14 @@ export type Values<O extends Options> = { [Name in keyof O]?: ReturnType<O[Name]
 export interface Definition<O extends Options = any> {
   /** One line. */
   summary: string
-  /** The operands, as in `'HASH [INPUT] [OUTPUT]'`, `'FILE...'` or `'[FILE...]'`; empty when there are none. */
+  /** The operands, as in `'HASH [INPUT] [OUTPUT]'`, `'FILE...'` or `'[FILE...]'`; empty if there are none. */
   operands: string
   /** All values that the operand may have. Completion offers them. */
   choices?: string[]
   options: O
-  /** For an option: others that must not stand beside it. */
+  /** For an option: others that must not be given with it. */
   excludes?: Partial<Record<keyof O & string, (keyof O & string)[]>>
-  /** For an option: another one that must stand beside it. */
+  /** For an option: another one that must be given with it. */
   requires?: Partial<Record<keyof O & string, keyof O & string>>
   /** Paragraphs that the help shows below the options. */
   notes?: string[]
@@ -45,7 +45,7 @@ export interface Given<O extends Options = any> {
 /** The code of a command whose definition is `D`. */
 export type Run<D extends Definition = Definition> = (given: Given<D['options']>, context: Context) => Promise<any>
 
-/** A definition, and the import of its code, which waits until the command runs. */
+/** A definition, and a function that imports its code when the command runs. */
 export interface Command extends Definition {
   load (): Promise<Run<any>>
 }
@@ -59,12 +59,12 @@ export interface Context {
   /** All commands, for `help` and `completion`. */
   table: Table
   /**
-   * Does one of several pieces of work. When it fails, the error is printed and the program will exit with 1, but the
-   * call resolves, so that the next thing is done.
+   * Does one of several pieces of work. If it fails, the error is printed and the program will exit with 1, but the
+   * call resolves, so that the next piece is done.
    */
   attempt (work: () => Promise<unknown>): Promise<void>
-  /** Has the program exit with 1, without a message. */
+  /** Makes the program exit with 1, without a message. */
   fail (): void
-  /** Has an attempt failed, or `fail` been called? */
+  /** True if an attempt has failed, or `fail` was called. */
   hasFailed (): boolean
 }

@@ -18,7 +18,7 @@ import { modeOf } from '../lib/hash/mode-options.js'
 /**
  * @typedef {object} EncodeOptions
  * @property {number} [groupLog]  0 to 16; default: 4
- * @property {boolean} [header]  begin with the size in 8 bytes? default: true
+ * @property {boolean} [header]  begin with the size in 8 bytes; default: true
  * @property {Uint8Array} [key]  of a keyed tree
  * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, that
  *   does not overlap the blob; quickest when it is aligned to 4 bytes; default: fresh memory
@@ -44,7 +44,7 @@ export function encode (bytes, options = {}) {
 }
 
 /**
- * Puts the pairs of a growing tree in their places, and with each subtree the bytes below it.
+ * Puts the pairs of a growing tree in their places, and each subtree together with the bytes below it.
  *
  * @implements {PairSink}
  */
@@ -93,7 +93,7 @@ class Encoding {
   }
 
   /**
-   * Where a subtree begins in the encoding: its first leaf stands behind all its parents.
+   * The place of a subtree in the encoding. Its first leaf comes after all its parents.
    *
    * @param {number} startChunk @param {number} chunks
    */
@@ -136,7 +136,7 @@ class Encoding {
 }
 
 /**
- * The encoding of a source of any size, piece by piece, made with its outboard.
+ * The encoding of a source of any size, piece by piece, made from the source and its outboard.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  its group log is that of the encoding

@@ -1,4 +1,4 @@
-// Makes outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob.
+// Makes outboards: the pairs of a blob's tree, at and above the group level, separate from the blob.
 // Source: Bao spec, "Outboard Encoding Format"; orders and group levels as in bao-tree.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
@@ -30,7 +30,7 @@ export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
 /** A `WrittenOutboard` may be among the parts: its `root` is not read. */
 const PARTS = ['cid', 'size', 'groupLog', 'order', 'bytes', 'root']
 
-/** The pairs of one blob, and which blob and layout they belong to. Immutable. */
+/** The pairs of one blob, the name of the blob, and their layout. Immutable. */
 export class Outboard {
   /** The hash of the blob: 32 bytes. */
   root
@@ -44,7 +44,7 @@ export class Outboard {
   bytes
 
   /**
-   * Use `Outboard.from`, which checks its arguments.
+   * Callers use `Outboard.from`, which checks its arguments.
    *
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order, bytes: Uint8Array }} parts
    */
@@ -71,7 +71,7 @@ export class Outboard {
   }
 
   /**
-   * The outboard in a file of bao: the size, then all pairs in pre-order. Bytes behind it are ignored.
+   * The outboard in a file of bao: the size, then all pairs in pre-order. Bytes after it are ignored.
    *
    * @param {Uint8Array} bytes  not copied
    * @param {BlobName} cid
@@ -99,7 +99,7 @@ export class Outboard {
    * The pair of a parent.
    *
    * @param {number} node  in-order number
-   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined when no such pair is kept
+   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined if there is no such pair
    */
   pair (node) {
     assertInteger('node', node)
@@ -116,7 +116,7 @@ export class Outboard {
   }
 
   /**
-   * Copies all pairs of a subtree, which stand side by side.
+   * Copies all pairs of a subtree, which are adjacent.
    *
    * @param {Step} step @param {Uint8Array} out @param {number} at
    * @returns {Order} the order in which they are copied
@@ -129,7 +129,7 @@ export class Outboard {
   }
 
   /**
-   * A copy of the outboard in the other order. The copied bytes are reordered in place, which takes no
+   * A copy of the outboard in the other order. The copy is reordered in place, which takes no
    * further memory.
    */
   flip () {
@@ -174,7 +174,7 @@ export function createOutboardSync (bytes, options) {
  * @param {Source} source
  * @param {OutboardOptions & ProgressOptions & ThreadOptions} [options]  `onProgress` gets `baobox:outboard`
  * @returns {Promise<Outboard>}
- * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
+ * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes during the call, BAO_WORKER_FAILED
  */
 export async function createOutboard (source, options = {}) {
   assertKnownOptions(options, [...OUTBOARD_OPTIONS, 'signal', 'onProgress', 'threads'])

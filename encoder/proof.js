@@ -17,14 +17,14 @@ import { toRanges } from '../lib/tree/ranges.js'
 const OPTIONS = ['verify', 'key']
 
 /**
- * The smallest proof that the chunks of some ranges stand in a blob: about 32 bytes for each level of
- * the tree, where a slice has 64. The bytes themselves are not in it. A chunk group that is wanted in
- * part is read and hashed whole, because the outboard has no pairs inside it.
+ * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree, while a
+ * slice has 64. It does not contain the bytes themselves. A chunk group that is wanted in part is read and hashed
+ * whole, because the outboard has no pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
  *     send(proof.toBytes())    // and the bytes of proof.byteRanges
  *
- * It proves the size of the blob only if the last chunk is among its chunks: `ChunkRanges.last` asks for that.
+ * It proves the size of the blob only if it contains the last chunk: `ChunkRanges.last` asks for that.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
@@ -32,7 +32,7 @@ const OPTIONS = ['verify', 'key']
  * @param {ProofOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
  * @returns {Promise<Proof>}
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
- *   not what the root names
+ *   not that of the root
  */
 export async function createProof (source, outboard, ranges, options) {
   assertKnownOptions(options, [...OPTIONS, 'signal', 'onProgress'])
@@ -60,14 +60,14 @@ export function createProofSync (bytes, outboard, ranges, options) {
   return siblings.proof()
 }
 
-/** Takes a slice in any pieces, and keeps the halves of its pairs that do not follow from the chunks of the slice. */
+/** Takes a slice in any pieces, and keeps the halves of its pairs that do not follow from its chunks. */
 class Siblings {
   #size
   #ranges
   #walk
   #found = /** @type {Uint8Array[]} */ ([])
   #pair = new Uint8Array(PAIR_LEN)
-  /** Bytes of the current step, and how many of them have come. */
+  /** Bytes of the current step, and how many of them have arrived. */
   #len = 0
   #got = 0
 

@@ -1,5 +1,5 @@
-// Builds a tree of finished subtrees and of bytes, in the order in which they stand in the blob. Subtrees that are
-// known already, such as those of the old part of a blob that has grown, are not hashed again.
+// Builds a tree of finished subtrees and of bytes, in their order in the blob. Subtrees that are already
+// known, for example those of the old part of a blob that has grown, are not hashed again.
 
 import { CHUNK_LEN } from '../lib/core/constants.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
@@ -8,7 +8,7 @@ import { WINDOW_LEN } from '../lib/engine/arena.js'
 /** @import { Mode, PairSink } from '../lib/core/types.js' */
 
 /**
- * Where whole windows fit, bytes go straight to the tree. Elsewhere, such as just before the next subtree, they are
+ * Where whole windows fit, bytes go directly to the tree. Elsewhere, for example just before the next subtree, they are
  * gathered in parts: perfect subtrees that are as large as their place allows.
  */
 export class Tail {
@@ -17,9 +17,9 @@ export class Tail {
   #tree
   #size = 0
   #part = /** @type {TreeBuilder | undefined} */ (undefined)
-  /** Bytes that the part takes. */
+  /** The length of the part in bytes. */
   #partLen = 0
-  /** Up to this place, bytes go straight to the tree. */
+  /** Up to this place, bytes go directly to the tree. */
   #straightTo = 0
   /** Where the next subtree may be added. */
   #border = 0
@@ -38,7 +38,7 @@ export class Tail {
   get size () { return this.#size }
 
   /**
-   * Says where a subtree will be added, behind bytes that come first. To be called while everything so far is whole
+   * Says where a subtree will be added, after bytes that come first. Called while everything so far is whole
    * subtrees.
    *
    * @param {number} position  in bytes: the border of a chunk
@@ -49,10 +49,10 @@ export class Tail {
   }
 
   /**
-   * Adds a finished subtree at the beginning, behind another one, or where `expectSubtreeAt` has said.
+   * Adds a finished subtree at the beginning, after another one, or at the place that `expectSubtreeAt` has set.
    *
    * @param {Uint8Array} cv  32 bytes, which are not the root of the tree
-   * @param {number} len  bytes: a power of two of chunks that the place is a multiple of. Only the last subtree of the
+   * @param {number} len  bytes: a power of two of chunks; the place is a multiple of it. Only the last subtree of the
    *   tree may have fewer
    */
   addSubtree (cv, len) {
@@ -80,7 +80,7 @@ export class Tail {
     return this.#tree.hash()
   }
 
-  /** Where the next byte goes. */
+  /** Returns the tree or the part that takes the next byte. */
   #next () {
     if (this.#part !== undefined && this.#part.size < this.#partLen) return this.#part
     this.#endPart()

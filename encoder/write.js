@@ -1,4 +1,4 @@
-// Writes outboards to files, or to anything else that can be written at any place, while the blob is
+// Writes outboards to files, or to anything else that can be written at any offset, while the blob is
 // read. Memory holds only a few writes, not the outboard.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
@@ -26,7 +26,7 @@ import { toCid } from '../lib/hash/cid.js'
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout
  * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it: `cid` in any form
  * @typedef {object} WriteOptions
- * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0? default: false
+ * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0; default: false
  * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
  *   `groupLog`, `order` and `header`
  */
@@ -45,7 +45,7 @@ export class WrittenOutboard {
   groupLog
   /** @type {Order} */
   order
-  /** Does the outboard begin with the size in 8 bytes? */
+  /** True if the outboard begins with the size in 8 bytes. */
   header
 
   /** @param {{ root: Uint8Array } & FileLayout} parts */
@@ -65,26 +65,26 @@ export class WrittenOutboard {
  *     const info = await writeOutboard('movie.mp4', 'movie.obao')
  *     const outboard = await openOutboard('movie.obao', info)
  *
- * A file appears under its name, or replaces the file before it, only when all of it is on the disk.
- * Any other target has the whole outboard when the promise resolves, and no size in front until then.
- * Writes come one at a time, in any order of places. If the size of the source is not known, pairs are
+ * A file appears under its name, or replaces the old one, only when all of it is on the disk.
+ * Any other target has the whole outboard when the promise resolves, and no size at its start until then.
+ * Writes come one at a time, at places in any order. If the size of the source is not known, pairs are
  * written in post-order, and for pre-order they are reordered in the target.
  *
  * If a blob has grown, its outboard can be extended in place, provided that it is in post-order:
  *
  *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
  *
- * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the
- * size in front. Until then the target still holds the old outboard, with new pairs behind it: after an
- * interruption, callers try again with the old `info`. If that is refused, the last writes had begun,
- * and the outboard must be written again from the start.
+ * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the size at the
+ * start. Until then the target still contains the old outboard, with new pairs after it: after an interruption, callers
+ * try again with the old `info`. If that is refused, the last writes had begun, and the outboard must be written again
+ * from the start.
  *
- * @param {Source} source  with `append`, one that can be read at any place
+ * @param {Source} source  with `append`, one that can be read at any offset
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or an object that is written from byte 0 on
  * @param {OutboardOptions & ProgressOptions & ThreadOptions & WriteOptions} [options]  `onProgress`
  *   gets `baobox:outboard`
- * @returns {Promise<WrittenOutboard>} what `openOutboard` and `append` need to know
- * @throws {BaoError} as `createOutboard` and `appendOutboard`; errors of the target pass through unchanged
+ * @returns {Promise<WrittenOutboard>} the facts that `openOutboard` and `append` need
+ * @throws {BaoError} as `createOutboard` and `appendOutboard`; errors of the target, unchanged
  */
 export async function writeOutboard (source, target, options = {}) {
   assertTarget(target)
@@ -136,7 +136,7 @@ async function appendTo (source, sink, info, options) {
 }
 
 /**
- * Opens the target, and works on it. A file is kept when the work is done, and left as it was when the work fails.
+ * Opens the target, works on it, and closes it. A new file gets its name only if the work succeeds.
  *
  * @template T
  * @param {string | URL | RandomAccessSink} target

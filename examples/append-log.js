@@ -1,13 +1,13 @@
-// Keeps the hash tree of a log file up to date. Only what has been appended is hashed, however long the log is.
+// Keeps the hash tree of a log file up to date. Only the appended bytes are hashed, however long the log is.
 //
-//   node append-log.js LOG        run it whenever the log has grown
+//   node append-log.js LOG        run it after the log has grown
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { writeOutboard } from 'baobox/encoder'
 
 const [log = import.meta.filename] = process.argv.slice(2)
 const outboard = `${log}.obao`
-const note = `${log}.json`     // what the bytes of an outboard do not say: its name, size and order
+const note = `${log}.json`     // the facts that an outboard does not contain: its name, size and order
 
 const append = await readFile(note, 'utf8').then(JSON.parse, () => undefined)
 const info = await writeOutboard(log, outboard, append === undefined ? { order: 'post' } : { append })

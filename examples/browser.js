@@ -1,5 +1,5 @@
 // The script of browser.html: keeps the files that the user chooses in a store in IndexedDB, and reads them back.
-// A file of any length goes in piece by piece. The store is still there when the page is opened again.
+// A file of any length is stored piece by piece. The store is still there when the page is opened again.
 
 import { BlobStore } from 'baobox/store'
 

@@ -1,5 +1,5 @@
-// Helia, with a store of baobox for its blocks. BLAKE3 blobs and SHA2-256 blocks live in the same store. Run it twice:
-// what is pinned stays.
+// Helia with a store of baobox for its blocks. BLAKE3 blobs and SHA2-256 blocks are in the same store. Run it twice:
+// the pinned blocks stay.
 //
 //   npm install baobox helia @helia/unixfs @ipld/dag-pb datastore-level ipfs-unixfs multiformats
 //   node helia.js                                   (this Helia needs Node.js 22.19 or later)
@@ -15,21 +15,21 @@ import { asBlockstore } from 'baobox/blockstore'
 import { BlobStore } from 'baobox/store'
 
 const store = await BlobStore.open('blocks')
-const datastore = new LevelDatastore('datastore')     // keeps the pins; the default one is in memory, and forgets them
+const datastore = new LevelDatastore('datastore')     // keeps the pins; the default datastore is only in memory
 await datastore.open()
 const helia = await createHeliaLight({ blockstore: asBlockstore(store), datastore, hashers: [blake3] }).start()
 const fs = unixfs(helia)
 for await (const { cid } of helia.pins.ls()) console.log(`pinned ${cid}`)
 
-// What is put into the store is a block for Helia.
+// A blob in the store is a block for Helia.
 const { cid } = await store.put(new TextEncoder().encode('Hello'))
 for await (const piece of fs.cat(cid)) console.log(new TextDecoder().decode(piece))
 
-// What Helia adds is in the store, under its own CID, which is an alias there.
+// A block that Helia adds is in the store under its own CID, which is an alias there.
 const added = await fs.addBytes(new TextEncoder().encode('from Helia'))
 console.log(`added  ${added} = ${await store.resolve(added)}`)
 
-// Helia's importer hashes with SHA2-256 and nothing else. A UnixFS file of BLAKE3 CIDs is a node that links to blobs.
+// Helia's importer hashes only with SHA2-256. To make a UnixFS file of BLAKE3 CIDs, make a node that links to blobs.
 const file = new UnixFS({ type: 'file' })
 const links = []
 for await (const { cid, size } of store.putMany([new Uint8Array(1 << 20), new Uint8Array(1000)])) {

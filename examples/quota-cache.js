@@ -1,4 +1,4 @@
-// A cache that never has more than so many bytes: the blobs that were not used for the longest time make room.
+// A cache with a limit in bytes. When it is full, the least recently used blobs are evicted.
 //
 //   node quota-cache.js [DIRECTORY]
 
@@ -11,10 +11,10 @@ const names = []
 for (let i = 0; i < 10; i++) {
   const { cid } = await cache.put(new Uint8Array(100_000).fill(i))
   names.push(cid)
-  await cache.bytes(names[0])     // the first blob is used again and again
+  await cache.bytes(names[0])     // the first blob is used in each round
   await new Promise(resolve => setTimeout(resolve, 5))
 }
 for (const [i, cid] of names.entries()) console.log(`blob ${i}: ${await cache.has(cid) ? 'kept' : 'evicted'}`)
 
-await cache.put(new Uint8Array(100_000).fill(42), { tag: 'must stay' })     // a tag protects a blob from that
+await cache.put(new Uint8Array(100_000).fill(42), { tag: 'must stay' })     // a tag protects a blob from eviction
 await cache.close()

@@ -1,9 +1,9 @@
-// Downloads a file into a store. End it whenever you like and start it again: it asks only for what is missing.
+// Downloads a file into a store. You may stop it at any time and start it again: it asks only for the missing bytes.
 //
 //   node resume-download.js CID DIRECTORY URL...
 //
-// URL and CID are what serve-file.js prints. With several servers all are asked at once. One that fails or lies is
-// named, and the others go on.
+// serve-file.js prints the URL and the CID. Several servers are asked at the same time. One that fails or lies is
+// named, and the others continue.
 
 import { download } from 'baobox/download'
 import { BlobStore } from 'baobox/store'
@@ -18,8 +18,8 @@ try {
   }
   console.log(`${cid} is complete, ${received} bytes of it are new`)
 } catch (error) {
-  console.error(error.message)                                        // of several mirrors: what each has failed with
-  console.log(`parts of ${cid} are missing: start it again`)          // what has come is kept
+  console.error(error.message)                                        // with several mirrors: the error of each
+  console.log(`parts of ${cid} are missing: start it again`)          // the bytes that have arrived are kept
 }
 await store.close()
 

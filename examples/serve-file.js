@@ -1,9 +1,9 @@
-// Serves a file so that others can verify any part of it while it arrives. The store beside it keeps the hash tree
-// alone: the bytes stay in the file.
+// Serves a file so that others can verify any part of it while it arrives. The store beside the file keeps only the
+// hash tree: the bytes stay in the file.
 //
 //   node serve-file.js FILE [PORT]
 //
-// Other programs get it with verify-download.js or resume-download.js, or with curl -r.
+// To download it, use verify-download.js, resume-download.js, or curl -r.
 
 import { BlobStore } from 'baobox/store'
 import { serve } from 'baobox/http/node'
@@ -17,7 +17,7 @@ console.log(`${server.url}/blobs/${cid} ${cid}`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
-    await server.close()                                               // sends what it has begun
+    await server.close()                                               // finishes the answers that have begun
     await store.close()
   })
 }

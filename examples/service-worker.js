@@ -1,5 +1,5 @@
-// A service worker that serves one store to all tabs of a site: only one page at a time can have a store open. What a
-// page fetches below /baobox/ comes from the store, verified, also without a network; what it puts there is kept.
+// A service worker that serves one store to all tabs of a site: only one page at a time can have a store open. Pages
+// fetch blobs below /baobox/, verified and also without a network, and put blobs there.
 //
 //   npx esbuild service-worker.js --bundle --format=esm --outfile=public/service-worker.js
 //   await navigator.serviceWorker.register('/service-worker.js', { type: 'module' })      in the page, once
@@ -12,7 +12,7 @@ import { createHandler } from 'baobox/http'
 const BASE = '/baobox'
 let answering
 
-/** Opens the store at the first request, not before: the worker of an earlier version may still have it open. */
+/** Opens the store at the first request, not earlier: the worker of an older version may still have it open. */
 async function open () {
   const store = await BlobStore.open('blobs', { wait: 10_000 })
   return createHandler(store, { basePath: BASE, list: true, authorize: () => true })

@@ -1,6 +1,6 @@
-// Puts a folder into a store under one CID, the one that sendme gives it; or writes it to another place.
+// Puts a folder into a store under one CID, the same as in sendme; or writes it to another place.
 //
-//   node share-folder.js FOLDER          prints the CID, and what has changed since the last time
+//   node share-folder.js FOLDER          prints the CID, and the changes since the last time
 //   node share-folder.js CID FOLDER      writes the files below FOLDER
 
 import { collectionEntries } from 'baobox/collections'

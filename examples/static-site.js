@@ -1,8 +1,8 @@
-// Serves a folder as a static site under one CID. Other stores can bring the whole site by it, and serve it, too.
+// Serves a folder as a static site under one CID. Other stores can download the whole site by its CID, and serve it.
 //
 //   node static-site.js FOLDER [PORT]
 //
-// It prints a URL. The pages are verified when they are read, and have an origin of their own (a sandbox).
+// It prints a URL. Pages are verified when they are read, and run in a sandbox, with an origin of their own.
 
 import { Manifest, getCollection, putManifest } from 'baobox/collections'
 import { importDirectory } from 'baobox/collections/node'

@@ -10,7 +10,7 @@ const store = await BlobStore.open(directory)
 const { cid, size, isNew } = await store.put(file, { tag: 'my file' })
 console.log(`${cid}: ${size} bytes, ${isNew ? 'new' : 'known already'}`)
 
-// Every byte is compared with the CID on its way out: a damaged disk is an error, never wrong bytes.
+// Every byte is compared with the CID before it is given: a damaged disk causes an error, never wrong bytes.
 const beginning = await store.bytes(cid, { start: 0, end: 20 })
 console.log(`it begins with ${JSON.stringify(new TextDecoder().decode(beginning))}`)
 

@@ -2,7 +2,7 @@
 //
 //   node verify-download.js URL CID [START] [END] > part
 //
-// URL and CID are what serve-file.js prints.
+// serve-file.js prints the URL and the CID.
 
 import { fetchVerified } from 'baobox/verifier'
 
@@ -10,9 +10,9 @@ const [url, cid, start, end] = process.argv.slice(2)
 
 try {
   const response = await fetchVerified(url, { cid, range: { start: toNumber(start), end: toNumber(end) } })
-  for await (const bytes of response.body) process.stdout.write(bytes)     // these are right, whatever comes later
+  for await (const bytes of response.body) process.stdout.write(bytes)     // right, even if later ones are wrong
 } catch (error) {
-  // BAO_LEAF_MISMATCH and BAO_PARENT_MISMATCH: the server lies. BAO_TRUNCATED, FETCH_FAILED: try again.
+  // BAO_LEAF_MISMATCH, BAO_PARENT_MISMATCH: the server sent wrong bytes. BAO_TRUNCATED, FETCH_FAILED: try again.
   console.error(`${error.code}: ${error.message}`)
   process.exitCode = 1
 }

@@ -63,7 +63,7 @@ export class BlobStore {
   get syncReads () { return this.#parts.syncReads }
 
   /**
-   * @param {string | URL | DatabasePair} where  the path of a directory, which is made when it is missing (in a
+   * @param {string | URL | DatabasePair} where  the path of a directory, which is made if it does not exist (in a
    *   browser: a name); or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
@@ -75,18 +75,19 @@ export class BlobStore {
   }
 
   /**
-   * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable`). It copies everything that can
-   * be read of a damaged database to a new one, which needs as much space, and then replaces the old one. A single
-   * flipped bit in a block of LevelDB is corrected. After that it verifies every record and byte, and repairs the store
-   * as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted blobs may be back. When the
-   * index is lost, data that is no whole blob stays, and counts in `orphans`; the next repair deletes it.
+   * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable` in the report of `fsck` is
+   * false). It copies everything that it can read from a damaged database to a new one, which needs as much space
+   * again, and then replaces the old one. It corrects a single flipped bit in a block of LevelDB. Then it verifies all
+   * records and bytes, and repairs the store as `fsck({ repair: true })` does. A whole blob without a record gets one,
+   * so deleted blobs may be back. When the index is lost, data that is not a whole blob stays and counts in `orphans`;
+   * the next repair deletes it.
    *
-   * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
-   * is lost, and until then the store cannot be opened.
+   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue loses nothing, but
+   * the store cannot be opened until another call has finished the rescue.
    *
    * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
-   * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
+   * @returns {Promise<FsckReport>} the findings in the new databases, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options = {}) {
@@ -100,15 +101,15 @@ export class BlobStore {
   }
 
   /**
-   * Keeps a blob that consists of all bytes of another one, followed by appended bytes. The other blob stays. When that
-   * is longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. It works like
-   * `compose` when the other blob is shorter, is already the beginning of another one, or is a reference.
+   * Makes a blob of all bytes of another one, followed by appended bytes. The other blob stays. When the other blob is
+   * longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. When it is shorter,
+   * was already extended, or is a reference, its bytes are copied as by `compose`.
    *
-   * @param {BlobName} cid  of a whole blob
+   * @param {BlobName} cid  a whole blob
    * @param {Source} source  the bytes to append
    * @param {ComposeOptions} [options]  as for `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob was deleted meanwhile; STORE_MISSING
+   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob is deleted during the call; STORE_MISSING
    *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
    */
   append (cid, source, options = {}) {
@@ -121,12 +122,12 @@ export class BlobStore {
   /**
    * Makes a blob of parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
    * KiB) that keep their offset also keep their tree, whichever blob they come from; `verify` says whether their bytes
-   * are compared with it. All blobs stay, and are protected meanwhile as by a tag. A failure leaves nothing.
+   * are compared with it. All blobs stay, and the call protects them as a tag does. A failed call leaves nothing.
    *
-   * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, of which all bytes are present,
-   *   or `{ source }`. All parts are asked for before the first is read. Without any, the result is the empty blob
+   * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, all bytes of which must be
+   *   present, or `{ source }`. The call takes all parts before it reads the first. No parts make the empty blob
    * @param {ComposeOptions} [options]  as for `put`; `onProgress` gets `baobox:compose`, in bytes of the new blob
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
    *   len } when a blob is damaged. RangeError when a part goes beyond the end of its blob
    */
@@ -157,7 +158,7 @@ export class BlobStore {
   }
 
   /**
-   * Puts a file. Browsers have no files: give the File to `put` there.
+   * Puts a file. In browsers, pass a `File` to `put` instead.
    *
    * @param {string | URL} path
    * @param {ImportFileOptions} [options]
@@ -168,7 +169,7 @@ export class BlobStore {
   }
 
   /**
-   * Writes a whole blob to a file. The file is replaced after all of the blob was written and verified; a failure
+   * Writes a whole blob to a file. It replaces the file once the whole blob is written and verified; a failed call
    * leaves the file as it was.
    *
    * @param {BlobName} cid
@@ -223,8 +224,8 @@ export class BlobStore {
   }
 
   /**
-   * Deletes orphans that no tag claims, and gives back to the disk the space of deleted blobs. Without this call,
-   * LevelDB gives it back later, when it rewrites its files.
+   * Deletes orphans that no tag claims, and gives the space of deleted blobs back to the disk. Without this call,
+   * LevelDB gives the space back later, when it rewrites its files.
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
@@ -251,10 +252,10 @@ export class BlobStore {
   }
 
   /**
-   * Tells what is present of a blob: now, and again whenever that has changed. It ends when the blob is complete. Slow
-   * callers miss the states in between.
+   * Gives the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
+   * the states in between.
    *
-   * @param {BlobName} cid  of any blob, even if nothing of it is present
+   * @param {BlobName} cid  any blob, even if nothing of it is present
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
    *   `size` when nothing is present

@@ -1,10 +1,10 @@
-// The interface of a store: what a guest may ask of it, whatever keeps the bytes. A guest imports this file and nothing
-// else of a store, asks for methods and not for a class, and is given the store by its caller.
+// The interface of a store: the calls that a guest may make, wherever the store keeps its bytes. A guest imports this
+// file and no other file of the store. It checks for methods, not for a class, and its caller passes it the store.
 //
 // Rules for every call. `cid` names a blob by a CID of BLAKE3 in any form, by 64 hexadecimal digits or by the 32-byte
 // hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory is the caller's own unless a call says
 // that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with it, and
-// all others throw it at once. After `close` every call fails with STORE_CLOSED.
+// all others throw it immediately. After `close` every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
@@ -44,39 +44,39 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /**
  * @typedef {object} WholeOutboard
  * @property {(cid: BlobName, options?: OutboardOptions) => Promise<Outboard>} outboard  Reads the outboard of a whole
- *   blob in pre-order, and verifies it. It is in memory as a whole: 1/256 of the size at group log 4. Throws as `get`.
+ *   blob in pre-order, and verifies it. The result takes 1/256 of the size in memory at group log 4. Throws as `get`.
  */
 /**
  * @typedef {object} OutboardPart
  * @property {(cid: BlobName, options: OutboardOptions & OutboardRange) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   outboard  Gives the bytes of a range of that outboard, piece by piece. Each pair is verified first.
+ *   outboard  Gives a range of the bytes of that outboard, piece by piece. It verifies each pair first.
  */
 
 /**
  * @typedef {object} StoreCalls
  *
  * @property {(source: Source, options?: PutOptions) => Promise<PutResult>} put  Keeps a blob. Memory stays bounded
- *   however long the blob is. The blob becomes visible when it is complete; a failure leaves nothing. `isNew` in the
- *   result: the store did not have the whole blob before. Throws STORE_FULL { wanted, got } when the blob does not fit
- *   the quota: then nothing was deleted, unless blobs became protected meanwhile; STORE_CORRUPT when, under a quota,
- *   damage hides what a tag or sequence protects; CID_MISMATCH { cid, actual } when the bytes are not those that
- *   `expect` names; SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the end when there are too
- *   few.
+ *   however long the blob is. The blob becomes visible when it is complete; a failed call leaves nothing. `isNew` in
+ *   the result: true if the store did not have the whole blob before. Throws STORE_FULL { wanted, got } when the blob
+ *   does not fit the quota: then nothing was deleted, unless blobs became protected during the call; STORE_CORRUPT
+ *   when, under a quota, damage hides which blobs a tag or sequence protects; CID_MISMATCH { cid, actual } when the
+ *   bytes are not those that `expect` names; SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the
+ *   end when there are too few.
  *
  * @property {(blobs: Many<Source | NamedSource>, options?: PutManyOptions) => AsyncGenerator<PutResult>} putMany  Keeps
- *   many blobs. Small ones are written in batches, with two writes to the disk each, and memory stays bounded. Longer
- *   ones are kept as by `put`. Under a quota every blob is kept by itself. `blobs` are usually bytes; each is copied or
+ *   many blobs. It writes small ones in batches, with two writes to the disk each, and memory stays bounded. It keeps
+ *   longer ones as `put` does, and under a quota every blob by itself. `blobs` are usually bytes; each is copied or
  *   kept before the next one is asked for. It gives one result for each blob, in the same order, when the blob is kept.
- *   After a failure the blobs before it are kept, and no other blob is kept once the failure is thrown. When a caller
- *   stops before the end, up to three more batches may have been kept. Throws as `put`.
+ *   When a blob fails, the blobs before it are kept, and no other blob is kept once the failure is thrown. When a
+ *   caller stops before the end, up to three more batches may have been kept. Throws as `put`.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   get  Reads a blob piece by piece. Each piece is verified before the caller gets it. The bytes of several ranges
- *   come one after the other. Default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws
- *   STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }.
+ *   get  Reads a blob piece by piece, and verifies each piece before the caller gets it. `ranges` are read one after
+ *   the other; default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws STORE_NOT_FOUND
+ *   { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }.
  *
  * @property {(cids: Many<BlobName>, options?: GetManyOptions) => AsyncGenerator<GetResult>} getMany  Reads many blobs,
- *   each into one piece of memory, and verifies them. Small ones are read in batches. It gives `{ cid, bytes }` for
+ *   each into one piece of memory, and verifies them. It reads small ones in batches. It gives `{ cid, bytes }` for
  *   each CID, in the same order; or `{ cid, error }` with the error that `bytes` would throw.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) =>
@@ -87,67 +87,67 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   slice  Gives a slice that proves ranges of a blob: the length, then pairs and bytes. The chunks must be present.
- *   Default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws as `get`.
+ *   `ranges`: default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws as `get`.
  *
  * @property {(cid: BlobName, source: Source, ranges?: RangesLike, options?: ReceiveOptions) =>
- *   Promise<{ received: number, complete: boolean }>} receive  Keeps what a slice at group log 4 proves. It verifies
- *   first, and then writes. What was kept stays when the rest fails. Only whole chunk groups (16 KiB) are kept.
- *   `ranges` are those that the slice proves; default: the whole blob. `received`: bytes that were missing before;
- *   `complete`: is the blob complete now? Throws as `SliceVerifier`, after what came before has been kept; and
- *   STORE_FULL as `put`.
+ *   Promise<{ received: number, complete: boolean }>} receive  Keeps the chunk groups (16 KiB) that a slice at group
+ *   log 4 proves as a whole. It verifies them before it writes them. When the slice fails, the groups that it proved
+ *   before the fault stay. `ranges` are those that the slice proves; default: the whole blob. `received`: bytes that
+ *   were missing before; `complete`: true if the blob is complete now. Throws as `SliceVerifier`, and STORE_FULL as
+ *   `put`.
  *
- * @property {(cid: BlobName, ranges?: RangesLike) => Promise<ChunkRanges>} missing  Finds what is missing of a blob, in
- *   whole chunk groups: the store keeps no part of a group. `ranges`: where to look. Default: the whole blob.
+ * @property {(cid: BlobName, ranges?: RangesLike) => Promise<ChunkRanges>} missing  Finds the missing chunks of a blob,
+ *   in whole chunk groups: the store keeps no part of a group. `ranges`: where to look. Default: the whole blob.
  *
- * @property {(cid: BlobName) => Promise<boolean>} has  Does the store have the whole blob?
+ * @property {(cid: BlobName) => Promise<boolean>} has  Returns true if the store has the whole blob.
  *
- * @property {(cid: BlobName) => Promise<BlobStat & BlobDetails>} stat  Says what the store knows of a blob, and which
+ * @property {(cid: BlobName) => Promise<BlobStat & BlobDetails>} stat  Returns the size and state of a blob, and which
  *   of its chunks are present. Throws STORE_NOT_FOUND { cid }.
  *
- * @property {(cids: Iterable<BlobName>) => Promise<(BlobStat | undefined)[]>} statMany  Says what the store knows of
- *   several blobs, in their order, with one look at the index for all. Undefined for a blob that the store does not
- *   have, or whose record is damaged: `stat` says which. All results are in memory at once.
+ * @property {(cids: Iterable<BlobName>) => Promise<(BlobStat | undefined)[]>} statMany  Returns the size and state of
+ *   several blobs, in their order, with one lookup in the index for all. Undefined for a blob that the store does not
+ *   have, or whose record is damaged: `stat` tells these apart. All results are in memory together.
  *
  * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
- *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after all others were
- *   given; STORE_NOT_FOUND { cid } for `after`, in the order of a time.
+ *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has given all
+ *   others; STORE_NOT_FOUND { cid } when it lists in the order of a time and lacks the blob of `after`.
  *
  * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<Deleted>} delete  Deletes a blob, whole or in
  *   part. Readers that have already begun get the rest, or STORE_NOT_FOUND. `force`: delete the blob even if it has
- *   tags? The tags stay, and name a blob that the store does not have. Default: false. The result says that no blob was
- *   deleted if the store did not have it. Throws STORE_TAGGED { cid, tag } when a tag names it; a tagged sequence that
- *   has it as a member does not count.
+ *   tags; the tags stay, and name a blob that the store does not have. Default: false. The result says how many blobs
+ *   were deleted: none if the store did not have it. Throws STORE_TAGGED { cid, tag } when a tag names the blob; a
+ *   tagged sequence that has it as a member does not count.
  *
  * @property {(cids: Many<BlobName>, options?: ProgressOptions & { force?: boolean }) =>
- *   Promise<Deleted>} deleteMany  Deletes blobs, a thousand of them in one write. Blobs that
- *   the store does not have are ignored. `force`: as for `delete`. `onProgress` gets `baobox:delete`, with the number
- *   of CIDs that were looked at. The result is what was deleted. Throws STORE_TAGGED { cid, tag } when a tag names one
- *   of them; the blobs before that one are deleted.
+ *   Promise<Deleted>} deleteMany  Deletes blobs, a thousand of them in one write. It ignores blobs that the store does
+ *   not have. `force`: as for `delete`. `onProgress` gets `baobox:delete`, with the number of CIDs that it has handled.
+ *   The result counts the deleted blobs and their bytes. Throws STORE_TAGGED { cid, tag } when a tag names one of them;
+ *   the blobs before that one are deleted.
  *
  * @property {(cid: BlobName) => Promise<CID | undefined>} resolve  Finds the BLAKE3 CID of the blob that the store has
- *   under a name, whole or in part. The name may be of another hash function: an alias. The other calls take BLAKE3
- *   names only: give them this CID. Undefined when the store has no such blob. Throws STORE_CORRUPT { cid } when damage
- *   hides which blob it is.
+ *   under a name, whole or in part. The name may be an alias: a CID of another hash function. The other calls take
+ *   BLAKE3 names only, so pass them the result. Undefined when the store has no blob under the name. Throws
+ *   STORE_CORRUPT { cid } when damage hides which blob it is.
  *
  * @property {Tags} tags  Names that protect blobs from garbage collection.
  *
  * @property {(cid?: BlobName, options?: { format?: TagFormat }) => TempTag} tempTag  Makes a tag that lasts as long as
  *   the process, for blobs that are tagged later or used only for a while. Call its `release`, or declare it with
- *   `await using`. `cid`: a blob to protect; `add` of the tag takes more of them, and `put` takes the tag as an option.
+ *   `await using`. `cid`: a blob to protect. The tag's `add` protects more blobs, and `put` takes the tag as an option.
  *   `format`: as for `tags.set`.
  *
  * @property {Aliases} aliases  Names of blobs by other hash functions.
  *
  * @property {(options?: GcOptions) => Promise<{ blobs: number, bytes: number }>} gc  Deletes every blob, whole or in
- *   part, that nothing protects. A blob is protected by a tag, temporary or not, that names it or a sequence of hashes
- *   with it as a member; and while it is being put, received or read. The store may be used meanwhile. An interrupted
- *   call has deleted some of the blobs. The result is what was deleted. Throws STORE_CORRUPT when tags, or a tagged
- *   sequence of hashes, cannot be read, or the index may have lost records: damage then hides what is protected, and
- *   nothing is deleted.
+ *   part, that nothing protects. A tag, temporary or not, protects the blob that it names, unless it is weak; with the
+ *   format `hashseq` it protects the members, too. Puts, receives and reads protect their blobs while they run. The
+ *   store may be used during the call. An interrupted call has deleted some of the blobs. The result counts the deleted
+ *   blobs and their bytes. Throws STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index
+ *   may have lost records: damage then hides which blobs are protected, and nothing is deleted.
  *
  * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and page
- *   of the tree against the roots, each record, and whatever lies beside them. The store may be used meanwhile. Damage
- *   is reported and not thrown.
+ *   of the tree against the roots, each record, and all other entries and files. The store may be used during the call.
+ *   It reports damage and does not throw it.
  *
  *       const { damaged } = await store.fsck({ repair: true })
  *       for (const { cid } of damaged) {
@@ -155,34 +155,34 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *         await store.receive(cid, await fetchSlice(cid, missing), missing)
  *       }
  *
- * @property {(options?: { signal?: AbortSignal }) => Promise<StoreInfo>} info  Counts what is in the store. Unless
- *   nothing has changed since the last call, it walks through the index, which takes about 3 s for a million blobs. It
- *   also asks for the sizes of the store's files. Damaged records and tags do not count.
+ * @property {(options?: { signal?: AbortSignal }) => Promise<StoreInfo>} info  Counts the blobs, bytes and tags of the
+ *   store. If anything has changed since the last call, it walks through the index, which takes about 3 s for a million
+ *   blobs. It also asks the system for the sizes of the store's files. Damaged records and tags do not count.
  *
- * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Tells what
- *   becomes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` gave. It reads
+ * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Gives the
+ *   changes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` gave. It reads
  *   the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about 100 000
- *   events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are not in the log any
- *   more, because the caller was too slow; or when a write has failed, or the store was rescued.
+ *   events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no longer in the log:
+ *   because the caller was too slow, a write has failed, or the store was rescued.
  *
  * @property {() => Promise<void>} close  Ends all calls that are under way, and closes the store. Puts and receives
- *   that are under way fail with STORE_CLOSED. What was received is kept.
+ *   that are under way fail with STORE_CLOSED. Groups that they have received are kept.
  *
  * @property {AbortSignal} closing  aborted when `close` is called, with STORE_CLOSED as its reason. `close` waits for
  *   the calls of the store that are under way, and not for guests
  * @property {string | undefined} location  where the store is, as its opener named it; undefined when it has no name
- * @property {boolean} isReadOnly  do calls that write fail with STORE_READ_ONLY?
+ * @property {boolean} isReadOnly  true if calls that write fail with STORE_READ_ONLY
  * @property {number | undefined} quota  bytes of blobs that the store may keep; undefined for no limit
- * @property {boolean} verifies  does the store compare what it reads with the hash, unless a call says otherwise?
- * @property {boolean} syncReads  may small reads block this thread where that is quicker?
+ * @property {boolean} verifies  true if the store compares what it reads with the hash, unless a call says otherwise
+ * @property {boolean} syncReads  true if small reads may block this thread where that is quicker
  */
 
 /** @typedef {StoreCalls & WholeOutboard & OutboardPart} Store */
 
 /**
  * @typedef {object} FsckOwnOptions
- * @property {boolean} [repair]  compute again what can be computed; drop what is damaged, so that it is missing and can
- *   be received; delete data that no record names. It does none of this while the store is not readable (see
+ * @property {boolean} [repair]  compute lost pairs again; drop damaged groups, so that they are missing and can be
+ *   received; delete data that no record names. It does none of this while the store is not readable (see
  *   `isReadable`). Default: false
  * @property {Iterable<BlobName>} [cids]  check only those of these blobs that the store has, and nothing beside them.
  *   Default: everything
@@ -199,10 +199,10 @@ const CALLS_OF = {
 }
 
 /**
- * Refuses what is no store. It asks for the methods, and not for a class.
+ * Throws unless the value has the methods of a store. Its class does not matter.
  *
  * @param {unknown} value
- * @param {string} [name]  of the argument, for the message
+ * @param {string} [name]  the argument's name, for the message
  * @returns {asserts value is Store}
  * @throws {TypeError}
  */

@@ -1,4 +1,4 @@
-// Opens, wires and closes a store. Each part of the store gets here what it uses, by name, and nothing else.
+// Opens and closes a store, and makes its parts. Each part gets exactly the parts that it uses, by name.
 
 import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
@@ -33,7 +33,7 @@ import { SliceReader } from './read/slice-reader.js'
 import { Supplies } from './read/supplies.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { forbidSyncReads } from './storage/content/read-pace.js'
+import { forbidSyncReads } from './storage/content/sync-reads.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 import { openDatabases, pathIn } from './storage/opening/open.js'
 import { openReadOnly } from './storage/opening/read-only.js'
@@ -55,21 +55,22 @@ import { BlobReceiver } from './write/receive/receive.js'
  * @typedef {object} StoreOptions
  * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end
  *   of the process. Default: `sync`
- * @property {boolean} [verify]  compare what is read with the hash? Default: true
- * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read
- *   wait for the disk on another thread. Default: true
- * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
- *   deleted, those first that were not used for the longest time. Default: no limit
- * @property {Supply} [supply]  brings what a read finds damaged or missing, also of a blob of which the store has
- *   nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as `receive`
- *   takes it. The read waits for it, and then goes on. It must not read the same blob from this store
- * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {boolean} [verify]  compare what is read with the hash. Default: true
+ * @property {boolean} [syncReads]  let small reads block this thread where that is quicker. With `false` every read
+ *   waits for the disk on another thread. Default: true
+ * @property {number} [quota]  bytes of blobs that the store may keep. To make space, it deletes blobs that nothing
+ *   protects, the least recently used ones first. Default: no limit
+ * @property {Supply} [supply]  fetches groups that a read finds damaged or missing, also of a blob of which the store
+ *   has nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as
+ *   `receive` takes it. The read waits for it, and then goes on. It must not read the same blob from this store
+ * @property {boolean} [create]  create a store where there is none. With `false`: STORE_ABSENT { location }. Default:
+ *   true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
- *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
- * @property {string | URL} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much
- *   space as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
- * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
- * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
+ *   may have open. Calls that write fail with STORE_READ_ONLY { location }. Default: false
+ * @property {string | URL} [tempDir]  the folder for the copy of the databases that `readOnly` makes. The copy takes as
+ *   much space as they do, and is deleted when the store is closed. Default: the system's folder for temporary files
+ * @property {number} [wait]  how long to try again while the store is open elsewhere, in milliseconds. Default: 0
+ * @property {AbortSignal} [signal]  ends the waiting and the opening. After a crash, opening takes longer the more
  *   blobs there are
  */
 
@@ -141,14 +142,16 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const { index } = databases
   if (!syncReads) for (const place of [index, databases.data, databases.files]) forbidSyncReads(place)
 
-  // What is under way, and who may do it.
+  // Calls that are under way, and the blobs that they protect.
   const life = new Lifetime(() => databases.whenReady())
   const activity = new Activity(() => databases.assertWritable())
+  // A call that holds one of these asks only for later ones: `quota`, `gc`, blobs by the names of their roots, tags by
+  // `tag` and the name. Several blobs, or several tags, are locked in one request.
   const locks = new Locks()
   const protection = new Protection()
   const quota = new Quota(limit)
 
-  // Which blobs there are.
+  // The blobs, and their names.
   const presence = new Presence(databases)
   const aliases = new AliasIndex(index)
   const uses = new Uses(index, new Records(databases))
@@ -164,7 +167,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const lookups = new Lookups({ aliases, catalog, databases, presence, uses })
   const deleter = new Deleter({ catalog, databases, locks, tags })
 
-  // What is deleted, and what is damaged.
+  // Deletion, damage and repair.
   const access = new BlobAccess({ catalog, databases, life, presence, protection })
   const repairs = new Repairs({ catalog, databases, presence })
   const claims = new ClaimFinder({ access, catalog, protection, tags })
@@ -176,7 +179,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const damage = new DamageNotes({ activity, catalog, databases, locks, presence, repairs })
   const fsck = new Fsck({ catalog, claims, databases, locks, orphans, presence, repairs, tags })
 
-  // How bytes come and go.
+  // Reads and writes of bytes.
   const receiver = new BlobReceiver({
     activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
   })
@@ -207,7 +210,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
       throw asStoreFull(error)
     }
   }
-  /** Ends what is under way and closes the databases. Every call gives the same promise. */
+  /** Ends all calls that are under way, and closes the databases. Every call returns the same promise. */
   const close = () => {
     life.end()
     observers.end()
@@ -274,6 +277,6 @@ function assertOptions (options) {
   if (tempDir !== undefined && typeof tempDir !== 'string' && !(tempDir instanceof URL)) {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
   }
-  if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
-  if (readOnly && supply !== undefined) throw new TypeError('"supply" is of no use to a store that is "readOnly"')
+  if (readOnly && quota !== undefined) throw new TypeError('"quota" has no effect on a store that is "readOnly"')
+  if (readOnly && supply !== undefined) throw new TypeError('"supply" has no effect on a store that is "readOnly"')
 }

@@ -67,7 +67,7 @@ describe('imports', () => {
     })
   }
 
-  it('of the guests of a store name its entry point and its interface, and nothing else of it', () => {
+  it('of the guests of a store name only its entry point and its interface', () => {
     const open = ['store/index.js', 'store/interface.js']
     for (const file of filesIn('exchange')) {
       const targets = importsOf(file).flatMap(specifier => targetsOf(file, specifier))
@@ -125,7 +125,7 @@ describe('imports', () => {
     for (const place of targets.keys()) visit(place, [])
   })
 
-  it('of baobox/hash load hashing alone, and load hashStream when it is called', () => {
+  it('of baobox/hash load only hashing, and load hashStream when it is called', () => {
     const streams = '../parallel/hash-source.js'
     const loaded = new Set(['lib/hash/index.js'])
     for (const file of loaded) {
@@ -150,7 +150,7 @@ describe('imports', () => {
     }
   })
 
-  it('of tests that may name other files name some', () => {
+  it('of tests that may name other files do so', () => {
     for (const name of Object.keys(IMPORT_INTERNALS)) {
       const files = filesIn('test').filter(file => file.startsWith(`test/${name}`))
       const internals = files.flatMap(sourcesOf).filter(target => !ENTRY_POINTS.includes(target))
@@ -160,7 +160,7 @@ describe('imports', () => {
 })
 
 /**
- * What a file imports from other folders, as pairs of places that lie side by side in one folder. A file of `lib/hash`
+ * The imports of a file from other folders, as pairs of entries of the same folder. A file of `lib/hash`
  * that imports one of `lib/tree` gives ['lib/hash', 'lib/tree'].
  *
  * @param {string} file
@@ -175,7 +175,7 @@ function neighbours (file) {
 
 const importsInternals = file => Object.keys(IMPORT_INTERNALS).some(name => file.startsWith(`test/${name}`))
 
-/** The files of source that a test imports by their paths. @param {string} file */
+/** The source files that a test imports by their paths. @param {string} file */
 const sourcesOf = file => importsOf(file)
   .filter(specifier => specifier.startsWith('.'))
   .flatMap(specifier => targetsOf(file, specifier))

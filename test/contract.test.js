@@ -1,5 +1,5 @@
-// The suite that the package exports as `baobox/store/test`: it passes over the databases that the package uses, and
-// fails over levels that do something wrong.
+// The suite that the package exports as `baobox/store/test`: it passes with the databases that the package uses, and
+// fails with levels that do something wrong.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { testStore } from './contract/index.js'
@@ -17,16 +17,16 @@ describe('store: the contract', () => {
 })
 
 describe('store: testStore()', () => {
-  /** One test each that levels fail which lose something, keep what was deleted, or forget everything. */
+  /** Three tests, which fail with levels that lose something, keep deleted entries, or forget everything. */
   const NOT_LOST = 'put() keeps blobs around the size of a batch'
   const NOT_KEPT = 'put() of the same blobs at the same time stores each once'
-  const NOT_FORGOTTEN = 'open() finds what the store had when it was closed, and nothing else'
+  const NOT_FORGOTTEN = 'open() finds the blobs that the store had when it was closed, and no others'
 
   /**
-   * Runs three of the tests outside of any framework, over levels that do something wrong.
+   * Runs three of the tests outside of any framework, with levels that do something wrong.
    *
    * @param {(pair: { index: MemoryLevel, data: MemoryLevel }) => void} spoil
-   * @returns {Promise<string[]>} the titles of those that failed
+   * @returns {Promise<string[]>} the titles of the failed tests
    */
   async function failuresOver (spoil) {
     const tests = []
@@ -43,18 +43,18 @@ describe('store: testStore()', () => {
     return failures
   }
 
-  it('defines tests that fail over levels that lose something', async () => {
+  it('defines tests that fail with levels that lose something', async () => {
     expect(await failuresOver(({ data }) => {
       const { batch } = data
       data.batch = function (operations, options) { return batch.call(this, operations.slice(0, -1), options) }
     })).to.include(NOT_LOST)
   })
 
-  it('defines tests that fail over levels that keep what was deleted', async () => {
+  it('defines tests that fail with levels that keep deleted entries', async () => {
     expect(await failuresOver(({ data }) => { data.clear = async () => {} })).to.deep.equal([NOT_KEPT])
   })
 
-  it('defines tests that fail over levels that forget everything when they are closed', async () => {
+  it('defines tests that fail with levels that forget everything when they are closed', async () => {
     expect(await failuresOver(({ data }) => {
       const { close } = data
       data.close = async function () {

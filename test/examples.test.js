@@ -1,4 +1,4 @@
-// The programs in examples/ run as they stand. Helia's has a test of its own, test/helia/helia.js.
+// Runs the programs in examples/ unchanged. That of Helia has a test of its own, test/helia/helia.js.
 
 import { expect } from 'chai'
 import { execFile, spawn } from 'node:child_process'
@@ -57,7 +57,7 @@ describe('examples', () => {
     expect(await linesOf('cid.js', 'file')).to.deep.equal([`hash  ${root}`, `cid   ${cid}`])
   })
 
-  it('store-and-get.js keeps what has a tag', async () => {
+  it('store-and-get.js keeps the blob with a tag', async () => {
     const lines = await linesOf('store-and-get.js', 'file')
     expect(lines[0]).to.equal(`${cid}: 300000 bytes, new`)
     expect(lines[2]).to.equal(`tag 'my file': ${cid}`)
@@ -65,14 +65,14 @@ describe('examples', () => {
     expect(lines[4]).to.match(/ is gone$/)
   })
 
-  it('verify-download.js gets what serve-file.js serves', () => withServer(async ({ url, cid: served }) => {
+  it('verify-download.js gets the file that serve-file.js serves', () => withServer(async ({ url, cid: served }) => {
     expect(served).to.equal(cid)
     expect(new Uint8Array((await run('verify-download.js', url, cid)).stdout)).to.deep.equal(content)
     const { stdout } = await run('verify-download.js', url, cid, '100000', '100010')
     expect(new Uint8Array(stdout)).to.deep.equal(content.subarray(100_000, 100_010))
   }))
 
-  it('verify-download.js fails when the server has something else', () => withServer(async ({ url }) => {
+  it('verify-download.js fails when the server has another file', () => withServer(async ({ url }) => {
     const error = await run('verify-download.js', url, `${toCid(hash(new Uint8Array(1)))}`).catch(error => error)
     expect(error.code).to.equal(1)
     expect(String(error.stderr)).to.match(/^BAO_\w+_MISMATCH: /)
@@ -86,7 +86,7 @@ describe('examples', () => {
     expect(await linesOf(...args)).to.deep.equal([`${cid} is complete, 0 bytes of it are new`])
   }))
 
-  it('share-folder.js puts a folder into a store, writes it elsewhere, and tells what has changed', async () => {
+  it('share-folder.js puts a folder into a store, writes it elsewhere, and prints the changes', async () => {
     await mkdir(join(project, 'folder', 'inner'), { recursive: true })
     await writeFile(join(project, 'folder', 'a'), content)
     await writeFile(join(project, 'folder', 'inner', 'b'), 'b')
@@ -102,7 +102,7 @@ describe('examples', () => {
     expect(changed).to.have.length(2)
   })
 
-  it('static-site.js serves a folder under one CID, which brings it to another store', async () => {
+  it('static-site.js serves a folder under one CID, with which another store can download it', async () => {
     await mkdir(join(project, 'site', 'styles'), { recursive: true })
     await writeFile(join(project, 'site', 'index.html'), '<link href="styles/main.css" rel="stylesheet">')
     await writeFile(join(project, 'site', 'styles', 'main.css'), 'p {}')
@@ -133,7 +133,7 @@ describe('examples', () => {
     }
   })
 
-  it('append-log.js hashes what is new', async () => {
+  it('append-log.js hashes only the new bytes', async () => {
     const log = join(project, 'log')
     await writeFile(log, content)
     expect(await linesOf('append-log.js', 'log')).to.deep.equal([`300000 bytes, all of them new: ${cid}`])
@@ -142,12 +142,12 @@ describe('examples', () => {
     expect(await linesOf('append-log.js', 'log')).to.deep.equal([`600000 bytes, 300000 of them new: ${grown}`])
   })
 
-  it('quota-cache.js keeps what was used last', async () => {
+  it('quota-cache.js keeps the most recently used blobs', async () => {
     const lines = await linesOf('quota-cache.js')
     expect(lines.filter(line => line.endsWith('kept'))).to.deep.equal(['blob 0: kept', 'blob 8: kept', 'blob 9: kept'])
   })
 
-  it('service-worker.js answers what a page fetches below its path', async () => {
+  it('service-worker.js answers the requests of a page below its path', async () => {
     await mkdir(join(project, 'worker'))
     await copyFile(join(EXAMPLES, 'service-worker.js'), join(project, 'worker', 'service-worker.js'))
     await writeFile(join(project, 'worker', 'run.js'), `
@@ -167,7 +167,7 @@ describe('examples', () => {
     expect(others).to.deep.equal(['the network', 'the network'])
   })
 
-  it('browser.js keeps the files that are chosen', async () => {
+  it('browser.js keeps the chosen files', async () => {
     await mkdir(join(project, 'page'))
     await build({
       entryPoints: [join(project, 'browser.js')],

@@ -1,5 +1,5 @@
-// Calls that give generators or streams tell at once what is wrong with their arguments, and not when the first item is
-// asked for: by then the caller may be elsewhere.
+// Calls that return generators or streams throw for wrong arguments at the call, not when the first item is
+// asked for: then the error would be far from its cause.
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
@@ -28,7 +28,7 @@ const mirror = mirrorOf({ source: BYTES, outboard })
 const ranges = ChunkRanges.all
 const peer = irohMirror({ id: 'a'.repeat(64), addresses: [], relayUrl: undefined })
 
-/** Calls with wrong arguments, by the name that docs/api.md has for what is called. */
+/** Calls with wrong arguments, by the name of the function in docs/api.md. */
 const CALLS = {
   walk: [() => walk(-1), () => walk('1'), () => walk(1, 17), () => walk(1, 4, {})],
   encodeStream: [
@@ -100,13 +100,13 @@ const CALLS = {
   ]
 }
 
-/** They take nothing that could be wrong. */
+/** Functions without arguments that could be wrong. */
 const WITHOUT_ARGUMENTS = [
   'chunkRanges[Symbol.iterator]', 'sliceSource[Symbol.asyncIterator]', 'collection.names', 'collection.entries',
   'collection[Symbol.iterator]', 'manifest.entries', 'manifest[Symbol.iterator]', 'blockstore.getAll'
 ]
 
-describe('what is wrong with the arguments of a generator is told at the call:', () => {
+describe('wrong arguments of a generator are reported at the call:', () => {
   before(async () => {
     store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
     blockstore = asBlockstore(store)
@@ -130,7 +130,7 @@ describe('what is wrong with the arguments of a generator is told at the call:',
     })
   }
 
-  it('all that docs/api.md has are tried', async () => {
+  it('all generators in docs/api.md are tried', async () => {
     const text = await readFile(new URL('../docs/api.md', import.meta.url), 'utf8')
     const gives = /^#+ `(.+)\(.*\) → (?:Async)?(?:Generator|Iterable|Iterator|ReadableStream)[<`]/gm
     const names = [...text.matchAll(gives)].map(([, name]) => name)
@@ -140,7 +140,7 @@ describe('what is wrong with the arguments of a generator is told at the call:',
     expect(known.filter(name => !names.includes(name))).to.deep.equal(['mirror.slice', 'mirror.members'])
   })
 
-  it('a signal that is aborted is no wrong argument: it is told with the first item', async () => {
+  it('an aborted signal is not a wrong argument: it is reported with the first item', async () => {
     for (const given of [
       encodeSlice(
         BYTES, outboard, {}, { signal }

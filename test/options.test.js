@@ -1,4 +1,4 @@
-// An option means one thing wherever it occurs. docs/api.md has a table of them all: this test compares the calls in it
+// An option has the same meaning everywhere. docs/api.md has a table of all options: this test compares the calls in it
 // with the signatures, and `UPDATE_TABLE=1 npx mocha --no-config test/options.test.js` writes them.
 import { env } from 'node:process'
 import { expect } from 'chai'
@@ -8,12 +8,12 @@ import { optionsOf } from './support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = `${ROOT}docs/api.md`
-/** Of tests, and of what others have defined. */
+/** Options for tests, and options that others have defined. */
 const LEFT_OUT = ['./package.json', './store/test']
-/** No public calls: the page says how callers get one. */
+/** Not public calls: the page says how callers get an instance. */
 const INTERNAL = ['new Aliases', 'new Blockstore', 'new BlobStore']
 
-/** Options that have several types, and why that is one meaning; or two meanings that nobody confuses. */
+/** Options with several types, and why they have one meaning, or two meanings that nobody confuses. */
 const SEVERAL_TYPES = {
   after: 'where the result begins: a blob or tag of a list, or a point of the log of changes',
   cids: 'copies and archives also take them from a stream',
@@ -46,7 +46,7 @@ describe('the options', () => {
   const rowsIn = page => page.slice(page.indexOf('\n## Options\n')).split('\n').map(line => ROW.exec(line))
     .filter(row => row !== null)
 
-  /** The page with a row for each option, in the order of their names. What the rows say is kept. */
+  /** The page with a row for each option, in the order of their names. The texts of the rows are kept. */
   function updated (page) {
     const meanings = new Map(rowsIn(page).map(([, name, meaning]) => [name, meaning]))
     const rows = [...options.keys()].filter(name => callsOf(name).length > 0).sort()
@@ -76,7 +76,7 @@ describe('the options', () => {
     expect(several.sort()).to.deep.equal(Object.keys(SEVERAL_TYPES).sort())
   })
 
-  it('that are limits are called `max` and what is limited', () => {
+  it('that are limits are called `max` and the limited thing', () => {
     const names = [...options.keys()]
     expect(names.filter(name => /limit|^min|most/i.test(name))).to.deep.equal([])
     expect(names).to.include.members(['maxMembers', 'maxConnections'])

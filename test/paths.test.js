@@ -24,7 +24,7 @@ const ROOT = hash(BYTES)
 
 describe('a path may be a file: URL, of', () => {
   let folder, store
-  /** The URL of a file in the folder, whose name has what URLs write in another way. */
+  /** The URL of a file in the folder, with characters in its name that URLs escape. */
   const at = name => pathToFileURL(join(folder, `50% of ${name}`))
 
   before(async () => {
@@ -66,7 +66,7 @@ describe('a path may be a file: URL, of', () => {
     expect((await importCar(store, at('car'))).blocks).to.be.greaterThan(0)
   })
 
-  it('an outboard that is written, appended to and opened', async () => {
+  it('an outboard that is written, extended and opened', async () => {
     const info = await writeOutboard(at('blob'), at('outboard'), { order: 'post' })
     expect((await writeOutboard(at('blob'), at('outboard'), { append: info })).root).to.deep.equal(ROOT)
     const outboard = await openOutboard(at('outboard'), info)
@@ -93,7 +93,7 @@ describe('a path may be a file: URL, of', () => {
     expect(new Uint8Array(await readFile(at('downloaded')))).to.deep.equal(BYTES)
   })
 
-  it('a folder, and the file that knows it', async () => {
+  it('a folder, and its file of known files', async () => {
     const { cid, length } = await importDirectory(store, at('tree'), { top: '', known: at('known') })
     expect(length).to.equal(1)
     expect(await readFile(at('known'))).to.have.length.above(0)

@@ -20,8 +20,8 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /**
  * @typedef {object} ProofTerms
- * @property {RangesLike} [ranges]  what was asked for: a proof of other chunks is refused; default:
- *   whatever the proof says
+ * @property {RangesLike} [ranges]  the ranges that were asked for: a proof of other chunks is refused; default:
+ *   the ranges of the proof
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -30,16 +30,16 @@ import { toRanges } from '../lib/tree/ranges.js'
  *
  *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { cid, ranges: { start: 5000, end: 6000 } })
  *
- * A proof shows that the bytes stand at these offsets. It shows the size of the blob, and so that
- * nothing follows, only if the last chunk is among its chunks: `provesSize` of the proof tells.
+ * A proof shows that the blob has these bytes at these offsets. It proves the size of the blob only if it
+ * contains the last chunk: see `provesSize` of the proof.
  *
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
- * @param {Uint8Array} bytes  those of the proof's `byteRanges`, one after the other
+ * @param {Uint8Array} bytes  the bytes of the proof's `byteRanges`, one range after the other
  * @param {NamedBlob & ProofTerms & ExactOptions} options
- * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`.
- *   Without `ranges` in bytes, whole chunks. None for the empty blob, and for a range beyond the end
+ * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, in increasing order: views of `bytes`.
+ *   Unless `ranges` are in bytes, whole chunks. None for the empty blob, and for a range beyond the end
  * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other;
- *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but are not what the root names
+ *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but lead to another root
  */
 export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
@@ -80,7 +80,7 @@ function computeRoot ({ size, ranges, siblings }, bytes, key) {
   return foldProof(size, ranges, {
     content (startChunk, endChunk, isRoot) {
       const from = at
-      at += (endChunk - startChunk) * CHUNK_LEN // more than there are at the end of the blob
+      at += (endChunk - startChunk) * CHUNK_LEN // at the end of the blob, this may exceed the number of bytes
       const tree = new TreeBuilder(mode, { startChunk })
       tree.update(bytes.subarray(from, at))
       return isRoot ? tree.hash() : tree.cv()

@@ -1,5 +1,5 @@
-// Audits a blob, or its outboard: says which chunks are still right. Wrong ones are no error: the
-// answer leaves them out.
+// Audits a blob, or its outboard: says which chunks are still right. Wrong chunks are not an error: the
+// result leaves them out.
 
 import { HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
 import { Audit } from '../lib/slice/audit.js'
@@ -22,21 +22,20 @@ import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 /** @import { RangesLike } from '../lib/tree/ranges.js' */
 
 /**
- * The chunks that are right in the source and that the outboard's pairs prove, up to the root. The
- * audit works in whole chunk groups of the outboard: a wrong or missing byte makes its group invalid, a
- * wrong or missing pair everything below it. Memory holds one batch. Long files, bytes in shared memory
- * and, in browsers, Blobs are hashed on several threads. If a source changes meanwhile, the answer is
- * about what was read.
+ * The chunks of the source that the outboard's pairs prove, up to the root. The audit works in whole chunk groups of
+ * the outboard: a wrong or missing byte makes its group invalid, a wrong or missing pair everything below it. Memory
+ * holds one batch. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several threads. If the
+ * source changes during the audit, the result is about the bytes that were read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the blob; it may end early
  * @param {SliceOutboard} outboard  only its root is believed
- * @param {RangesLike} [ranges]  what to check, rounded to groups; default: everything
+ * @param {RangesLike} [ranges]  ranges to check, rounded to groups; default: everything
  * @param {ProgressOptions & ThreadOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
  * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob, which has no bytes
- * @throws {BaoError} BAO_WORKER_FAILED; errors of the source and the outboard pass through unchanged
+ * @throws {BaoError} BAO_WORKER_FAILED; errors of the source and the outboard, unchanged
  */
 export async function validRanges (source, outboard, ranges, options = {}) {
   assertKnownOptions(options, ['key', 'signal', 'onProgress', 'threads'])
@@ -44,8 +43,7 @@ export async function validRanges (source, outboard, ranges, options = {}) {
 }
 
 /**
- * Does the work of `validRanges`, without a check of the options: tests pass further options for
- * threads.
+ * Does the work of `validRanges` without checking the options: tests pass further options for threads.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
@@ -69,11 +67,11 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
       signal,
       onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total, unit: 'bytes' } })
     })
-    const what = { ...all, ranges: all.ranges.difference(right) }
-    progress.go(what.ranges)
-    const audit = new Audit(what, what.pairs)
-    const reader = new Prefetcher(blob, what.ranges.toBytes(what.size), signal)
-    const rest = await run(audit, what, progress, { signal, onProgress, type }, async yieldWhenDue => {
+    const task = { ...all, ranges: all.ranges.difference(right) }
+    progress.go(task.ranges)
+    const audit = new Audit(task, task.pairs)
+    const reader = new Prefetcher(blob, task.ranges.toBytes(task.size), signal)
+    const rest = await run(audit, task, progress, { signal, onProgress, type }, async yieldWhenDue => {
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
         for (let at = start; at < end; at += PIECE_LEN) {
@@ -99,20 +97,20 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
  * wrong or missing. A blob of one group has no pairs, so none are wrong.
  *
  * @param {SliceOutboard} outboard  only its root is believed
- * @param {RangesLike} [ranges]  what to check, rounded to groups; default: everything
+ * @param {RangesLike} [ranges]  ranges to check, rounded to groups; default: everything
  * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid-outboard`,
  *   in bytes of the blob
  * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob
- * @throws errors of the outboard pass through unchanged
+ * @throws errors of the outboard, unchanged
  */
 export async function validOutboardRanges (outboard, ranges, options = {}) {
   assertKnownOptions(options, ['key', 'signal', 'onProgress'])
   const { key, signal, onProgress } = options
-  const what = begin(outboard, ranges, key)
+  const task = begin(outboard, ranges, key)
   signal?.throwIfAborted()
-  const audit = new PairAudit(what, what.pairs)
-  const progress = new Progress(what.ranges, what.size)
-  return run(audit, what, progress, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
+  const audit = new PairAudit(task, task.pairs)
+  const progress = new Progress(task.ranges, task.size)
+  return run(audit, task, progress, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
 }
 
 /** @param {SliceOutboard} outboard @param {RangesLike} [like] @param {Uint8Array} [key] */
@@ -130,16 +128,16 @@ function begin (outboard, like, key) {
 /**
  * Runs an audit, batch by batch.
  *
- * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
+ * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} task @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
  * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  checks the
  *   planned batch; during a long one it calls its argument, to yield to the event loop
  * @returns {Promise<ChunkRanges>}
  */
-async function run (audit, what, progress, { signal, onProgress, type }, look) {
+async function run (audit, task, progress, { signal, onProgress, type }, look) {
   const yieldWhenDue = createYielder(signal)
   while (audit.plan()) {
-    if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
+    if (audit.nodes.length > 0) await untilAborted(task.pairs.prepare?.(audit.nodes), signal)
     await look(yieldWhenDue)
     onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total, unit: 'bytes' } })
     await yieldWhenDue()
@@ -147,7 +145,7 @@ async function run (audit, what, progress, { signal, onProgress, type }, look) {
   return audit.valid
 }
 
-/** Counts how many of the bytes to audit have been passed. */
+/** Counts how many of the bytes to audit are done. */
 class Progress {
   #spans
   #size
@@ -162,13 +160,13 @@ class Progress {
     this.total = this.#spans.reduce((sum, { start, end }) => sum + end - start, 0)
   }
 
-  /** Counts bytes that were audited out of order. @param {number} len @returns {number} bytes passed so far */
+  /** Counts bytes that were audited out of order. @param {number} len @returns {number} bytes done so far */
   skip (len) { return (this.#passed += len) }
 
-  /** Sets the ranges that are left, which are audited in order. @param {ChunkRanges} ranges */
+  /** Sets the remaining ranges, which are audited in order. @param {ChunkRanges} ranges */
   go (ranges) { this.#spans = ranges.toBytes(this.#size) }
 
-  /** Bytes passed before a place. @param {number} place  at or behind the last one */
+  /** The bytes done when the audit is at an offset. @param {number} place  not below the one of the last call */
   upTo (place) {
     for (; this.#at < this.#spans.length && this.#spans[this.#at].end <= place; this.#at++) {
       this.#passed += this.#spans[this.#at].end - this.#spans[this.#at].start

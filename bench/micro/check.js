@@ -1,5 +1,5 @@
-// A variant that gives another hash is not a variant: nothing is measured before it gave the right one, at all
-// lengths where a tree has a corner, and at an odd place in memory.
+// Checks that a variant gives the right hash before it is measured, at all lengths at which the tree changes its shape,
+// and at an odd offset in memory.
 
 import assert from 'node:assert/strict'
 import { hash } from '../../lib/index.js'

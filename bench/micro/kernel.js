@@ -1,4 +1,4 @@
-// Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in
+// Kernels for experiments: the functions of a four-lane kernel, with the choices that were made in
 // lib/engine/kernel/lanes.js left open. Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
 
 import {
@@ -10,7 +10,7 @@ import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../
 /** @import { Code } from '../../lib/core/types.js' */
 
 /**
- * How words are computed with, one or four at a time.
+ * Arithmetic with words, one or four at a time.
  *
  * @typedef {object} Arithmetic
  * @property {'i32' | 'v128'} type
@@ -22,18 +22,18 @@ import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../
  * @property {Code} setUp  comes first in a function
  */
 
-/** How four lanes are mixed. @typedef {typeof PLAIN} Mixing */
+/** The choices for mixing four lanes. @typedef {typeof PLAIN} Mixing */
 
-/** Mixing as one writes it at first. */
+/** Mixing in its plainest form. */
 export const PLAIN = {
   by16: /** @type {keyof typeof ROTATIONS} */ ('shuffle'),
   by8: /** @type {keyof typeof ROTATIONS} */ ('shifts'),
-  /** Does each function keep the masks of its swizzles in local variables? */
+  /** True if each function keeps the masks of its swizzles in local variables. */
   keepsMasks: false,
-  /** (a + b) + word, as the paper has it; else (a + word) + b, since the word is there before b is. */
+  /** True: (a + b) + word, as in the paper; false: (a + word) + b, because the word is ready before b is. */
   addsWordLast: true,
   /**
-   * Are mixings that have nothing to do with each other written line by line side by side? Else one after the other.
+   * True if independent mixings are interleaved line by line; false if they follow one another.
    */
   isSideBySide: false
 }
@@ -150,7 +150,7 @@ const looped = (arithmetic, mixing, state, words, count) => [
   count.set(i32.const(SCHEDULE.length)),
   loopWhile([
     round(arithmetic, mixing, state, words.map(word => word.get), SCHEDULE[0]),
-    PERMUTATION.map(from => words[from].get), // all of them stand on the stack of operands before the first is set
+    PERMUTATION.map(from => words[from].get), // all of them are on the stack of operands before the first is set
     words.toReversed().map(word => word.set([]))
   ], count.tee(i32.sub(count.get, i32.const(1))))
 ]
@@ -249,11 +249,11 @@ export const compressParent = func('compressParent', 3, ([pair, flags, out], loc
 })
 
 /**
- * @typedef {object} Choices  for `compressMany`; what ships unless told
+ * @typedef {object} Choices  for `compressMany`; defaults: those of lib
  * @property {Mixing} [mixing]
  * @property {'locals' | 'memory'} [message]  where transposed words wait for their rounds
  * @property {'locals' | 'memory'} [cvs]  where chaining values wait from block to block
- * @property {boolean} [isLooped]  is the round written once? Then the message changes places, in local variables
+ * @property {boolean} [isLooped]  true if the round is written once. Then the message moves, in local variables
  */
 /** Bytes for what waits in memory: 16 words of the message and 8 of chaining values, four lanes each. */
 export const SCRATCH_LEN = 24 * 16

@@ -1,4 +1,4 @@
-// A table of kernels that differ in one choice each: what they hash, they hash alike.
+// A table of kernels that differ in one choice each, and give the same hashes.
 
 import { MiB, randomBytes, sized } from '../support/inputs.js'
 import { run } from '../support/run.js'

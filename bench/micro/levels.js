@@ -1,7 +1,7 @@
-// How should the chaining values of a window become one?
+// How should the chaining values of a window be joined?
 //
-// A window of 128 chunks has 127 parents on seven levels. The first row is what ships: all levels in one call, four
-// parents at a time. Or there is a call for each level; or for each parent, one after the other.
+// A window of 128 chunks has 127 parents on seven levels. The first row is the code of lib: all levels in one call,
+// four parents at a time. The others make a call for each level, or for each parent.
 
 import assert from 'node:assert/strict'
 import { CVS, CVS_TABLE, KEY, OUT, u8 } from '../../lib/engine/arena.js'
@@ -33,7 +33,7 @@ function byLevel (count, joinLevel) {
   return at
 }
 
-/** Where the last one stands, from levels of so many. @param {number} count */
+/** The place of the last chaining value, when `count` are joined. @param {number} count */
 const topOf = count => byLevel(count, () => {})
 
 await run('micro/levels', 'from chaining values to one', COUNTS.map(count => {

@@ -1,10 +1,10 @@
 // How should the mixing of four lanes be written?
 //
-// WebAssembly has no rotation of vectors. Two shifts and an or always do; by 16 and 8 bits bytes only change places,
+// WebAssembly has no rotation of vectors. Two shifts and an or always work; rotations by 16 and 8 bits only move bytes,
 // which a shuffle with constant lanes or a swizzle by a mask does in one instruction, if the engine sees that. And
-// engines differ in how much of the order of the code they keep, so it matters which lines stand beside each other.
-// What is quickest differs from version to version: run this where it matters. The first row is what
-// lib/engine/kernel/lanes.js does, the others differ from it in what they say.
+// engines differ in how much of the order of the code they keep, so the order of the lines matters. The quickest form
+// differs from version to version: run this where it matters. The first row is the code of lib/engine/kernel/lanes.js;
+// the others differ from it as their names say.
 
 import { compareKernels } from './kernels.js'
 import { SHIPPED } from './kernel.js'

@@ -1,8 +1,8 @@
-// Should chunks that are not side by side be pointed at, or be brought together first?
+// Should the kernel take pointers to chunks that are not adjacent, or should they be copied together first?
 //
-// In an encoding of group log 0 a pair may stand before every other chunk. A kernel that takes a table of pointers
-// hashes them where they are; one that takes chunks side by side needs them copied. `side by side already` is what
-// neither can beat.
+// In an encoding of group log 0 a pair may come before every second chunk. A kernel that takes a table of pointers
+// hashes them in place; one that takes adjacent chunks needs a copy. `side by side already` is the limit for
+// both.
 
 import assert from 'node:assert/strict'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
@@ -22,7 +22,7 @@ const u8 = new Uint8Array(memory.buffer)
 const u32 = new Uint32Array(memory.buffer)
 
 u8.set(randomBytes(CHUNKS / 2 * STRIDE), INPUT)
-/** Where chunk `i` of the encoding stands: behind the pair of its parent. @param {number} i */
+/** The place of chunk `i` in the encoding: after the pair of its parent. @param {number} i */
 const placeOf = i => INPUT + (i >> 1) * STRIDE + PAIR_LEN + (i & 1) * CHUNK_LEN
 
 const contestants = {

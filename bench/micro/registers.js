@@ -1,8 +1,8 @@
-// What should be in registers, and what should wait in memory?
+// Which vectors should be in registers, and which in memory?
 //
 // The state, the message and the chaining values of four lanes are forty vectors; a processor has sixteen or
-// thirty-two registers for them. What is in local variables the compiler brings to registers and to the stack as it
-// sees fit; what is in memory is loaded where it is used. The first row is what lib/engine/kernel/lanes.js does.
+// thirty-two registers for them. The compiler distributes local variables over registers and the stack; vectors
+// in memory are loaded where they are used. The first row is the code of lib/engine/kernel/lanes.js.
 
 import { compareKernels } from './kernels.js'
 

@@ -1,8 +1,8 @@
-// Should the seven rounds be written out, or one of them in a loop?
+// Should the seven rounds be written out, or be a loop over one of them?
 //
 // Written out, every word of the message stays where it is and each round names the ones it takes; in a loop they
-// change places between rounds. The loop is a fraction of the code, which counts until it is compiled. The first row
-// is what ships.
+// change places between rounds. The loop is much less code, which counts until it is compiled. The first row
+// is the code of lib.
 
 import { layOut, createHash } from './tree.js'
 import { KiB, MiB, randomBytes, sized } from '../support/inputs.js'

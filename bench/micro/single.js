@@ -1,9 +1,9 @@
-// How should one chunk be hashed that has no others beside it?
+// How should a single chunk be hashed?
 //
 // It is a chain: each mixing waits for the one before, and each block for the block before. Vectors can hold the four
 // rows of the state, so that four mixings are one. Or every word is by itself, and the processor finds the mixings that
-// may go side by side. Which is quicker depends on the latency of vector operations, so lib/engine/kernel/probe.js
-// measures that. The first row is what it chooses here.
+// can run at the same time. Which is quicker depends on the latency of vector operations, so lib/engine/kernel/probe.js
+// measures it. The first row is its choice on this machine.
 
 import assert from 'node:assert/strict'
 import { INPUT, OUT, u8 } from '../../lib/engine/arena.js'

@@ -1,9 +1,9 @@
-// What is each step worth, on the way from a naive port to what ships?
+// How much does each step gain, on the way from a naive port to the code of lib?
 //
-// A row is a hash function, made from the one above by one step; `x before` is what the step brought, `x first` how
-// far it is from the naive port. The first steps, up to the arena, are the known road of fast BLAKE3 in JavaScript;
-// transposing inside WebAssembly, joining parents four at a time, handing over windows, and how the kernel is written
-// are ours. A single chunk takes no more than the steps in JavaScript.
+// A row is a hash function, made from the one above by one step; `x before` is the gain of the step, `x first` the gain
+// over the naive port. The first steps, up to the arena, are the usual ones of fast BLAKE3 in JavaScript;
+// transposing inside WebAssembly, joining parents four at a time, passing whole windows, and the form of the kernel
+// are ours. A single chunk gains only from the steps in JavaScript.
 
 import { hash } from '../../lib/index.js'
 import { KiB, randomBytes, sized } from '../support/inputs.js'
@@ -18,7 +18,7 @@ import { createHash as windowed } from './tree.js'
 const SIZES = [KiB, 7 * KiB, 256 * KiB]
 
 /**
- * A module of a variant's own: what others run teaches its compiler nothing.
+ * Loads a module for one variant only, so that the runs of others do not influence its compiled code.
  *
  * @param {string} file
  * @param {string} step
@@ -42,7 +42,7 @@ const offsets = async (step, form, more) => {
   const compress = await compressOf({ state: 'locals', message: 'locals', isInPlace: true, ...form })
   return createHash({ compress, ...more })
 }
-/** The same with all that JavaScript has to give. @param {string} step @param {object} [more] */
+/** The same with all steps in JavaScript. @param {string} step @param {object} [more] */
 const quickest = (step, more) => offsets(step, { isUnrolled: true }, { keepsBuffers: true, readsWords: true, ...more })
 /** Four chunks at a time. @param {string} step @param {string} way @param {object} [options] */
 const four = async (step, way, options) => quickest(step, (await fresh('four', step))[way](options))

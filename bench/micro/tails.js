@@ -1,8 +1,8 @@
-// What should be done with the last chunk when it is short?
+// How should a short last chunk be hashed?
 //
-// Lanes end together, so a short chunk cannot simply be one of four. It can be hashed by itself when the others are
-// done; or it shares the way of the others up to its last block, in a lane that would be empty, and has only that
-// block to itself. The first row is what ships.
+// Lanes end together, so a short chunk cannot simply be one of four. It can be hashed alone after the others; or it is
+// hashed with the others up to its last block, in a lane that would be empty, and only that block is compressed alone.
+// The first row is the code of lib.
 
 import assert from 'node:assert/strict'
 import { CHUNK_TABLE, CVS, INPUT, u8 } from '../../lib/engine/arena.js'

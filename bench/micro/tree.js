@@ -77,7 +77,7 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
   /**
    * @param {number} count of chaining values at CVS
    * @param {number} downTo
-   * @returns {number} where the last ones stand
+   * @returns {number} where the last ones are
    */
   function reduce (count, downTo) {
     let at = CVS
@@ -92,7 +92,7 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
     return at
   }
 
-  /** The two on top of the stack become one. @param {number} depth @param {number} flag */
+  /** Joins the two on top of the stack. @param {number} depth @param {number} flag */
   function join (depth, flag) {
     const at = STACK + (depth - 2) * HASH_LEN
     exports.compressParent(at, PARENT | flag, at)
@@ -101,7 +101,7 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
 
 /** A memory with room for a window, its tables filled. @param {number} windowChunks */
 export function layOut (windowChunks) {
-  // All levels of a reduction, each rounded up to whole pairs, and room for lanes that are not used.
+  // All levels of a reduction, each rounded up to whole pairs, and room for unused lanes.
   const cvsPairs = windowChunks + 2 * Math.ceil(Math.log2(windowChunks)) + LANES
   let end = 0
   const region = (/** @type {number} */ len) => {

@@ -1,8 +1,8 @@
 // How many chunks should be hashed before their parents?
 //
-// A window is copied in, handed over in one call, and reduced. Small windows mean many calls and levels that do not
-// fill four lanes; large ones fall out of the caches and take memory that is never given back. The first row is what
-// lib/engine/arena.js has.
+// A window is copied in, hashed in one call, and reduced. Small windows mean many calls and levels that do not
+// fill four lanes; large ones do not fit into the caches and take memory that is never freed. The first row is that of
+// lib/engine/arena.js.
 
 import { WINDOW_CHUNKS } from '../../lib/engine/arena.js'
 import { KiB, MiB, randomBytes, sized } from '../support/inputs.js'

@@ -1,4 +1,4 @@
-// Compiles programs in Rust that ours are measured beside.
+// Compiles the programs in Rust with which ours are compared.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.ur
 const LONGEST_BUILD = 15 * 60_000
 
 /**
- * Compiles a release, unless it is there and up to date.
+ * Compiles a release, unless it exists and is up to date.
  *
  * @param {URL} folder  of its Cargo.toml
  * @param {string} name  of the program
- * @param {string} target  the folder in node_modules/.cache that cargo writes to
+ * @param {string} target  the folder in node_modules/.cache to which cargo writes
  * @returns {string} the program's path
- * @throws {Error} with the reason: there may be no cargo
+ * @throws {Error} with the reason, for example that there is no cargo
  */
 export function compileRelease (folder, name, target) {
   const args = ['build', '--release', '--quiet', '--target-dir', join(CACHE, target)]
@@ -27,8 +27,8 @@ export function compileRelease (folder, name, target) {
  *
  * @param {string} program @param {string[]} args
  * @param {import('node:child_process').SpawnSyncOptions} [options]
- * @returns {string} what it printed
- * @throws {Error} with the first line of stderr that tells of an error
+ * @returns {string} its output
+ * @throws {Error} with the first line of stderr that names an error
  */
 export function outputOf (program, args, options) {
   const { error, status, stdout, stderr } = spawnSync(program, args, { ...options, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-// A process that gets one blob in one way, and says how long that took and what memory; download.js starts it.
+// A process that downloads one blob in one way, and prints the time and the memory of it; download.js starts it.
 //
 //   node download-job.js JOB FOLDER CID URL...     prints { ns, resident }
 

@@ -1,8 +1,8 @@
 // Copies rows and columns of the full tables in bench/results/ to the page that shows the headlines,
 // docs/performance.md.
 //
-// An excerpt stands between `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMNS -->` and `<!-- /excerpt -->`. Rows and
-// columns are the names that the full table has, with semicolons between them; `*` takes all. It comes from node-20.md,
+// An excerpt is between `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMNS -->` and `<!-- /excerpt -->`. Rows and
+// columns are the names in the full table, with semicolons between them; `*` means all. It comes from node-20.md,
 // but `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMN of all -->` shows one column of every page that has the table.
 
 /** @typedef {Record<string, string>} Pages  texts in bench/results, by name without `.md` */
@@ -14,8 +14,8 @@ const LINE = '--:'
 /**
  * @param {string} page  with places for excerpts
  * @param {Pages} results  with the full tables
- * @returns {string} the page, with its excerpts as the results have them
- * @throws {Error} that names the table, row or column that the results do not have
+ * @returns {string} the page, with its excerpts filled from the results
+ * @throws {Error} that names the table, row or column that is missing in the results
  */
 export function withExcerpts (page, results) {
   return page.replace(EXCERPT, (_, begin, bench, question, rows, columns, end) => {
@@ -43,7 +43,7 @@ function excerptOf ([head, line, ...rows], what) {
 /** A table of one column under another title. @param {string} title @param {string[][]} table */
 const titled = (title, [, ...rows]) => [['', title], ...rows]
 
-/** Tables with the same rows, side by side. @param {string[][][]} tables  at least one */
+/** Joins the columns of tables with the same rows. @param {string[][][]} tables  at least one */
 const beside = ([first, ...others]) =>
   first.map((row, i) => [...row, ...others.flatMap(table => i === 1 ? LINE : table[i].slice(1))])
 
@@ -59,7 +59,7 @@ function pagesWith (results, bench, question) {
   return Object.keys(results).filter(has).sort((a, b) => rank(a) - rank(b) || order.compare(a, b))
 }
 
-/** What a page is about. @param {string} results */
+/** The runtime in the title of a page. @param {string} results */
 const titleOf = results => /^# Performance in (.*)$/m.exec(results)?.[1] ?? ''
 
 /** The tables of one bench. @param {string} results @param {string} bench */

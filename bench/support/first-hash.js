@@ -1,7 +1,7 @@
-// A process that hashes once and says how long that took, import included; startup.js starts it many times.
+// A process that hashes once and prints the time, with that of the import; startup.js starts it many times.
 //
 //   node first-hash.js NAME SIZE     prints the nanoseconds from before the import to the first hash
-//   node first-hash.js NAME kernel   prints what making the WebAssembly module cost: { ready, compiled, bytes }
+//   node first-hash.js NAME kernel   prints the cost of making the WebAssembly module: { ready, compiled, bytes }
 
 import { randomBytes } from './inputs.js'
 import { PEERS } from './peers.js'
@@ -10,7 +10,7 @@ const OURS = {
   baobox: { specifier: '../../lib/index.js', use: (/** @type {any} */ module) => module },
   'baobox/hash': { specifier: '../../lib/hash/index.js', use: (/** @type {any} */ module) => module }
 }
-/** The packages that assemble their module at run time, and how they are told to do it now. */
+/** The packages that assemble their module at run time, and the functions that make them do it now. */
 const KERNELS = {
   baobox: { specifier: '../../lib/index.js', warmUp: 'warmup' },
   'blake3-jit': { specifier: 'blake3-jit', warmUp: 'warmupSimd' }
@@ -36,7 +36,7 @@ async function kernel ({ specifier, warmUp }) {
   let compiled = 0
   let bytes = 0
   const { Module } = WebAssembly
-  // The bytes of a module are nowhere but in this call.
+  // Only this call gets the bytes of the module.
   WebAssembly.Module = class extends Module {
     /** @param {BufferSource} source */
     constructor (source) {

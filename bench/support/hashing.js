@@ -1,4 +1,4 @@
-// Cases of hashing: an input, at some place in its memory, and everybody who can hash it.
+// Cases of hashing: an input, at some offset in its memory, and all packages that can hash it.
 
 import assert from 'node:assert/strict'
 import { randomBytes, sized } from './inputs.js'
@@ -7,7 +7,7 @@ import { PEERS } from './peers.js'
 /** @import { Functions } from './peers.js' */
 /** @import { Case } from './run.js' */
 
-/** Where an input starts: code that reads words where they lie has a slow path for the second. */
+/** The offset of an input in its memory: code that reads words in place has a slow path for the second. */
 export const PLACES = { aligned: 0, unaligned: 1 }
 
 /**
@@ -30,7 +30,7 @@ export function * hashCases (own, peers, sizes) {
 }
 
 /**
- * Those who can do it, ours first, the results compared. Peers that would need too long for the size are left out.
+ * The packages that have a call, ours first. Their results are compared. Peers that would take too long are left out.
  *
  * @param {Functions} own
  * @param {Record<string, Functions>} peers

@@ -1,4 +1,4 @@
-// Bytes to work on. No two runs see the same: nothing measured here may depend on contents.
+// Random inputs. They differ from run to run: no measurement here may depend on the contents.
 
 import { randomFillSync } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -21,7 +21,7 @@ export function sized (len) {
   return `${len / unit} ${name}`
 }
 
-/** The pieces that a stream would bring. @param {Uint8Array} bytes @param {number} len  of a piece */
+/** Cuts bytes into pieces, as a stream gives them. @param {Uint8Array} bytes @param {number} len  of a piece */
 export const split = (bytes, len) =>
   Array.from({ length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len))
 

@@ -1,11 +1,11 @@
-// One job of store-many, in a process of its own: prints what it cost, as JSON.
+// One job of store-many, in a process of its own: prints its cost as JSON.
 
 import { readFileSync } from 'node:fs'
 import { BlobStore } from '../../store/index.js'
 
 const [job, count, len, folder] = process.argv.slice(2)
 
-/** Blobs that are all different. */
+/** Makes blobs that are all different. */
 function * blobs () {
   for (let i = 0; i < Number(count); i++) {
     const bytes = new Uint8Array(Number(len))
@@ -30,7 +30,7 @@ async function tagHalf (store) {
 }
 
 /**
- * What is done, and what must come of it.
+ * The jobs, each with the expected result.
  *
  * @type {Record<string, { run: (store: BlobStore) => Promise<unknown>, expected: unknown }>}
  */
@@ -66,7 +66,7 @@ function look () {
   peak.anonymous = Math.max(peak.anonymous, anonymous)
 }
 
-/** Resident memory in bytes: all of it, and what is not of files. */
+/** Resident memory in bytes: all of it, and the part that is not of files. */
 function memory () {
   if (process.platform !== 'linux') return { resident: process.memoryUsage.rss(), anonymous: 0 }
   const status = readFileSync('/proc/self/status', 'utf8')

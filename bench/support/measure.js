@@ -1,7 +1,7 @@
-// Measuring contestants side by side. Machines slow down and speed up by the second, so every round lets each
-// contestant run for a moment, in another order each time, and what counts is how they compare within rounds.
+// Measures contestants side by side. The speed of a machine changes from second to second, so every round lets each
+// contestant run for a moment, in another order each time, and contestants are compared within rounds.
 
-/** Nanoseconds of a sample, at least: long against the clock's resolution, short against the moods of a machine. */
+/** The least nanoseconds of a sample: many times the clock's resolution, but shorter than most changes of speed. */
 const SAMPLE_NS = 1e6
 
 /**
@@ -16,10 +16,10 @@ const SAMPLE_NS = 1e6
 
 /** @type {Effort} */
 export const FULL = { warmUpNs: 250e6, budgetNs: 2e9, patienceNs: 15e9, fewRounds: 9, enoughRounds: 31, maxRounds: 401 }
-/** Shows that a bench works; its figures mean nothing. @type {Effort} */
+/** Only shows that a bench works; its figures mean nothing. @type {Effort} */
 export const QUICK = { warmUpNs: 1e6, budgetNs: 10e6, patienceNs: 100e6, fewRounds: 2, enoughRounds: 3, maxRounds: 5 }
 
-/** @typedef {() => unknown} Contestant  what it gives is thrown away; a promise is awaited, and the waiting counts */
+/** @typedef {() => unknown} Contestant  its result is dropped; a promise is awaited, and the wait is measured, too */
 
 /**
  * @param {Record<string, Contestant>} contestants
@@ -45,7 +45,7 @@ export async function measure (contestants, { warmUpNs, budgetNs, patienceNs, fe
 }
 
 /**
- * Finds how a contestant is timed, and how many calls last long enough to be.
+ * Runs a contestant until it is warm. Chooses how it is timed, and how many calls make a sample.
  *
  * @param {Contestant} run @param {number} warmUpNs
  */
@@ -65,10 +65,9 @@ async function warmedUp (run, warmUpNs) {
 const PADDING = Array(512).fill(0)
 
 /**
- * Times from another place on the stack whenever it is called. Compiled code with many spilled registers runs at a
- * third of its speed where one of them straddles two pages of the stack, which is about one place in a hundred, and a
- * loop that stays where it is would measure its luck for as long as it runs. Arguments that nobody takes move the
- * stack.
+ * Times calls from another depth of the stack each time. Compiled code with many spilled registers runs at a third of
+ * its speed if one of them straddles two pages of the stack. That is so at about one depth in a hundred, and a loop at
+ * one depth would be slow or quick by chance for as long as it runs. Unused arguments move the stack.
  *
  * @param {typeof timeCalls | typeof timeAwaited} time @param {Contestant} run @param {number} calls
  * @returns {number | Promise<number>} nanoseconds

@@ -1,4 +1,4 @@
-// A process that does one thing to a long file, and says what memory that took; memory.js starts it.
+// A process that does one task on a long file, and prints the memory that it took; memory.js starts it.
 //
 //   node memory-job.js JOB OPTIONS FOLDER     prints { idle, held, resident }, in bytes
 
@@ -20,7 +20,7 @@ const { groupLog, threads, reuse } = JSON.parse(options)
 const blob = join(folder, 'blob')
 
 const held = () => {
-  const { heapUsed, external } = process.memoryUsage() // `external` has the ArrayBuffers in it
+  const { heapUsed, external } = process.memoryUsage() // `external` includes ArrayBuffers
   return heapUsed + external
 }
 
@@ -38,7 +38,7 @@ const JOBS = {
     const encoded = encodeStream(blob, outboard, { reuse, verify: false, onProgress: sample })
     return drain(verifyStream(encoded, { cid: outboard.root, groupLog, reuse }))
   }),
-  /** What another process sends. */
+  /** Verifies the encoding that another process sends. */
   verifyStream: async () => {
     const pipe = join(folder, 'pipe')
     if (!existsSync(pipe)) execFileSync('mkfifo', [pipe])
@@ -53,7 +53,7 @@ const JOBS = {
   validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))
 }
 
-// The outboard that others want is there before anything is measured: a process of an earlier row has left it, or
+// The outboard that other jobs need exists before anything is measured: a process of an earlier row has left it, or
 // this one makes it.
 if (!['hashStream', 'createOutboard', 'writeOutboard', 'writeOutboard of a stream'].includes(job)) await outboardFile()
 warmup()
@@ -84,7 +84,7 @@ async function withOutboard (work) {
   await outboard.close()
 }
 
-/** Where the outboard is, and what it is of. */
+/** The path of the outboard, and the facts that open it. */
 async function outboardFile () {
   const path = join(folder, `outboard${groupLog}`)
   if (!existsSync(path)) {

@@ -1,5 +1,5 @@
-// The packages that ours is compared with. They are dependencies of this folder alone and installed when a bench
-// first wants them.
+// The packages with which ours is compared. They are dependencies of this folder only, and are installed when a bench
+// first needs them.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { MiB } from './inputs.js'
 const FOLDER = new URL('../', import.meta.url)
 
 /**
- * What a package can do, in one shape. What it lacks is left out.
+ * The functions of a package, in one shape. Missing ones are left out.
  *
  * @typedef {object} Functions
  * @property {(bytes: Uint8Array) => Uint8Array} hash
@@ -22,12 +22,12 @@ const FOLDER = new URL('../', import.meta.url)
 
 /**
  * @typedef {object} Peer
- * @property {string} specifier  what is imported
+ * @property {string} specifier  of the import
  * @property {(module: any) => Functions | Promise<Functions>} use as its own documents say, in the quickest way they
  *  offer
- * @property {boolean} [isNative]  compiled for this machine: shown for scale, and no rival of JavaScript
+ * @property {boolean} [isNative]  compiled for this machine: shown for scale, and not a rival of JavaScript
  * @property {boolean} [isOther]  another hash function, shown for scale
- * @property {number} [upTo]  larger inputs would take all the time there is
+ * @property {number} [upTo]  bytes; longer inputs would take too long
  */
 
 const utf8 = new TextEncoder()
@@ -124,17 +124,17 @@ export const PEERS = {
   }
 }
 
-/** What stores are compared with: stores.js knows how. */
+/** The packages with which stores are compared, in stores.js. */
 const STORES = ['blockstore-level', 'blockstore-fs', 'cacache']
 
-/** What the server is compared with: serve-job.js knows how. */
+/** The packages with which the server is compared, in serve-job.js. */
 const SERVERS = ['sirv']
 
 /** Peers that are JavaScript or WebAssembly, and BLAKE3: the quickest of them is the one to beat. */
 export const RIVALS = Object.keys(PEERS).filter(name => !PEERS[name].isNative)
 
 /**
- * As many peers as can be had. What is missing is said on stderr.
+ * Loads the peers that can be loaded. Missing ones are named on stderr.
  *
  * @param {string[]} [names]
  * @returns {Promise<Record<string, Functions>>}
@@ -154,21 +154,21 @@ export async function loadPeers (names = Object.keys(PEERS)) {
   return peers
 }
 
-/** Runs npm where a peer is missing, once: where that fails, benches go on with what there is. */
+/** Runs npm once if a peer is missing. If that fails, benches go on with the peers that there are. */
 export function installPeers () {
   const wanted = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES, ...SERVERS]
   const missing = wanted.filter(name => !isInstalled(name))
   if (missing.length === 0 || process.env[TRIED]) return
   process.env[TRIED] = 'yes'
   console.error(`peers missing: ${missing.join(', ')}; running npm install in bench/`)
-  const isWindows = process.platform === 'win32' // npm is a script there, which only a shell starts
+  const isWindows = process.platform === 'win32' // npm is a script on Windows, which only a shell starts
   const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=60000']
   const { status, error } = spawnSync('npm', ['install', '--no-audit', '--no-fund', ...patience],
     { cwd: fileURLToPath(FOLDER), stdio: ['ignore', 2, 2], shell: isWindows })
   if (status !== 0) console.error(`npm install failed (${error?.message ?? `exit code ${status}`}): going on without`)
 }
 
-/** Processes that this one starts see it too, and do not try again. */
+/** Processes that this one starts also see it, and do not try again. */
 const TRIED = 'BAOBOX_BENCH_TRIED_INSTALL'
 
 /** @param {string} specifier */

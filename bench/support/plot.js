@@ -1,5 +1,5 @@
-// Throughput over input size, as an SVG that reads well on light and on dark pages. Both axes are logarithmic; each
-// line is named where it ends.
+// Draws throughput over input size, as an SVG for light and dark pages. Both axes are logarithmic; each
+// line has its name at its end.
 
 import { PEERS } from './peers.js'
 import { sized } from './inputs.js'
@@ -10,12 +10,12 @@ import { median } from './statistics.js'
 const WIDTH = 860
 const HEIGHT = 480
 const PLOT = { left: 74, right: WIDTH - 178, top: 66, bottom: HEIGHT - 46 }
-/** Pixels between the names of lines that end together. */
+/** Pixels between the names of lines that end close together. */
 const LINE_HEIGHT = 16
 const X_TICKS = [32, 256, 1024, 2 ** 13, 2 ** 16, 2 ** 20, 2 ** 24, 2 ** 28]
 const Y_TICKS = [10, 100, 1000, 10_000]
 
-/** Colours on light and on dark pages, told apart by lightness too. The first is ours. */
+/** Colours on light and on dark pages, which also differ in lightness. The first is ours. */
 const COLOURS = [
   ['#0b57d0', '#8ab4f8'], ['#c2410c', '#fb923c'], ['#15803d', '#4ade80'], ['#9333ea', '#c084fc'],
   ['#b91c5c', '#f472b6'], ['#a16207', '#facc15'], ['#475569', '#cbd5e1'], ['#64748b', '#94a3b8']
@@ -70,8 +70,8 @@ function linesOf (tables) {
 }
 
 /**
- * Heights of the names: those at the right border keep their distance, and move no more than they must. Names that
- * would touch form a cluster, which is centred on where its lines end; clusters that then touch become one.
+ * The heights of the names. Those at the right border keep their distance, and move no more than necessary. Names that
+ * would touch form a cluster, which is centred on the ends of its lines; clusters that then touch become one.
  *
  * @param {Line[]} lines
  */

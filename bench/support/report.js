@@ -1,4 +1,4 @@
-// What a bench prints and keeps: tables on stdout, samples in a file.
+// Prints the tables of a bench to stdout, and keeps its samples in a file.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -8,12 +8,12 @@ import { inUnits, plainText, showSpeed } from './tables.js'
 
 /** @import { Table, Result } from './tables.js' */
 
-/** A difference that chance brings about more often than this is none. */
+/** A difference that is more probable than this by chance does not count. */
 const ALPHA = 0.05
 
-/** @typedef {{ environment: ReturnType<typeof environment>, tables: Table[] }} Kept  what a file holds */
+/** @typedef {{ environment: ReturnType<typeof environment>, tables: Table[] }} Kept  the contents of a file */
 
-/** Where this runs, as far as it decides about speed. */
+/** The facts about this machine that determine speed. */
 export const environment = () => ({
   runtime: process.versions.bun ? `Bun ${process.versions.bun}` : `Node.js ${process.versions.node}`,
   platform: `${process.platform} ${process.arch}`,
@@ -22,7 +22,7 @@ export const environment = () => ({
   kernel: kernelName()
 })
 
-/** Names of processors often do not say which family they are of. Linux does: ' (family 25, model 1)'. */
+/** The family of the processor, as Linux states it: ' (family 25, model 1)'. Its name often does not contain it. */
 function familyOfCpu () {
   if (!existsSync('/proc/cpuinfo')) return ''
   const info = readFileSync('/proc/cpuinfo', 'utf8')
@@ -34,7 +34,7 @@ function familyOfCpu () {
 /** @param {string} file @returns {Kept} */
 export const readKept = file => JSON.parse(readFileSync(file, 'utf8'))
 
-/** Writes samples with six digits, which is more than they are good for. @param {Kept} kept @param {string} file */
+/** Writes samples with six digits, which is more than their precision. @param {Kept} kept @param {string} file */
 export function writeKept (kept, file) {
   const rounded = (/** @type {string} */ _key, /** @type {unknown} */ value) =>
     typeof value === 'number' ? Number(value.toPrecision(6)) : value
@@ -42,7 +42,7 @@ export function writeKept (kept, file) {
 }
 
 /**
- * Several runs of the same bench as one: all their rounds.
+ * Joins several runs of the same bench to one with all their rounds.
  *
  * @param {Table[][]} runs  at least one
  * @returns {Table[]}
@@ -52,15 +52,15 @@ export const pooled = runs => runs[0].map((table, t) => ({
   results: table.results.map((result, r) => ({
     ...result,
     samples: Object.fromEntries(Object.keys(result.samples)
-      .filter(name => runs.every(tables => name in tables[t].results[r].samples)) // a peer may have been missing once
+      .filter(name => runs.every(tables => name in tables[t].results[r].samples)) // a peer may be missing in one run
       .map(name => [name, runs.flatMap(tables => tables[t].results[r].samples[name])]))
   }))
 }))
 
 /**
- * What changed since a file was written. The time of a call moves with the machine; how it compares with the others
- * in the same rounds moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two
- * runs of the same code differ too, by some percent, so run each side more than once.
+ * The changes since a file was written. The time of a call changes with the machine; its ratio to the others in the
+ * same rounds changes less, so look at the rows with an x first. And p is only about chance between rounds: two
+ * runs of the same code also differ, by some percent, so run each side more than once.
  *
  * @param {Table} table
  * @param {string} file

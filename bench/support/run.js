@@ -1,4 +1,4 @@
-// Runs the cases of a bench, the way the command line asks for. Every bench ends here, started alone or by index.js.
+// Runs the cases of a bench, as the command line says. Every bench uses it, whether started alone or by index.js.
 
 import { parseArgs } from 'node:util'
 import { FULL, QUICK, measure } from './measure.js'
@@ -11,12 +11,12 @@ import { markdown, plainText, rowsOf } from './tables.js'
 /**
  * @typedef {object} Case
  * @property {string} name  within its table
- * @property {number} bytes  that a call goes over
+ * @property {number} bytes  that a call processes
  * @property {Result['unit']} [unit]
- * @property {Record<string, Contestant>} contestants  the one in question first, then what it is measured against
+ * @property {Record<string, Contestant>} contestants  the one in question first, then those that it is compared with
  */
 
-/** @typedef {Partial<Pick<Table, 'form' | 'rivals'>>} Shape  a comparison without rivals unless told */
+/** @typedef {Partial<Pick<Table, 'form' | 'rivals'>>} Shape  default: a comparison without rivals */
 
 const OPTIONS = /** @type {const} */ ({
   quick: { type: 'boolean' },
@@ -40,7 +40,7 @@ export const { flags, names } = parse()
 /** How long to measure. */
 export const effort = flags.quick ? QUICK : FULL
 
-/** Of all that this process ran. @type {Table[]} */
+/** The tables of everything that this process ran. @type {Table[]} */
 const tables = []
 
 /**
@@ -48,7 +48,7 @@ const tables = []
  *
  * @param {string} bench
  * @param {string} question
- * @param {Iterable<Case> | AsyncIterable<Case>} cases  made one by one: what a case holds is let go before the next
+ * @param {Iterable<Case> | AsyncIterable<Case>} cases  made one by one, so that the memory of each is freed
  * @param {Shape} [shape]
  */
 export async function run (bench, question, cases, shape) {
@@ -60,7 +60,7 @@ export async function run (bench, question, cases, shape) {
 }
 
 /**
- * Prints and keeps what was measured.
+ * Prints and keeps measurements.
  *
  * @param {string} bench @param {string} question @param {Result[]} results @param {Shape} [shape]
  */
@@ -75,7 +75,7 @@ export function report (bench, question, results, shape) {
   if (flags.json) writeKept({ environment: environment(), tables }, flags.json)
 }
 
-/** Where this runs. */
+/** Prints the facts about this machine. */
 const printHeading = () =>
   console.log(`${Object.values(environment()).join(', ')} ${flags.quick ? '(quick: figures mean nothing)' : ''}\n`)
 

@@ -1,6 +1,6 @@
-// The crates bao and bao-tree, measured by bench/rust, as rows beside ours. That is another process, which ran on the
-// same machine, minutes before: a speed of ours and one of theirs never shared a round. What compares fairly is the
-// share of its own hash that each one keeps, since there both sides took turns.
+// The crates bao and bao-tree, measured by bench/rust, as rows next to ours. They ran in another process on the
+// same machine, minutes before, so our speeds and theirs never shared a round. A fair comparison is the
+// share of its own hash that each one reaches, because an encoding and its hash took turns.
 
 import { compileRelease, outputOf } from './cargo.js'
 import { MiB } from './inputs.js'
@@ -12,7 +12,7 @@ import { effort, flags, report } from './run.js'
 
 const FOLDER = new URL('../rust/', import.meta.url)
 
-/** Goes behind the question of a table with such rows. */
+/** Added after the question of a table with these rows. */
 export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of its own, minutes apart)'
 
 /**
@@ -20,13 +20,13 @@ export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of it
  * @property {'bao' | 'bao-tree'} package
  * @property {string} what
  * @property {number} groupLog
- * @property {number} bytes  that a call goes over
+ * @property {number} bytes  that a call processes
  * @property {{ call: number, hash: number }} medians  nanoseconds
  * @property {{ call: number[], hash: number[] }} samples  taken in rounds; hash is blake3::hash of the same bytes
  */
 
 /**
- * What the crates do, or nothing where there is no cargo, which is said on stderr.
+ * Measures the crates. Without cargo, prints a line on stderr and returns no cases.
  *
  * @param {'outboard' | 'encode' | 'verify' | 'slice'} group
  * @param {number} size  bytes of the blob, whole MiB
@@ -47,7 +47,7 @@ export function measureRust (group, size) {
  *
  * @param {string} bench
  * @param {string} question
- * @param {Iterable<Case>} cases  of two contestants or more: a thing to do, then our hash of the same bytes
+ * @param {Iterable<Case>} cases  of two contestants or more: the work in question, then our hash of the same bytes
  * @param {RustCase[]} rust
  * @param {Result['unit']} [unit]  of the rows in Rust
  */

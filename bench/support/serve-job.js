@@ -1,5 +1,5 @@
 // Serves one blob until stdin ends: `node serve-job.js baobox STORE`, or `node serve-job.js sirv FOLDER`. Prints its
-// URL, and in the end the most memory that it has had, in bytes.
+// URL, and at the end its peak memory in bytes.
 
 import { createServer } from 'node:http'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What can be said about two lists of samples without knowing how they are distributed.
+// Statistics of samples that do not depend on their distribution.
 
 /** @param {number[]} samples  at least one @returns {number} */
 export const median = samples => quantile(samples, 0.5)
@@ -12,7 +12,7 @@ export const median = samples => quantile(samples, 0.5)
 export const spread = samples => (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / median(samples)
 
 /**
- * How many times as fast as another contestant one was, round by round: who shares a round shares the machine's mood.
+ * How many times as fast as another contestant one was, round by round: within a round the machine has the same speed.
  *
  * @param {Record<string, number[]>} samples  nanoseconds
  * @param {string} one
@@ -21,7 +21,7 @@ export const spread = samples => (quantile(samples, 0.75) - quantile(samples, 0.
 export const speedups = (samples, one, other) => samples[one].map((ns, round) => samples[other][round] / ns)
 
 /**
- * The quickest contestant: the one that, compared within rounds with the first of them, is most times as fast.
+ * The quickest contestant, by its ratio to the first of them within rounds.
  *
  * @param {Record<string, number[]>} samples  nanoseconds
  * @param {string[]} names  at least one
@@ -40,9 +40,9 @@ function quantile (samples, q) {
 }
 
 /**
- * The Mann-Whitney U test, two-sided, as benchstat prints it: how often chance alone would tell two lists of samples
- * this far apart when nothing differs. By the normal approximation, corrected for ties and for continuity, which
- * wants some eight samples on each side.
+ * The Mann-Whitney U test, two-sided, as benchstat prints it: the probability that two lists of samples of the same
+ * thing differ this much by chance. By the normal approximation, corrected for ties and for continuity, which
+ * needs about eight samples on each side.
  *
  * @param {number[]} a
  * @param {number[]} b
@@ -70,7 +70,7 @@ export function mannWhitneyP (a, b) {
 }
 
 /**
- * How much of the normal distribution lies above z. Source: Abramowitz and Stegun, 26.2.17, good to 7.5e-8.
+ * The share of the normal distribution above z. Source: Abramowitz and Stegun, 26.2.17, with an error below 7.5e-8.
  *
  * @param {number} z  at least 0
  */

@@ -1,5 +1,5 @@
-// Stores side by side: ours, and those that others use for the same. Each is opened in a folder of its own and closed
-// again, and what that cost beside time is taken down: bytes that went to the disk, and memory.
+// Compares our store with others of the same purpose. Each is opened in a folder of its own and closed
+// again. Besides the time, the bytes that were written to the disk and the memory are recorded.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -17,11 +17,11 @@ import { shuffled } from './measure.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Result } from './tables.js' */
 
-/** Blocks that a long blob is cut into where values cannot be long: what Helia does by default. */
+/** The blocks into which a long blob is cut for stores without long values: the default of Helia. */
 const BLOCK_LEN = 1 << 20
 
 /**
- * A store that can be measured: blobs are named by our hash, whatever the store makes of that.
+ * A store that can be measured. All stores name blobs by our hash, if they need a name.
  *
  * @typedef {object} Contestant
  * @property {(folder: string) => Promise<OpenStore>} open
@@ -29,7 +29,7 @@ const BLOCK_LEN = 1 << 20
 /**
  * @typedef {object} OpenStore
  * @property {(blobs: Uint8Array[]) => Promise<unknown>} putMany  many small ones
- * @property {(pieces: () => AsyncIterable<Uint8Array>) => Promise<Name>} put  a long one, that comes in pieces
+ * @property {(pieces: () => AsyncIterable<Uint8Array>) => Promise<Name>} put  a long one, in pieces
  * @property {(name: Name, use: (piece: Uint8Array) => void) => Promise<unknown>} get
  * @property {(name: Name) => Promise<unknown>} getSmall  by its CID
  * @property {(cids: CID[]) => Promise<unknown>} getMany  small ones
@@ -37,7 +37,7 @@ const BLOCK_LEN = 1 << 20
  * @property {(name: Name, slice: AsyncIterable<Uint8Array>) => Promise<unknown>} [receive]
  * @property {() => Promise<unknown>} close
  */
-/** @typedef {any} Name  what a store wants to hear to find it again */
+/** @typedef {any} Name  the value by which a store finds the blob again */
 
 /** @returns {Promise<Record<string, Contestant['open']>>} ours first */
 export async function contestants () {
@@ -75,10 +75,10 @@ async function ours (folder, options, reading) {
   }
 }
 
-/** The name that is due to a block by its contents is part of the work. @param {Uint8Array} bytes */
+/** Names a block by its contents, which is part of the work. @param {Uint8Array} bytes */
 const cidOf = bytes => toCid(hash(bytes))
 
-/** Those that can be had; others are named on stderr. @returns {Promise<Record<string, Contestant['open']>>} */
+/** The peers that can be loaded. Others are named on stderr. @returns {Promise<Record<string, Contestant['open']>>} */
 async function peers () {
   installPeers()
   const found = /** @type {Record<string, Contestant['open']>} */ ({})
@@ -143,7 +143,7 @@ async function blocks (store) {
       const cids = []
       for await (const piece of pieces()) {
         for (let at = 0; at < piece.length; at += BLOCK_LEN) {
-          // A copy: it is the store's until it is written.
+          // A copy, because the store owns it until it is written.
           const block = piece.slice(at, at + BLOCK_LEN)
           cids.push(cidOf(block))
           await store.put(cids.at(-1), block)
@@ -163,7 +163,7 @@ async function blocks (store) {
 }
 
 /**
- * What a program would do by itself: write, rename, and call the file by its hash.
+ * Does what a program would do without a store: write a file, and rename it to its hash.
  *
  * @param {string} folder
  * @param {boolean} syncs
@@ -221,8 +221,8 @@ async function files (folder, syncs) {
  * @template {{ close: () => Promise<unknown> }} Store
  * @param {Record<string, (folder: string) => Promise<Store>>} contestants
  * @param {number} rounds
- * @param {(store: Store, name: string) => Promise<unknown>} job  what is timed
- * @param {(store: Store, name: string) => Promise<unknown>} [prepare]  what comes before
+ * @param {(store: Store, name: string) => Promise<unknown>} job  timed
+ * @param {(store: Store, name: string) => Promise<unknown>} [prepare]  called before, not timed
  * @returns {Promise<Record<string, Costs>>}
  */
 export async function measureStores (contestants, rounds, job, prepare) {
@@ -240,7 +240,7 @@ export async function measureStores (contestants, rounds, job, prepare) {
         await job(store, name)
         costs[name].ns.push((performance.now() - start) * 1e6)
         costs[name].memory.push(peak())
-        await store.close() // what it still has to write is written
+        await store.close() // finishes its pending writes
         costs[name].written.push(bytesWritten() - before)
       })
     }
@@ -248,7 +248,7 @@ export async function measureStores (contestants, rounds, job, prepare) {
   return costs
 }
 
-/** What one has left to the system to write is not to be waited for by the next. */
+/** Waits for writes that the last contestant left to the system, so that the next does not. */
 function settleDisk () {
   if (hasProc) spawnSync('sync')
 }
@@ -264,10 +264,10 @@ export async function inFolder (work) {
 }
 
 /**
- * One table row for the time, one for what went to the disk, one for memory.
+ * One table row for the time, one for the bytes written to the disk, one for memory.
  *
  * @param {string} name @param {number} bytes  of the job @param {Record<string, Costs>} costs
- * @param {{ disk?: boolean, unit?: Result['unit'] }} [options]  `disk`: was anything written?
+ * @param {{ disk?: boolean, unit?: Result['unit'] }} [options]  `disk`: true if anything was written
  * @returns {Result[]}
  */
 export function costRows (name, bytes, costs, { disk = true, unit = 'speed' } = {}) {
@@ -282,10 +282,10 @@ export function costRows (name, bytes, costs, { disk = true, unit = 'speed' } = 
 
 const hasProc = process.platform === 'linux'
 
-/** Bytes that this process has handed to the file system. */
+/** Bytes that this process has written to the file system. */
 const bytesWritten = () => hasProc ? Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) : 0
 
-/** Begins to watch the resident memory. @returns {() => number} bytes by which it grew at most */
+/** Begins to watch the resident memory. @returns {() => number} its largest growth in bytes */
 function peakMemory () {
   if (!hasProc) return () => 0
   globalThis.gc?.()

@@ -1,11 +1,11 @@
-// Figures as rows of text. What stands in a table is decided here; how rows are printed, too.
+// Decides which figures a table has, and prints them as rows of text.
 
 import { bestOf, median, speedups, spread } from './statistics.js'
 
 /**
  * @typedef {object} Result  of one case
  * @property {string} name  of the case
- * @property {number} bytes  that a call goes over
+ * @property {number} bytes  that a call processes
  * @property {keyof typeof UNITS} [unit] in which samples are printed; default: the time of a call up to 1 KiB,
  *  bytes per second above
  * @property {Record<string, number[]>} samples nanoseconds per call, or bytes of memory: the less, the better; the
@@ -21,7 +21,7 @@ import { bestOf, median, speedups, spread } from './statistics.js'
  * @property {Result[]} results
  */
 
-/** Up to this many bytes the time of a call says more than bytes per second. */
+/** Up to this many bytes, the time of a call is more useful than bytes per second. */
 const SMALL = 1024
 
 /** @type {Record<string, { from: (sample: number, bytes: number) => number, show: (figure: number) => string }>} */
@@ -39,7 +39,7 @@ const UNITS = {
   times: { from: factor => factor, show: factor => factor.toFixed(2) },
   rate: { from: ns => 1e9 / ns, show: rate => `${rate.toFixed(0)}/s` }
 }
-/** What something costs beside time: a ratio to next to nothing says nothing. */
+/** Units of costs other than time. They get no ratios: a ratio to almost nothing means nothing. */
 const COSTS = ['megabytes', 'times']
 
 /**
@@ -52,7 +52,7 @@ export const rowsOf = table => FORMS[table.form](table)
 
 const FORMS = {
   /**
-   * A row is a case. Beside the first contestant stands each other with its speed, and how many times as fast as it
+   * A row is a case: the speed of the first contestant, then for each other its speed, and how many times as fast as it
    * the first is.
    */
   comparison ({ results, rivals = [] }) {
@@ -71,7 +71,7 @@ const FORMS = {
     ]
   },
 
-  /** A row is a contestant, and how many times as fast as the first it is; what is no speed is told as it is. */
+  /** A row is a contestant, and how many times as fast as the first it is; only speeds have this ratio. */
   ranking ({ results }) {
     const names = contestantsOf(results)
     const isSpeed = (/** @type {Result} */ result) => !COSTS.includes(unitOf(result))
@@ -103,7 +103,7 @@ const FORMS = {
   }
 }
 
-/** Contestants in their order: the fullest case has it. @param {Result[]} results */
+/** Contestants in the order of the case that has most of them. @param {Result[]} results */
 function contestantsOf (results) {
   const lists = results.map(({ samples }) => Object.keys(samples))
   return [...new Set(lists.sort((a, b) => b.length - a.length).flat())]
@@ -117,7 +117,7 @@ export function plainText (rows) {
   return rows.map(row => row.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** Pages are narrow: what stands under an `x` moves in with the speed before it. @param {string[][]} rows */
+/** Pages are narrow, so a figure in a column `x` moves into the cell of its speed. @param {string[][]} rows */
 export function markdown ([head, ...rows]) {
   const names = head.filter(name => name !== 'x')
   const narrow = rows.map(row => row
@@ -140,7 +140,7 @@ const unitOf = ({ bytes, unit = bytes <= SMALL ? 'time' : 'speed' }) => unit
 const speed = (result, name) => showSpeed(result)(median(inUnits(result, result.samples[name])))
 
 /**
- * The quickest of the rivals, and how many times as fast as it the first is.
+ * The quickest of the rivals, and how many times as fast as it the first contestant is.
  *
  * @param {Result} result
  * @param {string[]} rivals

@@ -1,4 +1,5 @@
-// baobox bench: a short measurement of this machine. The folder bench of the repository compares with other programs.
+// baobox bench: a short measurement of this machine. The folder bench of the repository has comparisons with other
+// programs.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +33,7 @@ export async function bench ({ values }, context) {
     const speed = Math.round(len / 1000 / ms)
     return printResult(values, { name, megabytesPerSecond: speed }, `${name.padEnd(LABEL_WIDTH)}${speed} MB/s`)
   }
-  /** Repeats work in memory, and tells the best time. @param {string} name @param {() => void} work */
+  /** Repeats work in memory, and prints the best speed. @param {string} name @param {() => void} work */
   const repeat = async (name, work) => {
     let best = Infinity
     for (const began = performance.now(); performance.now() - began < PATIENCE;) {

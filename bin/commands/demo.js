@@ -1,4 +1,4 @@
-// baobox demo: takes one file through the library, and shows what each step does and how long it takes.
+// baobox demo: takes one file through the steps of the library, and shows the result and the time of each step.
 
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -24,7 +24,7 @@ import { withStore } from './store/open.js'
 
 const HEADER_LEN = 8
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
-/** Bytes of the file that the slice proves, and bytes that arrive at a time: about a network packet. */
+/** Bytes of the file that the slice proves, and bytes that arrive together: about a network packet. */
 const SLICE_LEN = 1 << 20
 const PACKET_LEN = 1400
 const LABEL_WIDTH = 10
@@ -64,7 +64,7 @@ async function showHash (subject) {
   const { result: root, speed } = await timed('hash', subject, (pieces, onProgress) =>
     hashStream(pieces, { onProgress }))
   await say('hash', hex(root), `BLAKE3 of the file, ${speed}`)
-  await say('CID', `${toCid(root)}`, 'the same hash as a name: you can check the bytes, from any sender')
+  await say('CID', `${toCid(root)}`, 'the same hash as a name: with it you can check the bytes, whoever sends them')
   return root
 }
 
@@ -112,7 +112,7 @@ async function showVerify ({ bytes, span, root }) {
   await say('verify',
     `${formatCount(leaves, 'leaf', 'leaves')}, ${formatExact(len)} bytes proven by the CID alone, ` +
       `in ${formatDuration(ms)}`,
-    `it came in packets of ${formatExact(PACKET_LEN)} bytes: ` +
+    `it arrived in packets of ${formatExact(PACKET_LEN)} bytes: ` +
       `the first leaf was proven after ${formatExact(firstAt)} bytes`)
 }
 
@@ -137,7 +137,7 @@ async function showGet ({ file, size, signal }, root, store) {
   const ms = performance.now() - began
   const expected = await hashStream(createReadStream(file, { start, end: end - 1, signal }))
   if (hex(got) !== hex(expected)) {
-    throw new Failure(`the store gave other bytes than ${file} has: did the file change?`)
+    throw new Failure(`the bytes from the store differ from those of ${file}: did the file change?`)
   }
   await say('get', `bytes ${formatExact(start)} to ${formatExact(end)}: the same as in the file`,
     `read from the store, verified, and hashed to compare, ${formatDuration(ms)}, ${formatRate(end - start, ms)}`)
@@ -172,7 +172,7 @@ async function receiveSlice (slice, ranges, root) {
   return { leaves, len, firstAt, error, ms: performance.now() - began }
 }
 
-/** Whole groups around the middle of the file, half of it at most. @param {number} size @returns {ByteRange} */
+/** Whole groups in the middle of the file: 1 MiB, or half of a small file. @param {number} size @returns {ByteRange} */
 function middleOf (size) {
   const len = Math.min(SLICE_LEN, size / 2)
   const start = Math.floor((size - len) / 2 / GROUP_LEN) * GROUP_LEN
@@ -180,7 +180,7 @@ function middleOf (size) {
 }
 
 /**
- * The offset, in a slice, of the middle of its middle leaf. The walk yields pairs and leaves in the order of the slice.
+ * The offset in a slice of the middle of its middle leaf. The walk gives pairs and leaves in the order of the slice.
  *
  * @param {ByteRange} span @param {number} size
  */
@@ -196,7 +196,7 @@ function middleOfLeaf ({ start, end }, size) {
 }
 
 /**
- * Takes the whole file through a step, and measures that.
+ * Passes the whole file to a step, and measures the time.
  *
  * @template T
  * @param {string} label @param {Subject} subject

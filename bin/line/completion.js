@@ -20,7 +20,7 @@ export function completionOf (shell, table) {
 /** @typedef {[name: string, command: Command][]} Commands */
 
 /** @param {Commands} commands */
-const bash = commands => `# Completion of baobox in bash. Use it by: eval "$(baobox completion bash)"
+const bash = commands => `# Completion of baobox in bash. To use it: eval "$(baobox completion bash)"
 _baobox () {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} options= values=
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -39,7 +39,7 @@ ${commands.map(([name, command]) => `    ${name})
     *) COMPREPLY=($(compgen -W "$values" -- "$cur")) ;;
   esac
 }
-# Where nothing else fits, names of files are completed.
+# If nothing else fits, bash completes file names.
 complete -o default -F _baobox baobox
 `
 
@@ -50,7 +50,7 @@ const spellings = ({ options }, onlyWithValue = false) => Object.entries(options
 
 /** @param {Commands} commands */
 const zsh = commands => `#compdef baobox
-# Completion of baobox in zsh. Use it by: eval "$(baobox completion zsh)"
+# Completion of baobox in zsh. To use it: eval "$(baobox completion zsh)"
 _baobox () {
   local -a commands
   commands=(
@@ -86,7 +86,7 @@ const zshArguments = command => [
 ]
 
 /** @param {Commands} commands */
-const fish = commands => `# Completion of baobox in fish. Use it by: baobox completion fish | source
+const fish = commands => `# Completion of baobox in fish. To use it: baobox completion fish | source
 complete -c baobox -n __fish_use_subcommand -f -l help -s h -d 'print the help'
 complete -c baobox -n __fish_use_subcommand -f -l version -s V -d 'print the version'
 ${commands.map(([name, command]) => fishLines(name, command).join('\n')).join('\n')}

@@ -7,7 +7,7 @@ import { parseSize } from './values.js'
 const HELP = '-h, --help'
 /** Columns of a paragraph. */
 const WIDTH = 100
-/** Columns that the names of options take at most before their help. */
+/** The widest column for the names of options. The help of a longer name begins on its own line. */
 const OPTION_WIDTH = 24
 
 /** @param {Table} table */
@@ -28,9 +28,9 @@ ${rows([
 Environment:
 ${rows([
   ['BAOBOX_STORE', 'the store to use when --store is not given'],
-  ['BAOBOX_PUT_TOKEN', 'the token of uploads when serve gets no --put-token'],
-  ['BAOBOX_DEBUG', 'when set, errors are printed with their stack and their causes'],
-  ['NO_COLOR', 'when set, nothing is printed in colours']
+  ['BAOBOX_PUT_TOKEN', 'the token for uploads when serve is run without --put-token'],
+  ['BAOBOX_DEBUG', 'if set, errors are printed with their stacks and causes'],
+  ['NO_COLOR', 'if set, nothing is printed in colours']
 ])}
 
 Exit codes:
@@ -38,7 +38,7 @@ ${rows([
   ['0', 'success'],
   ['1', 'a failure: a file, a blob or a store is missing or damaged; a check failed'],
   ['2', 'the command line is wrong'],
-  ['128 + N', 'ended by the signal N: 130 after Ctrl-C']
+  ['128 + N', 'ended by signal N: 130 after Ctrl-C']
 ])}
 
 Example:
@@ -65,14 +65,14 @@ const optionRow = ([name, { short, value, help }]) =>
 /** @param {Record<string, Option<unknown>>} options @param {string} operands */
 const sizeNote = (options, operands) =>
   operands.includes('START') || Object.values(options).some(({ read }) => read === parseSize)
-    ? ['Sizes and offsets are numbers of bytes: plain numbers, or with KiB, MiB, GiB or TiB, as in 16KiB. ' +
+    ? ['Sizes and offsets are in bytes, or with a unit KiB, MiB, GiB or TiB, as in 16KiB. ' +
        'The first byte is byte 0.']
     : []
 
 /** Breaks a paragraph into lines. @param {string} text @param {number} [width] */
 const wrap = (text, width = WIDTH) => text.replaceAll(new RegExp(`(.{1,${width}})( |$)`, 'g'), '$1\n').trimEnd()
 
-/** Two columns. A long text goes on below itself. @param {[left: string, right: string][]} lines */
+/** Makes two columns. The right one is wrapped. @param {[left: string, right: string][]} lines */
 function rows (lines) {
   const width = Math.min(Math.max(...lines.map(([left]) => left.length)), OPTION_WIDTH) + 2
   const indent = ' '.repeat(width + 2)

@@ -1,4 +1,4 @@
-// Reads the command line by the definition of a command.
+// Parses the command line according to the definition of a command.
 
 import { parseArgs } from 'node:util'
 import { UsageError } from '../terminal/errors.js'
@@ -11,8 +11,8 @@ const HELP = { help: { type: /** @type {const} */ ('boolean'), short: 'h' } }
 
 /**
  * @param {Definition} definition
- * @param {string[]} args  what follows the command's name
- * @returns {Given & { isHelp: boolean }}  with --help, nothing else is read
+ * @param {string[]} args  the arguments after the command's name
+ * @returns {Given & { isHelp: boolean }} with --help, the other options are not checked
  * @throws {UsageError}
  */
 export function parse (definition, args) {
@@ -54,16 +54,16 @@ const configOf = options => Object.fromEntries(Object.entries(options).map(([nam
 /** @param {OptionToken} token @param {Options} options @throws {UsageError} */
 function checkOption ({ name, rawName, value, inlineValue }, options) {
   if (!Object.hasOwn(options, name)) throw new UsageError(`unknown option '${rawName}'`)
-  const { value: what } = options[name]
-  if (what === undefined && value !== undefined) throw new UsageError(`${rawName} takes no value`)
-  if (what === undefined) return
-  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${what}`)
+  const { value: valueName } = options[name]
+  if (valueName === undefined && value !== undefined) throw new UsageError(`${rawName} takes no value`)
+  if (valueName === undefined) return
+  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${valueName}`)
   if (!inlineValue && /^-./.test(value)) {
     throw new UsageError(`${rawName} needs a value; one that begins with '-' is written --${name}=${value}`)
   }
 }
 
-/** The value of an option. Its errors name the option. @param {OptionToken} token @param {Options} options */
+/** Reads the value of an option. Errors name the option. @param {OptionToken} token @param {Options} options */
 function readValue ({ name, rawName, value }, options) {
   try {
     return options[name].read(value ?? '')

@@ -16,7 +16,7 @@ export function parseSize (given) {
 }
 
 /**
- * Makes the reader of an integer.
+ * Makes a function that reads an integer.
  *
  * @param {number} least @param {number} most
  * @returns {(given: string) => number}
@@ -32,18 +32,18 @@ export const integerFrom = (least, most) => given => {
 export const parseGroupLog = integerFrom(0, MAX_GROUP_LOG)
 
 /**
- * Makes the reader of a text that must not be empty.
+ * Makes a function that reads a text that must not be empty.
  *
- * @param {string} what  its name in the message
+ * @param {string} name  of the value, for the error
  * @returns {(given: string) => string}
  */
-export const filled = what => given => {
-  if (given === '') throw new UsageError(`${what} must not be empty`)
+export const filled = name => given => {
+  if (given === '') throw new UsageError(`${name} must not be empty`)
   return given
 }
 
 /**
- * Makes the reader of one of several words.
+ * Makes a function that reads one of several words.
  *
  * @template {string} T
  * @param {readonly T[]} words
@@ -51,14 +51,14 @@ export const filled = what => given => {
  */
 export const oneOf = words => given => {
   const word = words.find(word => word === given)
-  if (word === undefined) throw new UsageError(`'${given}' is none of ${words.join(', ')}`)
+  if (word === undefined) throw new UsageError(`'${given}' is not one of ${words.join(', ')}`)
   return word
 }
 
 /**
- * The range that --start, --end and --count name.
+ * The range of --start, --end and --count.
  *
- * @param {{ start?: number, end?: number, count?: number }} values  bytes; `end` and `count` exclude one another
+ * @param {{ start?: number, end?: number, count?: number }} values  bytes; `end` and `count` exclude each other
  */
 export function rangeOf ({ start = 0, end = Infinity, count }) {
   if (count !== undefined) return spanOf(start, count)
@@ -73,7 +73,7 @@ export function rangeOf ({ start = 0, end = Infinity, count }) {
  */
 export const parseSpan = (start, count) => spanOf(parseSize(start), parseSize(count))
 
-/** A range that reaches beyond the largest offset has no end. @param {number} start @param {number} count */
+/** Makes a range. Its end is Infinity if it exceeds the largest offset. @param {number} start @param {number} count */
 function spanOf (start, count) {
   const end = start + count
   return { start, end: Number.isSafeInteger(end) ? end : Infinity }

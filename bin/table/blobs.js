@@ -8,7 +8,7 @@ import { integerFrom, oneOf } from '../line/values.js'
 
 const ORDERS = /** @type {const} */ (['hash', 'created', 'used'])
 const MOST_BLOBS = 999_999_999
-const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection or manifest.'
+const NAMES_NOTE = 'CID may be a tag, or CID/NAME, which is a member of a collection or manifest.'
 
 export const add = define({
   summary: 'put files, folders or stdin into a store',
@@ -16,24 +16,24 @@ export const add = define({
   options: {
     ...writeStore,
     tag: filledText('NAME', 'tag the blob in the same step, so that gc keeps it; for one FILE only'),
-    expect: filledText('CID', 'fail unless the blob has this CID; when the store has it already, nothing is read'),
-    reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
+    expect: filledText('CID', 'fail unless the blob has this CID; if the store has it already, read nothing'),
+    reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are needed'),
     recursive: flag('put folders, each as a collection of its files', 'r'),
-    manifest: flag('make a manifest of each folder, which has media types, and print its CID'),
+    manifest: flag('make a manifest of each folder, with media types, and print its CID'),
     ...selection,
-    known: filledText('FILE', 'remember in this file what was read, and do not read again what has not changed'),
+    known: filledText('FILE', 'a file that remembers which files were read, so that unchanged ones are not read again'),
     bytes,
     json
   },
   excludes: { expect: ['reference', 'recursive'] },
   requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive', manifest: 'recursive' },
   notes: [
-    'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
+    'Prints a line for each FILE: its CID, its size, whether the blob is new or already there, and the file name. ' +
     'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
-    'With --recursive, FILE is a folder, and the CID is the one that sendme gives it. Links and empty folders are ' +
-    'left out. --tag keeps all files. A warning tells names that get -r will refuse, because some system would take ' +
-    'them for something else, such as aux, or for one another, such as A and a.',
-    'With --manifest, the CID is that of a manifest, the form of a folder for the web: see serve. Its paths begin ' +
+    'With --recursive, FILE is a folder, and its CID is the one that sendme gives it. Links and empty folders are ' +
+    'left out. --tag keeps all files. A warning lists names that get -r will refuse: names with a special meaning on ' +
+    'some system, such as aux, and names that some system does not distinguish, such as A and a.',
+    'With --manifest, the CID is that of a manifest, the web form of a folder: see serve. Its paths begin ' +
     'below the folder, unless --top is given, and index.html is also at /. --tag names a sequence of the manifest ' +
     'and its files.'
   ],
@@ -44,7 +44,7 @@ export const add = define({
 })
 
 export const concatBlobs = define({
-  summary: 'make one blob of several that a store has',
+  summary: 'join several blobs of a store to one new blob',
   operands: 'CID...',
   options: {
     ...writeStore,
@@ -53,8 +53,8 @@ export const concatBlobs = define({
     json
   },
   notes: [
-    'Prints a line for the new blob: its CID, its size, and whether it is new or already there. The others stay. ' +
-    'The bytes of all blobs are verified. The tree of the first blob is kept; those of the others are computed ' +
+    'Prints a line for the joined blob: its CID, its size, and whether it is new or already there. The others stay. ' +
+    'The bytes of all blobs are verified. The tree of the first blob is reused; those of the others are computed ' +
     'again. ' + NAMES_NOTE
   ],
   examples: ['baobox concat part1 part2 --tag whole']
@@ -67,8 +67,8 @@ export const get = define({
     ...readStore,
     output,
     ...range,
-    recursive: flag('write the files that a collection or manifest names below the folder OUTPUT', 'r'),
-    reflink: flag('clone large files instead of copying them, where the disk can'),
+    recursive: flag('write the files of a collection or manifest into the folder OUTPUT', 'r'),
+    reflink: flag('clone large files instead of copying them, if the disk can'),
     link: flag('hard-link large files to those of the store: changing one damages the store')
   },
   excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count'], link: ['reflink'] },
@@ -76,8 +76,8 @@ export const get = define({
   notes: [
     'Without OUTPUT, or with -, writes to stdout. ' +
     'Every byte is verified against the CID before it is written. A file is replaced once all bytes are there; ' +
-    'after an error it is as it was before. ' + NAMES_NOTE,
-    'With --recursive, nothing that is there is replaced, and names that could lead out of the folder are refused ' +
+    'after an error it is unchanged. ' + NAMES_NOTE,
+    'With --recursive, no existing file is replaced, and names that could lead out of the folder are refused ' +
     'before anything is written.'
   ],
   examples: [
@@ -90,7 +90,7 @@ export const cat = define({
   summary: 'write blobs of a store to stdout, one after the other',
   operands: 'CID...',
   options: { ...readStore },
-  notes: ['Every byte is verified before it is written. The first error ends it. ' + NAMES_NOTE],
+  notes: ['Every byte is verified before it is written. The command stops at the first error. ' + NAMES_NOTE],
   examples: ['baobox cat bafkr4i...', 'baobox cat part1 part2 | tar x', 'baobox cat bagaac.../docs/README.md']
 })
 
@@ -99,25 +99,25 @@ export const ls = define({
   operands: '[CID]',
   options: {
     ...readStore,
-    long: flag('also print the size, how much is present, and the times of adding and last use', 'l'),
+    long: flag('also print the size, how much is present, and the times of creation and last use', 'l'),
     order: { value: 'ORDER', help: `${ORDERS.join(', ')}; default: hash`, read: oneOf(ORDERS) },
     reverse: flag('the last one first', 'r'),
-    limit: { value: 'N', help: 'blobs to list at most', read: integerFrom(1, MOST_BLOBS) },
+    limit: { value: 'N', help: 'list at most N blobs', read: integerFrom(1, MOST_BLOBS) },
     bytes,
     json
   },
   notes: [
-    'Prints one CID a line. Times are in UTC. ' +
-    'A size with a question mark was claimed by a sender and is not proven yet.',
-    'With CID, prints the names in the collection, or the paths of the manifest, with --long the CID and the size of ' +
-    'each, with --json also the media type, if it has one. ' +
+    'Prints one CID per line. Times are in UTC. ' +
+    'A size with a question mark is the claim of a sender and not proven yet.',
+    'With CID, prints the names in the collection, or the paths of the manifest; with --long also the CID and the ' +
+    'size of each, with --json also the media type, if there is one. ' +
     'Characters that would control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
   ],
   examples: ['baobox ls --long', 'baobox ls --long --order created --reverse --limit 10', 'baobox ls bagaac...']
 })
 
 export const stat = define({
-  summary: 'print what a store knows of blobs, or how much is in it',
+  summary: 'print the state of blobs in a store, or how much is in the store',
   operands: '[CID...]',
   options: { ...readStore, bytes, json },
   notes: ['Without CID, prints how many blobs, bytes and tags the store has. ' + NAMES_NOTE],
@@ -125,10 +125,10 @@ export const stat = define({
 })
 
 export const has = define({
-  summary: 'tell whether a store has blobs completely',
+  summary: 'tell whether blobs are complete in a store',
   operands: 'CID...',
   options: { ...readStore, json },
-  notes: ['Prints complete, partial or absent for each, and exits with 1 unless all are complete. ' + NAMES_NOTE],
+  notes: ['Prints complete, partial or absent for each CID. Exits with 1 unless all are complete. ' + NAMES_NOTE],
   examples: ['baobox has bafkr4i... && echo here']
 })
 
@@ -138,8 +138,8 @@ export const missing = define({
   options: { ...readStore, ...range, json },
   excludes: rangeExcludes,
   notes: [
-    'Prints a line for each range: where it begins, and its length in bytes, as slice takes them. ' +
-    'Prints nothing when the blob is complete. ' + NAMES_NOTE
+    'Prints a line for each range: its first byte and its length, as slice takes them. ' +
+    'Prints nothing if the blob is complete. ' + NAMES_NOTE
   ],
   examples: ['baobox missing bafkr4i...']
 })
@@ -149,8 +149,8 @@ export const exportBlobs = define({
   operands: '[CID...]',
   options: { ...readStore, output },
   notes: [
-    'Without CID, writes all whole blobs. A tag may stand for a CID; it brings all blobs that it protects. ' +
-    'Each blob is verified while it is written, and is one block of the archive, however long it is.'
+    'Without CID, writes all whole blobs. CID may be a tag, which means all blobs that it protects. ' +
+    'Each blob is verified while it is written. It is one block of the archive, however long it is.'
   ],
   examples: ['baobox export -o all.car', 'baobox export release | ssh host baobox import']
 })
@@ -160,14 +160,14 @@ export const importBlobs = define({
   operands: '[FILE]',
   options: {
     ...writeStore,
-    tag: filledText('NAME', 'tag the first root of the archive; the second as NAME-2, and so on'),
+    tag: filledText('NAME', 'tag the first root of the archive with NAME, the second with NAME-2, and so on'),
     'skip-unknown': flag('leave out blocks with unknown hash functions, instead of failing'),
     bytes,
     json
   },
   notes: [
     'Without FILE, or with -, reads stdin. Each block is compared with its CID before it is kept. ' +
-    'When it fails, what came before has been kept. A missing store is made.'
+    'After an error, the blocks before it are kept. A missing store is made.'
   ],
   examples: ['baobox import all.car']
 })
@@ -176,7 +176,7 @@ export const rm = define({
   summary: 'delete blobs from a store',
   operands: 'CID...',
   options: { ...writeStore, force: flag('also delete blobs that a tag names; the tag stays'), json },
-  notes: ['Only deletes the blobs it is given. To delete every blob that no tag names, use gc. ' + NAMES_NOTE],
+  notes: ['Deletes only the given blobs. To delete every blob that no tag names, use gc. ' + NAMES_NOTE],
   examples: ['baobox rm bafkr4i...']
 })
 
@@ -185,14 +185,14 @@ export const tag = define({
   operands: '[NAME] [CID]',
   options: {
     ...writeStore,
-    hashseq: flag('the blob is a list of 32-byte hashes: the tag also keeps the blobs of these'),
-    delete: flag('delete the tag; the blob stays until gc or rm'),
+    hashseq: flag('the blob is a list of 32-byte hashes: the tag also keeps the blobs that these name'),
+    delete: flag('delete the tag; the blob stays until gc or rm deletes it'),
     json
   },
   excludes: { delete: ['hashseq'] },
   notes: [
     'Without arguments, prints a line for each tag: its CID, its format and its name. ' +
-    'A tag that exists is replaced. The blob may come later. ' + NAMES_NOTE
+    'An existing tag is replaced. The blob may be added later. ' + NAMES_NOTE
   ],
   examples: ['baobox tag release bafkr4i...', 'baobox tag', 'baobox tag --delete release']
 })

@@ -2,11 +2,11 @@
 
 import { define, filledTexts, json, store, text } from './options.js'
 
-/** Which files of a folder are meant, and under which names. */
+/** The options that select files of a folder, and name them. */
 export const selection = {
-  include: filledTexts('PATTERN', 'only files that it matches, as in .gitignore; may be repeated'),
-  ignore: filledTexts('PATTERN', 'leave out what it matches, as in .gitignore; may be repeated'),
-  top: text('NAME', 'what the names begin with instead of the name of the folder; empty for nothing')
+  include: filledTexts('PATTERN', 'take only files that match, as in .gitignore; may be repeated'),
+  ignore: filledTexts('PATTERN', 'leave out files and folders that match, as in .gitignore; may be repeated'),
+  top: text('NAME', "replace the folder's name, with which all names begin; empty removes it")
 }
 
 export const diff = define({
@@ -14,8 +14,8 @@ export const diff = define({
   operands: 'CID DIR',
   options: { store, ...selection, json },
   notes: [
-    'Prints a line for each file that differs: added when only DIR has it, removed when only CID has it, changed ' +
-    'when it has other bytes. Exits with 1 when there are any. The names are those that add -r would give.'
+    'Prints a line for each file that differs: added if only DIR has it, removed if only CID has it, changed ' +
+    'if the bytes differ. Exits with 1 if any file differs. The names are those that add -r would give.'
   ],
   examples: ['baobox diff site public', 'baobox diff bagaac... photos --ignore .DS_Store']
 })

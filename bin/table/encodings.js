@@ -1,4 +1,4 @@
-// Commands about encodings: those of bao, with its arguments, and receive.
+// Commands about encodings: those of bao, with the same arguments, and receive.
 
 import {
   bytes, define, flag, groupLog, json, output, range, rangeExcludes, store, text, writeStore
@@ -10,7 +10,7 @@ const INPUT_NOTE =
   'INPUT is a file, or - for stdin, or the CID or tag of a blob in a store; ./NAME is always a file.'
 const GROUPS_NOTE = 'bao reads and writes group log 0 only.'
 const AFTER_ERROR_NOTE =
-  'After an error, stdout has the bytes that were verified before it; a file is replaced only by all of the bytes.'
+  'After an error, stdout has the bytes that were verified before it; a file is replaced only if all bytes are right.'
 
 export const encode = define({
   summary: 'write the combined encoding of a blob: its bytes, and the hash tree between them',
@@ -28,7 +28,7 @@ export const decode = define({
   summary: 'verify an encoding while it is read, and write the bytes it proves',
   operands: 'HASH [INPUT] [OUTPUT]',
   options: {
-    outboard: text('FILE', 'INPUT is the blob itself, and this its hash tree'),
+    outboard: text('FILE', 'INPUT is the blob itself, and FILE its hash tree'),
     start: range.start,
     count: { ...range.count, help: 'bytes to write; default: up to the end of the blob' },
     'group-log': groupLog(BAO_LOG),
@@ -36,7 +36,7 @@ export const decode = define({
   },
   notes: [
     'HASH is 64 hexadecimal digits, a CID, or a tag of a store. ' +
-    'Without INPUT and OUTPUT, or with -, uses stdin and stdout.',
+    'Without INPUT or with -, reads stdin; without OUTPUT or with -, writes to stdout.',
     AFTER_ERROR_NOTE
   ],
   examples: ['baobox decode HASH video.bao video.mp4', 'baobox decode HASH video.mp4 --outboard video.obao | player']
@@ -47,13 +47,13 @@ export const outboard = define({
   operands: 'INPUT [OUTPUT]',
   options: {
     'group-log': groupLog(BAO_LOG),
-    'no-header': flag('do not begin with the size of the blob'),
+    'no-header': flag('leave out the size of the blob at the beginning'),
     output,
     store
   },
   notes: [
     INPUT_NOTE + ' Without OUTPUT, or with -, writes to stdout.',
-    'All pairs of chaining values in pre-order, after the size in 8 bytes, as bao writes it. ' +
+    'The output is the size in 8 bytes, then all pairs of chaining values in pre-order, as bao writes them. ' +
     'Files named .obao4 have group log 4 and no header.',
     GROUPS_NOTE
   ],
@@ -67,14 +67,14 @@ export const slice = define({
   summary: 'cut out the part of an encoding or a blob that proves a range of it',
   operands: 'START COUNT [INPUT] [OUTPUT]',
   options: {
-    outboard: text('FILE', 'INPUT is the blob itself, and this its hash tree, with or without the size in front'),
+    outboard: text('FILE', 'INPUT is the blob itself, and FILE its hash tree, with or without a header'),
     'group-log': groupLog(BAO_LOG),
     store
   },
   notes: [
-    'INPUT is a combined encoding: a file, or - for stdin. With --outboard it is the blob itself. ' +
+    'INPUT is a combined encoding, or with --outboard the blob itself: a file, or - for stdin. ' +
     'Or it is the CID or tag of a blob in a store; ./NAME is always a file. ' +
-    'The slice is verified while it is written, and begins with the size of the blob.',
+    'The slice begins with the size of the blob. It is verified while it is written.',
     GROUPS_NOTE
   ],
   examples: [
@@ -89,8 +89,8 @@ export const decodeSlice = define({
   options: { 'group-log': groupLog(BAO_LOG), store },
   notes: [
     'HASH is 64 hexadecimal digits, a CID, or a tag of a store. ' +
-    'Without INPUT and OUTPUT, or with -, uses stdin and stdout. ' +
-    'The range and the group log must be those that the slice was cut with.',
+    'Without INPUT or with -, reads stdin; without OUTPUT or with -, writes to stdout. ' +
+    'START, COUNT and the group log must be those that the slice was cut with.',
     AFTER_ERROR_NOTE
   ],
   examples: ['baobox decode-slice bafkr4i... 10MiB 1MiB part.slice part.bin']
@@ -103,10 +103,10 @@ export const receive = define({
   excludes: rangeExcludes,
   notes: [
     'Without INPUT, or with -, reads stdin. ' +
-    'The range must be the one that the slice was cut with, and the group log 4. ' +
-    'The store keeps whole groups of 16 KiB only, except at the end of the blob. ' +
-    'After an error, it keeps what was verified before; the rest can follow later.',
-    'Prints the CID, how many bytes were received that were missing before, and whether the blob is complete now. ' +
+    'The range must be the one that the slice was cut with, and its group log must be 4. ' +
+    'The store keeps only whole groups of 16 KiB, except at the end of the blob. ' +
+    'After an error, it keeps the groups that were verified before; the rest can follow later.',
+    'Prints the CID, how many missing bytes were received, and whether the blob is complete now. ' +
     'A missing store is made.'
   ],
   examples: [

@@ -1,5 +1,5 @@
-// The table of commands. Parsing, help, completion and docs/cli.md are made from it. The code of a command is imported
-// only when the command runs, so that `baobox hash` does not wait for a database to load.
+// The table of commands. Parsing, help, completion and docs/cli.md use it. The code of a command is imported
+// only when the command runs, so that `baobox hash` does not load a database.
 
 import { add, cat, concatBlobs, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
 import { diff } from './collections.js'

@@ -1,4 +1,4 @@
-// Makes definitions and options of commands, and has the options that several commands share.
+// Makes the definitions and options of commands. Defines the options that several commands share.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { filled, parseGroupLog, parseSize } from '../line/values.js'
@@ -6,7 +6,7 @@ import { filled, parseGroupLog, parseSize } from '../line/values.js'
 /** @import { Definition, Option, Options } from '../types.js' */
 
 /**
- * Returns the definition it is given. Its purpose is the types: they are derived from the options.
+ * Returns the definition that it gets. It exists for the types, which are derived from the options.
  *
  * @template {Options} O
  * @param {Definition<O>} definition
@@ -42,30 +42,30 @@ export const size = (help, short) => ({ value: 'N', help, short, read: parseSize
 /** @param {number} [defaultLog] @returns {Option<number>} */
 export const groupLog = (defaultLog = DEFAULT_GROUP_LOG) => ({
   value: 'LOG',
-  help: `chunk groups of 2^LOG KiB, 0 to ${MAX_GROUP_LOG}; bao uses 0, a store 4; default: ${defaultLog}`,
+  help: `use chunk groups of 2^LOG KiB, 0 to ${MAX_GROUP_LOG}; bao uses 0, a store 4; default: ${defaultLog}`,
   read: parseGroupLog
 })
 
-export const store = text('DIR', 'the store; default: $BAOBOX_STORE, or the one in the data folder of the user')
+export const store = text('DIR', "the store; default: $BAOBOX_STORE, or the one in the user's data folder")
 /** Options of commands that only read from the store. */
 export const readStore = {
   store,
-  'read-only': flag('never open the store itself: read a copy of its databases, as on read-only media')
+  'read-only': flag('change nothing in the store: read a copy of its databases; works on read-only media')
 }
 /** Options of commands that change the store. */
 export const writeStore = {
   store,
-  wait: flag('while another process has the store open: wait, instead of failing')
+  wait: flag('if another process has the store open, wait instead of failing')
 }
-export const output = text('FILE', 'write to this file, once all bytes are there; default: stdout', 'o')
-export const json = flag('print a JSON object for each line')
+export const output = text('FILE', 'write to FILE, which appears only when it is complete; default: stdout', 'o')
+export const json = flag('print each result as one line of JSON')
 export const bytes = flag('print exact numbers of bytes')
 
-/** A range of bytes. --end and --count exclude one another. */
+/** The options of a range of bytes. --end and --count exclude each other. */
 export const range = {
   start: size('first byte; default: 0'),
   end: size('first byte after the range; default: the end of the blob'),
-  count: size('bytes in the range, instead of --end')
+  count: size('number of bytes, instead of --end')
 }
 /** @type {{ count: ('end')[] }} */
 export const rangeExcludes = { count: ['end'] }

@@ -6,8 +6,10 @@ import { define, json, store } from './options.js'
 export const bench = define({
   summary: 'measure how fast this machine hashes, verifies and stores; takes less than a minute',
   operands: '',
-  options: { store: { ...store, help: 'measure on the disk of this folder; default: that of temporary files' }, json },
-  notes: ['Prints megabytes (10^6 bytes) a second. What it writes, it deletes.'],
+  options: {
+    store: { ...store, help: 'measure on the disk of this folder; default: the folder for temporary files' }, json
+  },
+  notes: ['Prints megabytes (10^6 bytes) per second. Deletes everything that it has written.'],
   examples: ['baobox bench']
 })
 
@@ -16,15 +18,15 @@ export const demo = define({
   operands: '[FILE]',
   options: { store: { ...store, help: 'put the file into this store and keep it; default: a temporary store' } },
   notes: [
-    'Without FILE, uses the program that runs baobox, node itself: it is always there, and large enough to measure. ' +
+    'Without FILE, uses the program that runs baobox, usually node: it is always there, and large enough to measure. ' +
     'The file is read once before anything is measured, so that it is in memory. ' +
-    'Each figure is of a single run and includes reading the file.'
+    'Each figure comes from one run and includes reading the file.'
   ],
   examples: ['baobox demo', 'baobox demo video.mp4']
 })
 
 export const help = define({
-  summary: 'print the help, or that of a command',
+  summary: 'print this help, or the help of a command',
   operands: '[COMMAND]',
   options: {},
   examples: ['baobox help', 'baobox help slice']
@@ -35,6 +37,6 @@ export const completion = define({
   operands: 'SHELL',
   choices: SHELLS,
   options: {},
-  notes: ['SHELL is bash, zsh or fish. The script itself says how it is used.'],
+  notes: ['SHELL is bash, zsh or fish. A comment in the script says how to use it.'],
   examples: ['eval "$(baobox completion bash)"', 'baobox completion fish | source']
 })

@@ -6,7 +6,7 @@ export const gc = define({
   summary: 'delete the blobs of a store that no tag names',
   operands: '',
   options: { ...writeStore, 'dry-run': flag('delete nothing; only print what would be deleted', 'n'), bytes, json },
-  notes: ['Prints the CID and the size of each deleted blob, then the sums.'],
+  notes: ['Prints the CID and the size of each deleted blob, then their number and total size.'],
   examples: ['baobox gc --dry-run', 'baobox gc']
 })
 
@@ -14,7 +14,7 @@ export const compact = define({
   summary: 'give the disk space of deleted blobs back to the system',
   operands: '',
   options: { ...writeStore },
-  notes: ['LevelDB does this by itself later, when it rewrites its files.'],
+  notes: ['Without it, LevelDB does the same later, when it rewrites its files.'],
   examples: ['baobox rm bafkr4i... && baobox compact']
 })
 
@@ -23,13 +23,13 @@ export const fsck = define({
   operands: '',
   options: {
     ...writeStore,
-    repair: flag('repair what can be computed again; drop damaged data, so that it can be fetched'),
+    repair: flag('compute lost hashes again, and drop damaged bytes, so that they can be fetched again'),
     bytes,
     json
   },
   notes: [
     'Compares every byte with the CID of its blob. Prints a line for each damaged blob, record and tag. ' +
-    'Exits with 1 when there is damage and --repair is not given. A store that does not open: see rescue.'
+    'Exits with 1 if there is damage and --repair is not given. For a store that does not open, use rescue.'
   ],
   examples: ['baobox fsck', 'baobox fsck --repair']
 })
@@ -39,8 +39,8 @@ export const rescue = define({
   operands: '',
   options: { store, bytes, json },
   notes: [
-    'Copies what can be read to new databases, which need as much space, verifies every byte, and repairs the store. ' +
-    'When it was interrupted, run it again. Deleted blobs may be back afterwards.'
+    'Copies everything readable to new databases, which need as much space, verifies every byte, and repairs the ' +
+    'store. If it is interrupted, run it again. Deleted blobs may be back afterwards.'
   ],
   examples: ['baobox rescue --store backup']
 })

@@ -1,10 +1,11 @@
 // Paints text on a terminal that shows colours.
 
-/** Codes of ECMA-48, "Select graphic rendition": on, off. @type {Record<string, [number, number]>} */
+/** Codes of ECMA-48, "Select graphic rendition": [on, off]. @type {Record<string, [number, number]>} */
 const STYLES = { bold: [1, 22], red: [31, 39], green: [32, 39] }
 
 /**
- * Text in a style, or as it is when the stream is no terminal, or the user wants no colours (https://no-color.org).
+ * Text in a style. If the stream is not a terminal, or the user wants no colours (https://no-color.org), the text is
+ * returned unchanged.
  *
  * @param {'bold' | 'red' | 'green'} style
  * @param {string} text

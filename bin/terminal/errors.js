@@ -1,4 +1,4 @@
-// The errors of the command line, and the line in which any error is printed.
+// The error classes of the command line, and the line that is printed for an error.
 
 import { BaoError } from '../../lib/core/errors.js'
 
@@ -11,8 +11,7 @@ export class Failure extends Error {}
 const CUT_OTHERWISE = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?'
 
 /**
- * Hints that say what to do about an error, by its code. A hint that names an option is for the commands that have this
- * option.
+ * Hints about errors, by code. A hint with an `option` is only for commands that have this option.
  *
  * @type {Record<string, Array<{ option?: string, hint: string }>>}
  */
@@ -27,12 +26,12 @@ const HINTS = {
 }
 
 /**
- * Adds a hint to the error of a slice that may be right and only read with the wrong options. A slice that was cut with
- * other options fails at a parent or before anything was verified.
+ * Adds a hint to an error if the slice may be right and the options wrong. A slice that was cut with other options
+ * fails at a parent, or before anything was verified.
  *
  * @param {unknown} error
- * @param {boolean} isFirst  true when nothing was verified before
- * @param {string} [question]  which options the user may have chosen otherwise
+ * @param {boolean} isFirst  true if nothing was verified before
+ * @param {string} [question]  the hint: asks about the options that may be wrong
  */
 export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
   if (!(error instanceof BaoError)) return error
@@ -44,8 +43,8 @@ export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
 
 /**
  * @param {unknown} error
- * @param {object} [options]  those of the command
- * @returns {string} one line without its line break; with BAOBOX_DEBUG set, the stacks of the error and its causes
+ * @param {object} [options]  the options that the command has
+ * @returns {string} one line without its line break; with BAOBOX_DEBUG, the stacks of the error and its causes
  */
 export function errorLine (error, options = {}) {
   if (!(error instanceof Error)) return oneLine(`baobox: ${error}`)
@@ -54,7 +53,7 @@ export function errorLine (error, options = {}) {
   }
   const code = error instanceof BaoError ? `${error.code}: ` : ''
   const hint = hintOf(error, options)
-  // A hint says more than the reason that the system gave.
+  // A hint is more useful than the reason that the system gave.
   return oneLine(`baobox: ${code}${hint === undefined ? messageOf(error) : `${error.message}: ${hint}`}`)
 }
 
@@ -65,13 +64,13 @@ function hintOf ({ code }, options) {
 }
 
 /**
- * The message of an error, and the reason that the system gave, such as a full disk.
+ * The message of an error, with the reason that the system gave, for example a full disk.
  *
  * @param {Error} error
  */
 export function messageOf (error) {
   const { message } = error
-  // The message of a BaoError repeats what caused it.
+  // The message of a BaoError already contains that of its cause.
   const reason = causesOf(error).filter(cause => !(cause instanceof BaoError)).at(-1)
   return reason === undefined || message.endsWith(reason.message) ? message : `${message}: ${reason.message}`
 }

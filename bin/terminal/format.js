@@ -11,19 +11,19 @@ export function formatSize (bytes) {
 }
 
 /**
- * A size as a user wants it: rounded for people, or all digits with --bytes.
+ * A size as the user wants it: rounded, or with --bytes exact.
  *
  * @param {{ bytes?: boolean }} values  of the options
  * @param {number} bytes
  */
 export const sizeText = (values, bytes) => values.bytes ? `${bytes}` : formatSize(bytes)
 
-/** Columns for the longest size, and for `already there`. */
+/** The widths of the longest size, and of `already there`. */
 export const SIZE_WIDTH = 11
 const NEWS_WIDTH = 13
 
 /**
- * The part of a line in front of the name of a blob that has come into a store.
+ * The line for a blob that was put into a store, without the blob's name at the end.
  *
  * @param {{ bytes?: boolean }} values  of the options
  * @param {{ cid: unknown, size: number, isNew: boolean }} blob
@@ -47,13 +47,13 @@ export const formatDuration = ms => ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} 
 export const hex = bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 
 /**
- * A file name as it stands in lines of output. A line break in a name could forge a second line. So breaks and
- * backslashes are escaped, and a line with such a name begins with a backslash, as of b3sum and the coreutils. On
+ * A file name as lines of output show it. A line break in a name could forge a second line. So breaks and
+ * backslashes are escaped, and a line with an escaped name begins with a backslash, as in b3sum and the coreutils. On
  * Windows, backslashes are separators and become slashes.
  *
  * @param {string} name
  * @param {string} [platform]
- * @returns {{ name: string, mark: '' | '\\' }} `mark`: what the line begins with
+ * @returns {{ name: string, mark: '' | '\\' }} `mark`: the beginning of the line
  */
 export function escapeName (name, platform = process.platform) {
   const portable = platform === 'win32' ? name.replaceAll('\\', '/') : name
@@ -62,8 +62,8 @@ export function escapeName (name, platform = process.platform) {
 }
 
 /**
- * A name that somebody else has chosen, as it stands in lines of output: backslashes, and what would control a terminal
- * or break the line, are escaped.
+ * A name that somebody else has chosen, as lines of output show it: backslashes, and characters that would control a
+ * terminal or break the line, are escaped.
  *
  * @param {string} name
  */
@@ -72,7 +72,7 @@ export const entryText = name => name.replace(/[\\\p{Cc}\u2028\u2029\u202a-\u202
   return character === '\\' ? '\\\\' : code.length < 3 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
 })
 
-/** A line that ends with a file name. @param {string} front @param {string} given */
+/** A line that ends with a file name. @param {string} front  text before the name @param {string} given */
 export function fileLine (front, given) {
   const { name, mark } = escapeName(given)
   return `${mark}${front}  ${name}\n`

@@ -12,11 +12,12 @@ import { Failure } from './errors.js'
  * @typedef {object} Input
  * @property {string} name
  * @property {AsyncIterable<Uint8Array>} pieces  its bytes
- * @property {string | AsyncIterable<Uint8Array>} source  a file's name, which the library reads faster; or `pieces`
- * @property {number} [size]  bytes, when known in advance
+ * @property {string | AsyncIterable<Uint8Array>} source  the path of a file, because the library reads files faster; or
+ *   `pieces`
+ * @property {number} [size]  bytes, if known in advance
  */
 
-/** Bytes per read: large enough that a read costs little beside hashing its bytes. */
+/** Bytes per read. A read of this length costs little compared with hashing it. */
 const PIECE_LEN = 1 << 20
 
 /**
@@ -32,19 +33,19 @@ export async function openInput (name, signal) {
 }
 
 /**
- * Opens the stream when its first bytes are wanted: nobody would handle an earlier error.
+ * Opens the stream when its first bytes are read: before that, nobody would handle an error.
  *
  * @param {() => Readable} open @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * piecesOf (open, signal) {
   signal.throwIfAborted()
-  // The stream itself must know the signal: an abort must end the wait for bytes that may never come.
+  // The stream itself gets the signal, because an abort must also end the wait for bytes that may never arrive.
   yield * addAbortSignal(signal, open())
 }
 
 /**
- * Works on one input after the other; no name means stdin. When one fails, the others are still worked on.
+ * Processes one input after the other; no name means stdin. If one fails, the others are still processed.
  *
  * @param {string[]} names
  * @param {Context} context
@@ -58,13 +59,13 @@ export async function eachInput (names, { signal, attempt }, work) {
 
 /**
  * @param {string} name
- * @returns {Promise<number | undefined>} bytes of a file; undefined for pipes, devices, and files for which the system
- *   says 0: it may make up their content on reading
+ * @returns {Promise<number | undefined>} bytes of a file; undefined for pipes, devices, and files of length 0, because
+ *   the system may generate their content when they are read
  */
 export async function sizeOf (name) {
   const stats = await stat(name)
   if (stats.isDirectory()) {
-    // The same error with which a read of it would fail.
+    // Reading the directory would fail with the same error.
     const reason = { code: 'EISDIR', errno: -constants.errno.EISDIR }
     throw Object.assign(new Failure(`${name} is a directory`), reason)
   }

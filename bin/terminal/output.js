@@ -1,4 +1,4 @@
-// Writes bytes to stdout, or to a file that appears only once it is complete.
+// Writes bytes to stdout, or to a file that appears only when it is complete.
 
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -13,8 +13,8 @@ process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
 /**
- * Writes to stdout and waits until the bytes are taken. Rejects when the reader has gone. After `stopPrinting` it
- * writes, and rejects at once.
+ * Writes to stdout and waits until the bytes are taken. Rejects if the reader has ended. After `stopPrinting` it
+ * writes, and rejects immediately.
  *
  * @param {Uint8Array | string} bytes
  * @returns {Promise<void>}
@@ -40,8 +40,8 @@ let stopWaiting = () => {}
 let stopped
 
 /**
- * Ends the wait for a reader that takes no more bytes, now and in every later call of `print`. Otherwise work that is
- * interrupted between two pieces would wait for the same reader.
+ * Ends the wait of `print` for a reader that takes no more bytes, and of every later call. Otherwise an interrupted
+ * command would wait for the reader again with its next piece.
  *
  * @param {unknown} reason  what `print` rejects with
  */
@@ -62,20 +62,20 @@ export function outputOf (operand, option) {
 
 /**
  * @param {string | undefined} file  `-` and undefined mean stdout
- * @param {string} what  the name of the bytes, with its article
+ * @param {string} kind  of the bytes, with its article
  */
-export function refuseTerminal (file, what) {
+export function refuseTerminal (file, kind) {
   if ((file === undefined || file === '-') && process.stdout.isTTY) {
-    throw new UsageError(`${what} is binary and stdout is a terminal: name a file, or pipe it to a program`)
+    throw new UsageError(`${kind} is binary and stdout is a terminal: name a file, or pipe it to a program`)
   }
 }
 
 /**
- * Writes bytes as they come. A file appears under its name only once it is complete.
+ * Writes bytes as they arrive. A file appears under its name only when it is complete.
  *
- * @param {AsyncIterable<Uint8Array>} pieces  when they fail, no file is left
+ * @param {AsyncIterable<Uint8Array>} pieces  if they fail, no file is left
  * @param {string | undefined} file  `-` and undefined mean stdout
- * @param {{ name: string, size?: number }} shown  on the progress bar
+ * @param {{ name: string, size?: number }} shown  the name and the bytes for the progress bar
  * @returns {Promise<number>} bytes
  */
 export function deliver (pieces, file, shown) {
@@ -85,7 +85,7 @@ export function deliver (pieces, file, shown) {
     const watched = onProgress ? reportProgress(pieces, onProgress) : pieces
     return isStdout ? writeAll(watched, print) : writeFile(file, watched)
   }
-  // A bar and bytes on the same terminal would spoil each other.
+  // No bar if the bytes go to a terminal: it would overwrite them.
   return isStdout && process.stdout.isTTY ? write() : withProgress(shown, write)
 }
 

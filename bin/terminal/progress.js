@@ -1,11 +1,11 @@
-// Shows a progress bar on the terminal for work that takes long. There is none when stderr is not a terminal.
+// Shows a progress bar for long work, if stderr is a terminal.
 
 import { entryText, formatRate, formatSize } from './format.js'
 
 /**
  * The type of `onProgress` in the calls of the library. `done` and `total` are in bytes. `rate` is the recent number of
- * bytes per second, where the library knows it; otherwise the bar shows the rate since the beginning. `name` is the
- * name of the current file, and `members` says how many files are done.
+ * bytes per second, if the library knows it; otherwise the bar shows the rate since the beginning. `name` is the
+ * name of the current file, and `members` says how many members of a sequence are done.
  *
  * @typedef {{ done: number, total?: number, rate?: number, name?: string, members?: { done: number, total: number } }
  * } ProgressDetail
@@ -20,9 +20,9 @@ const DEFAULT_COLUMNS = 80
 
 /**
  * @template T
- * @param {{ name: string, size?: number }} shown  what is worked on, and its bytes when known
- * @param {(onProgress: ProgressListener, hide: () => void) => Promise<T>} work  calls the listener, or hands it to the
- *   library; `hide` takes the bar away, before a line is printed
+ * @param {{ name: string, size?: number }} shown  the name of the work, and its bytes if known
+ * @param {(onProgress: ProgressListener, hide: () => void) => Promise<T>} work  calls the listener, or passes it to the
+ *   library; `hide` removes the bar before a line is printed
  * @returns {Promise<T>}
  */
 export async function withProgress ({ name, size }, work) {
@@ -50,7 +50,7 @@ export async function withProgress ({ name, size }, work) {
 }
 
 /**
- * Passes pieces on. When a piece was used, the listener is told how many bytes were used so far.
+ * Passes pieces on. After the consumer has used a piece, the listener gets the number of bytes used so far.
  *
  * @param {AsyncIterable<Uint8Array>} pieces @param {ProgressListener} onProgress
  */

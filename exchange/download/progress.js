@@ -9,7 +9,7 @@
  * @property {number} done  bytes of the wanted ranges that are present, or received and being verified. It falls when a
  *   mirror has lied
  * @property {number} [total]  bytes of the wanted ranges, when the size is proven. Never given with `recursive`
- * @property {number} rate  bytes each second, over the last seconds
+ * @property {number} rate  bytes each second that all mirrors together have sent in the last seconds
  * @property {number} [timeLeft]  milliseconds, at that rate
  * @property {MirrorReport[]} mirrors
  * @property {MembersState} [members]  of a sequence, once the store has it
@@ -37,8 +37,9 @@ const RATE_MS = 5000
 export class DownloadProgress {
   #onProgress
   #clock
-  /** The bytes that were done at some times of the last seconds. */
-  #samples = /** @type {{ time: number, done: number }[]} */ ([])
+  /** The bytes that had arrived at some times of the last seconds. */
+  #samples = /** @type {{ time: number, arrived: number }[]} */ ([])
+  #arrived = 0
 
   /** @param {{ onProgress?: (event: DownloadEvent) => void, clock: Clock }} options */
   constructor ({ onProgress, clock }) {
@@ -49,18 +50,24 @@ export class DownloadProgress {
   /** How far the download is. @type {() => CurrentState} */
   state = () => ({ done: 0, mirrors: [] })
 
-  /** Sends an event, if it is time for one. @param {{ isDue?: boolean }} [options]  `isDue`: send it in any case */
-  report ({ isDue = false } = {}) {
+  /**
+   * Sends an event, if it is time for one.
+   *
+   * @param {{ arrived?: number, isDue?: boolean }} [options]  `arrived`: bytes that a mirror has just sent; `isDue`:
+   *   send the event in any case
+   */
+  report ({ arrived = 0, isDue = false } = {}) {
     if (this.#onProgress === undefined) return
+    this.#arrived += arrived
     const time = this.#clock.now()
     const last = this.#samples.at(-1)
     if (!isDue && last !== undefined && time - last.time < EVENT_MS) return
     const state = this.state()
     const { done, total } = state
-    this.#samples.push({ time, done })
+    this.#samples.push({ time, arrived: this.#arrived })
     while (this.#samples.length > 2 && time - this.#samples[0].time > RATE_MS) this.#samples.shift()
     const [first] = this.#samples
-    const rate = Math.max(0, Math.round(1000 * (done - first.done) / Math.max(1, time - first.time)))
+    const rate = Math.round(1000 * (this.#arrived - first.arrived) / Math.max(1, time - first.time))
     const timeLeft = total === undefined || rate === 0 ? undefined : Math.round(1000 * (total - done) / rate)
     this.#onProgress({ type: 'baobox:download', detail: { ...state, total, rate, timeLeft, unit: 'bytes' } })
   }

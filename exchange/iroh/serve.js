@@ -59,8 +59,7 @@ const OPTIONS = [
 export function serveIroh (store, endpoint, options = {}) {
   assertStore(store)
   assertOptions('endpoint', endpoint, 'an endpoint of @number0/iroh')
-  const terms = checked(options)
-  const server = new Server(store, endpoint, terms)
+  const server = new Server(store, endpoint, checked(options))
   server.run()
   return {
     get address () { return plainAddress(endpoint.addr()) },
@@ -72,7 +71,7 @@ export function serveIroh (store, endpoint, options = {}) {
 class Server {
   #endpoint
   #limits
-  #terms
+  #connectionOptions
   /** Connections whose peers are not known yet. They are counted apart, so they take no places from known peers. */
   #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
   #connections = /** @type {Set<ServedConnection>} */ (new Set())
@@ -82,8 +81,8 @@ class Server {
   /** Resolve the calls of `close` that wait. @type {((value?: unknown) => void)[]} */
   #whenIdle = []
 
-  /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
-  constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...terms }) {
+  /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} options */
+  constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...rest }) {
     this.#endpoint = endpoint
     this.#limits = { maxConnections, maxPerPeer, handshakeTimeout }
     const tell = (/** @type {PeerRequest} */ event) => {
@@ -91,7 +90,7 @@ class Server {
         onRequest?.(event)
       } catch {} // an error of the caller's log must not break answers
     }
-    this.#terms = { ...terms, store, onRequest: tell }
+    this.#connectionOptions = { ...rest, store, onRequest: tell }
   }
 
   get #isIdle () { return this.#handshakes.size + this.#connections.size === 0 }
@@ -133,7 +132,7 @@ class Server {
 
   /** Answers the requests of a connection, unless there are too many connections. @param {IrohConnection} connection */
   async #answer (connection) {
-    const served = new ServedConnection(connection, this.#terms)
+    const served = new ServedConnection(connection, this.#connectionOptions)
     const { maxConnections, maxPerPeer } = this.#limits
     const others = [...this.#connections].filter(({ peer }) => peer === served.peer)
     const isFull = this.#connections.size >= maxConnections || others.length >= maxPerPeer

@@ -26,7 +26,7 @@ import { shortened } from './endpoint.js'
  */
 
 /**
- * @typedef {object} Terms
+ * @typedef {object} ConnectionOptions
  * @property {Store} store
  * @property {number} maxStreams @property {number} maxRequestBytes @property {number} idleTimeout
  * @property {(event: PeerRequest) => void} onRequest
@@ -41,7 +41,7 @@ const TOO_LONG = /TooLong/
 
 export class ServedConnection {
   #connection
-  #terms
+  #options
   /** The answers under way, each with its own controller: one signal for all would have too many listeners. */
   #active = /** @type {Map<Promise<void>, AbortController>} */ (new Map())
   #isClosing = false
@@ -51,17 +51,17 @@ export class ServedConnection {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #idleTimer
 
-  /** @param {IrohConnection} connection @param {Terms} terms */
-  constructor (connection, terms) {
+  /** @param {IrohConnection} connection @param {ConnectionOptions} options */
+  constructor (connection, options) {
     this.#connection = connection
-    this.#terms = terms
+    this.#options = options
     /** The id of the peer, in 64 hexadecimal digits. */
     this.peer = connection.remoteId().toString()
   }
 
   /** Answers requests until the connection ends. */
   async run () {
-    this.#connection.setMaxConcurrentBiStreams(BigInt(this.#terms.maxStreams))
+    this.#connection.setMaxConcurrentBiStreams(BigInt(this.#options.maxStreams))
     try {
       while (true) {
         this.#awaitRequest()
@@ -96,7 +96,7 @@ export class ServedConnection {
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
     if (this.#active.size > 0 || this.#isEnded) return
-    this.#idleTimer = setTimeout(() => this.abort(), this.#terms.idleTimeout)
+    this.#idleTimer = setTimeout(() => this.abort(), this.#options.idleTimeout)
   }
 
   /** Begins to answer a request. @param {IrohStream} stream */
@@ -117,12 +117,12 @@ export class ServedConnection {
     /** @param {PeerRequest['outcome']} outcome @param {unknown} [error] */
     const end = (outcome, error) => {
       const code = error instanceof BaoError ? error.code : undefined
-      this.#terms.onRequest({ ...event, outcome, code, error, ms: performance.now() - since })
+      this.#options.onRequest({ ...event, outcome, code, error, ms: performance.now() - since })
     }
     try {
       const request = decodeRequest(Uint8Array.from(await this.#read(recv)))
       event.cid = `${toCid(request.root)}`
-      for await (const piece of answerPieces(this.#terms.store, request, signal)) {
+      for await (const piece of answerPieces(this.#options.store, request, signal)) {
         for (let at = 0; at < piece.length; at += WRITE_LEN) {
           const part = piece.subarray(at, at + WRITE_LEN)
           await this.#inTime(send.writeAll(Array.from(part)))
@@ -143,7 +143,7 @@ export class ServedConnection {
 
   /** Reads a request, which ends with the stream. @param {IrohStream['recv']} recv */
   async #read (recv) {
-    const { maxRequestBytes } = this.#terms
+    const { maxRequestBytes } = this.#options
     try {
       return await this.#inTime(recv.readToEnd(maxRequestBytes))
     } catch (error) {
@@ -169,7 +169,7 @@ export class ServedConnection {
    */
   async #inTime (call) {
     try {
-      return await within(call, this.#terms.idleTimeout, () => {
+      return await within(call, this.#options.idleTimeout, () => {
         this.#isLate = true
         this.abort()
       })

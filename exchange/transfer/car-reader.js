@@ -15,7 +15,7 @@ export const MAX_HEADER_LEN = 1 << 23
 const NOTHING = new Uint8Array(0)
 
 /** @param {string} fault @param {number} start  byte of the archive @param {unknown} [cause] */
-export const carInvalid = (fault, start, cause) =>
+const carInvalid = (fault, start, cause) =>
   new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${fault}`, { start, cause })
 
 /** @param {number} start  byte of the archive @param {number} wanted  bytes @param {number} got  bytes */

@@ -30,7 +30,7 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
  *   the blob
  */
 /**
- * @typedef {object} Choosing
+ * @typedef {object} ChoiceOptions
  * @property {TagInfo[]} tags  the result of `chosenTags`
  * @property {boolean} [deleted]  true to give forgotten aliases, too. Default: false
  * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are given
@@ -84,7 +84,7 @@ export const hasOwnName = ({ stat, aliases }) => !stat?.isAliasOnly || aliases.l
 /**
  * Gives the blobs to transfer, in batches. Gives a blob more than once if several tags or names lead to it.
  *
- * @param {Store} store @param {SelectionOptions} options @param {Choosing} choosing
+ * @param {Store} store @param {SelectionOptions} options @param {ChoiceOptions} choice
  * @returns {AsyncGenerator<Chosen[]>}
  */
 export async function * chosenBlobs (store, options, { tags, deleted = false, onSequence, onUnreadable }) {
@@ -218,7 +218,7 @@ export function unlessLoss (error) {
 
 /**
  * @param {Store} store @param {SelectionOptions} options @param {TagInfo[]} tags
- * @param {Pick<Choosing, 'onSequence' | 'onUnreadable'>} choosing
+ * @param {Pick<ChoiceOptions, 'onSequence' | 'onUnreadable'>} choice
  * @returns {AsyncGenerator<ChosenName>} each sequence before its members
  */
 async function * chosenNames (store, { cids = [], recursive = false, signal }, tags, { onSequence, onUnreadable }) {

@@ -92,14 +92,14 @@ class Copy {
    */
   async * #smallBlobs (tags, hold) {
     const { signal } = this.#options
-    const choosing = {
+    const choice = {
       tags,
       deleted: true,
       // From now on, each sequence that is copied protects the members that are copied after it.
       onSequence: (/** @type {CID} */ cid) => hold.add(cid, { format: 'hashseq' }),
       onUnreadable: (/** @type {unknown} */ error) => this.#failed(undefined, error)
     }
-    for await (const chosen of chosenBlobs(this.#from, this.#options, choosing)) {
+    for await (const chosen of chosenBlobs(this.#from, this.#options, choice)) {
       const small = /** @type {Chosen[]} */ ([])
       const found = await this.#to.statMany(chosen.map(({ cid }) => cid))
       for (const [i, blob] of chosen.entries()) {

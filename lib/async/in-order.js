@@ -1,19 +1,19 @@
-// Works on several items of a source at once, and gives the results in the order of the items.
+// Works on several items of a source at the same time, and gives the results in the order of the items.
 
 import { abortable, createYielder } from '../source/async-util.js'
 import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
-/** @param {string} name @param {unknown} many @param {string} what  what it should hold @throws {TypeError} */
-export function assertMany (name, many, what) {
+/** @param {string} name @param {unknown} many @param {string} items  the expected ones @throws {TypeError} */
+export function assertMany (name, many, items) {
   const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
   if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
-  throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
+  throw new TypeError(`"${name}" expected an iterable of ${items}, got ${describe(many)}`)
 }
 
 /**
- * Can the items be had without waiting, as those of an array?
+ * True if the items are available without waiting, as in an array.
  *
  * @template T
  * @param {Many<T>} items
@@ -45,11 +45,12 @@ async function * untilAbort (items, signal) {
 
 /**
  * Begins a task for each item, and gives the results in the order of the items. When a task fails, or the items end
- * with a failure, the results of all earlier items come first. However the results end, no task is under way then.
+ * with a failure, the results of all earlier items come first. When the results have ended, for any reason, no task is
+ * under way.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
- * @param {(item: Item) => number} aheadOf  how many tasks, including the item's own, may be under way when the next
+ * @param {(item: Item) => number} aheadOf  how many tasks, with that of the item, may be under way when the next
  *   item is asked for
  * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: the tasks that are under way
  * @returns {AsyncGenerator<Result>}

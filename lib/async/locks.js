@@ -4,7 +4,7 @@ export class Locks {
   #tails = /** @type {Map<string, Promise<unknown>>} */ (new Map())
 
   /**
-   * Runs `work` when all work that was asked for earlier under this name has ended.
+   * Runs `work` when all work that was requested earlier under this name has ended.
    *
    * @template T
    * @param {string} name
@@ -14,7 +14,7 @@ export class Locks {
   run (name, work) { return this.runAll([name], work) }
 
   /**
-   * Runs `work` under several names. It asks for all locks at the same moment, so there are no deadlocks.
+   * Runs `work` under several names. It requests all locks in the same moment, so there are no deadlocks.
    *
    * @template T
    * @param {string[]} names

@@ -1,5 +1,5 @@
-// A queue of bytes that wait until there are enough of them. Its memory grows with the bytes that came, never with a
-// number that somebody claims.
+// A queue of bytes that wait until there are enough of them. Its memory grows with the bytes in it, never with a
+// claimed number.
 
 import { CHUNK_LEN } from './constants.js'
 

@@ -19,8 +19,8 @@ export function assertBytes (name, value) {
 }
 
 /**
- * Was the memory of an array transferred, or cut off? Such an array looks empty, like an empty blob. Only its methods
- * tell the difference: in code that V8 has optimised, even its `length` may be the old one.
+ * True if the memory of an array was transferred, or cut off. The array then looks empty, like an empty blob. Only its
+ * methods tell the difference: in code that V8 has optimised, even its `length` may be the old one.
  *
  * @param {Uint8Array} bytes
  */
@@ -113,7 +113,7 @@ export function concat (parts) {
 }
 
 /**
- * Do these bytes stand at a place in memory? Takes the same time wherever they differ.
+ * True if memory has these bytes at an offset. Takes the same time wherever they differ.
  *
  * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
  */

@@ -2,7 +2,7 @@
 
 /** Bytes of a chunk, the leaf of the tree. */
 export const CHUNK_LEN = 1024
-/** Bytes of a block, what one compression takes in. */
+/** Bytes of a block, the input of one compression. */
 export const BLOCK_LEN = 64
 /** Bytes of a hash, and of a chaining value. */
 export const HASH_LEN = 32
@@ -14,7 +14,7 @@ export const PAIR_LEN = 64
 export const DEFAULT_GROUP_LOG = 4
 /** The largest chunk group is 2^16 chunks (64 MiB). */
 export const MAX_GROUP_LOG = 16
-/** Parents between the root and a chunk, at most (2^54 chunks). */
+/** The most parents between the root and a chunk (2^54 chunks). */
 export const MAX_DEPTH = 54
 
 export const CHUNK_START = 1
@@ -32,7 +32,7 @@ export const IV = Uint32Array.of(
 /** Message word `i` of a round is word `PERMUTATION[i]` of the round before. */
 export const PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
 
-/** Which message word stands at each place, for each of the seven rounds. */
+/** The order of the message words in each of the seven rounds. */
 export const SCHEDULE = Array.from({ length: 7 }).reduce(
   (/** @type {number[][]} */ rows) => [...rows, rows.length === 0
     ? PERMUTATION.map((_, i) => i)

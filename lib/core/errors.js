@@ -19,20 +19,20 @@
  */
 
 /**
- * @typedef {object} Place  where it happened; docs/errors.md says which codes have which of these
+ * @typedef {object} Place  where the error happened; docs/errors.md says which codes have which of these
  * @property {number} [node]      in-order number of a parent
  * @property {number} [start]     byte offset in the blob
  * @property {number} [len]       bytes
  * @property {number} [wanted]    bytes that were expected
- * @property {number} [got]       bytes that came
+ * @property {number} [got]       bytes that arrived
  * @property {unknown} [cid]      of CID_UNSUPPORTED: the value that was given as a CID
- * @property {CID} [actual]       of the bytes that came
+ * @property {CID} [actual]       of the bytes that arrived
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {string} [entry]     a name in a collection
  * @property {number} [status]    of HTTP
- * @property {number} [retryAfter]  milliseconds after which a server wants to be asked again
+ * @property {number} [retryAfter]  milliseconds that a server wants a client to wait before it asks again
  * @property {number} [pid]       id of a process
  * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that no mirror has
  */
@@ -76,8 +76,8 @@ export const parentMismatch = node =>
 
 /** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
 export const leafMismatch = (start, len) => {
-  const what = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
-  return new BaoError('BAO_LEAF_MISMATCH', `${what} not match the root`, { start, len })
+  const place = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
+  return new BaoError('BAO_LEAF_MISMATCH', `${place} not match the root`, { start, len })
 }
 
 /** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
@@ -91,13 +91,13 @@ export const truncated = place => {
 export const sourceChanged = location =>
   new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
 
-/** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
-export const workerFailed = (what, cause) =>
-  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })
+/** @param {string} reason @param {unknown} [cause] @returns {BaoError} */
+export const workerFailed = (reason, cause) =>
+  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${reason}`, { cause })
 
-/** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
-export const badProof = (what, place) =>
-  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${what}`, place)
+/** @param {string} fault @param {Place} [place] @returns {BaoError} */
+export const badProof = (fault, place) =>
+  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${fault}`, place)
 
 /** @returns {BaoError} */
 export const proofMismatch = () =>
@@ -119,11 +119,11 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
 
-/** In messages of runtimes: they may have secrets in their query. */
+/** URLs in messages of runtimes: their queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g
 
 /**
- * Why a request has failed: the innermost error's code, such as ECONNREFUSED, or else its message.
+ * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or else its message.
  *
  * @param {unknown} cause
  */
@@ -137,7 +137,7 @@ function reasonOf (cause) {
   return reason.replace(URLS, '...')
 }
 
-/** @param {Error[]} errors  the last one of each mirror @returns {BaoError} */
+/** @param {Error[]} errors  the last error of each mirror @returns {BaoError} */
 export const fetchExhausted = errors => {
   const each = errors.map(error => {
     const { message, location } = /** @type {Error & Partial<BaoError>} */ (error)

@@ -1,4 +1,4 @@
-// A cache that keeps the entries that were used last.
+// A cache that keeps the most recently used entries.
 
 /**
  * @template K, V
@@ -6,17 +6,17 @@
  */
 
 /**
- * Keeps at most `max` entries: one more takes the place of the one that was used longest ago.
+ * Keeps at most `max` entries: a further one replaces the least recently used one.
  *
- * Entries stand in a ring, so that each operation takes the same short time. A Map alone could keep the order, too, but
- * to find its first key takes as many steps as entries were deleted in front of it: 2 us among 4096 entries.
+ * Entries form a ring, so that each operation takes the same short time. A Map could also keep the order, but finding
+ * its first key takes one step per entry deleted before it: 2 us among 4096 entries.
  *
  * @template K, V
  */
 export class LruCache {
   #max
   #entries = /** @type {Map<K, Entry<K, V>>} */ (new Map())
-  /** Where the ring begins and ends: `newer` is the oldest entry, `older` the newest. */
+  /** The link between the ends of the ring: `newer` is the oldest entry, `older` the newest. */
   #ends = /** @type {Entry<K, V>} */ (/** @type {unknown} */ ({}))
 
   /** @param {number} [max]  at least 1; default: Infinity, for callers that choose what to delete */
@@ -51,7 +51,7 @@ export class LruCache {
     if (this.#entries.size > this.#max) this.delete(this.#ends.newer.key)
   }
 
-  /** @param {K} key @returns {boolean} was it there? */
+  /** @param {K} key @returns {boolean} false if there was no such key */
   delete (key) {
     const entry = this.#entries.get(key)
     if (entry === undefined) return false
@@ -64,7 +64,7 @@ export class LruCache {
     this.#ends.older = this.#ends.newer = this.#ends
   }
 
-  /** All keys, least recently used first. The one that was given last may be deleted. @returns {Generator<K>} */
+  /** All keys, least recently used first. The caller may delete the key that it just got. @returns {Generator<K>} */
   * keys () {
     for (let entry = this.#ends.newer; entry !== this.#ends;) {
       const { key, newer } = entry

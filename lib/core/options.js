@@ -3,7 +3,7 @@
 import { describe } from './bytes.js'
 
 /**
- * @param {object | undefined} options  what the caller gave
+ * @param {object | undefined} options  of the caller
  * @param {readonly string[]} known  names
  * @throws {TypeError} that names the first unknown option
  */

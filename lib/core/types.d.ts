@@ -3,7 +3,7 @@
 // Types that more than one file uses.
 
 /**
- * One of the two engines. All places are byte offsets into the arena (arena.js), multiples of 4; key words stand at
+ * One of the two engines. All places are byte offsets into the arena (arena.js), multiples of 4; the key words are at
  * KEY. Counters come as the low and high 32 bits of a chunk index or output block. Sources: BLAKE3 paper 2.2 to 2.6.
  */
 export interface Kernel {
@@ -11,7 +11,7 @@ export interface Kernel {
   /**
    * Chaining values of `count` inputs side by side: chunks of 1024 bytes, counted upwards from the counter, the last
    * of `lastLen` bytes (1 to 1024); or, when `flags` has PARENT, pairs of 64 bytes. `table` holds a pointer to each
-   * input. Table and output are used up to the next multiple of 4 inputs: behind the last, pointers must lie in the
+   * input. Table and output are used up to the next multiple of 4 inputs: after the last, pointers must be in the
    * input region, and the output has no meaning.
    */
   compressMany (
@@ -19,12 +19,12 @@ export interface Kernel {
   ): void
   /**
    * Joins `count` chaining values at CVS in pairs, level by level, until `downTo` or fewer are left. An odd one at
-   * the end of a level moves up unchanged. Each level begins behind the one below it, which takes up whole pairs.
+   * the end of a level moves up unchanged. Each level begins after the one below it, which takes up whole pairs.
    */
   reduce (count: number, flags: number, downTo: number): void
   /**
    * Copies `count` inputs of `len` bytes, whole blocks, from the places in the table to adjacent places. No input may
-   * stand where an earlier one goes.
+   * be where an earlier one goes.
    */
   gather (table: number, count: number, len: number, out: number): void
   /** The reverse: adjacent inputs are copied to the places in the table. None of these may be among the inputs. */
@@ -59,7 +59,7 @@ export interface ModeOptions {
   context?: string
 }
 
-/** One compression that has not been done yet: the root, before it is known how much output is wanted. */
+/** The last compression of a root, before it is done: the caller then says how much output it wants. */
 export interface Output {
   readonly cv: Uint8Array
   readonly block: Uint8Array
@@ -68,39 +68,39 @@ export interface Output {
 }
 
 /**
- * Takes the pairs of a growing tree in post-order. They stand in the arena: copy at once. The last ones come when the
- * tree is closed.
+ * Takes the pairs of a growing tree in post-order. They are in the arena: copy them immediately. The last ones come
+ * when the tree is closed.
  */
 export interface PairSink {
   /** Pairs below this level do not come. */
   readonly groupLog: number
-  /** One pair: the parent's in-order number, and where its 64 bytes stand. */
+  /** One pair: the node number of the parent, and where its 64 bytes are. */
   pair (node: number, at: number): void
   /**
    * All pairs below a chaining value of the last reduction (window.js). `chunks` is how many chunks it covers; their
-   * bytes stand in the arena from `at` on.
+   * bytes begin at `at` in the arena.
    */
   subtree (level: number, index: number, startChunk: number, chunks: number, at: number): void
 }
 
-/** Takes pairs of subtrees, too, that were hashed elsewhere. */
+/** Also takes the pairs of subtrees that were hashed elsewhere. */
 export interface SubtreeSink extends PairSink {
   /** Is called first. `size`: bytes of the blob, if they are known. */
   begin? (size?: number): void
   /** All pairs of a subtree, in the order that was asked for. The sink may keep `pairs`. */
   putSubtree (startChunk: number, chunks: number, pairs: Uint8Array): void
-  /** Callers await it before they bring more. */
+  /** Callers await it before they add more. */
   flush (): Promise<void>
 }
 
 /**
  * Takes verified leaves and pairs, in the order of the walk. Memory is borrowed until the call returns: copy what you
- * need. Hashing anything meanwhile throws. Without `pair`, adjacent leaves come as one.
+ * need. Hashing anything during the call throws. Without `pair`, adjacent leaves come as one.
  */
 export interface VerifiedSink {
   /** @param start  byte offset in the blob; the bytes are `len` bytes of `memory` from `at` on, at least one */
   leaf (start: number, memory: Uint8Array, at: number, len: number): unknown
-  /** @param at  where in the arena the pair stands */
+  /** @param at  where the pair is in the arena */
   pair? (node: number, at: number): void
   /**
    * Takes pairs like `pair`, for sinks that do not need the order: parents within subtrees that are checked as a whole
@@ -133,29 +133,29 @@ export interface WalkStep extends Step {
 export type Code = number | Uint8Array | Code[]
 
 /**
- * Bytes that can be read at any place. `read` gives all bytes from `start` to `end`; offsets are bytes. After an abort
- * nobody waits for its result, so it may stop.
+ * Bytes that can be read at any offset. `read` gives all bytes from `start` to `end`; offsets are bytes. After an abort
+ * nobody waits for the result, so `read` may stop.
  */
 export interface RandomAccess {
   readonly size: number
-  /** May reads overlap? Then the next bytes are read while the caller works on the last ones. */
+  /** True if reads may overlap. Then the next bytes are read while the caller works on the last ones. */
   readonly overlaps?: boolean
-  /** Only files have it: it fills the buffer, and resolves to the number of bytes that it has read. */
+  /** Only files have it. It fills the buffer, and resolves to the number of bytes that it has read. */
   readInto? (buffer: Uint8Array, start: number): Promise<number>
   read (start: number, end: number, signal?: AbortSignal): Uint8Array | Promise<Uint8Array>
 }
 
 /**
- * Where bytes can be written at any place, one call at a time. Offsets are bytes; memory is borrowed until the call
+ * A target that can be written at any offset, one call at a time. Offsets are bytes; memory is borrowed until the call
  * has ended.
  */
 export interface RandomAccessSink {
   write (offset: number, bytes: Uint8Array): Promise<unknown> | void
   /** All bytes from `start` to `end`, as they were written. Needed where pairs must be reordered. */
   read? (start: number, end: number): Uint8Array | Promise<Uint8Array>
-  /** Cuts the file off after so many bytes. Called when an outboard has been appended to. */
+  /** Cuts the file off after `len` bytes. Called when an outboard was extended. */
   truncate? (len: number): Promise<unknown> | void
-  /** Resolves when everything written will outlast a crash. */
+  /** Resolves when everything that was written survives a crash. */
   sync? (): Promise<unknown> | void
 }
 
@@ -173,7 +173,7 @@ export type Source =
 export interface ProgressEvent {
   /** `baobox:hash`, `baobox:outboard`, `baobox:put`, ... */
   type: string
-  /** How many of the unit are done, and of how many if that is known. */
+  /** How many of the unit are done, and their total number if it is known. */
   detail: { done: number, total?: number, unit: 'bytes' | 'blobs' | 'cids' }
 }
 
@@ -183,12 +183,12 @@ export interface ProgressOptions {
   onProgress?: (event: ProgressEvent) => void
 }
 
-/** How many threads hash. default: `auto`, one per core where the source is long enough to gain from it. */
+/** How many threads hash; default: `auto`, one per core if the source is long enough to gain from it. */
 export interface ThreadOptions {
   threads?: 'auto' | number
 }
 
-/** A file that one thread has opened, and what tells other threads that their descriptor is the same file. */
+/** A file that one thread has opened, and the facts by which other threads know that their descriptor is the same. */
 export interface SharedFile {
   readonly fd: number
   readonly dev: number
@@ -198,7 +198,7 @@ export interface SharedFile {
 /** A source that several threads can read at the same time. */
 export type SharedSource = { file: SharedFile } | { blob: Blob } | { bytes: Uint8Array }
 
-/** A job for a thread: a subtree of a source, `len` bytes from `start` on. Bytes and Blobs hold the subtree alone. */
+/** A job for a thread: a subtree of a source, `len` bytes from `start` on. Bytes and Blobs hold only the subtree. */
 export interface SpanJob {
   /** The kernel's name. */
   readonly kernel: string

@@ -8,13 +8,13 @@ import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 export const WINDOW_CHUNKS = 128
 /** Bytes of a full window of chunks. */
 export const WINDOW_LEN = WINDOW_CHUNKS * CHUNK_LEN
-/** Bytes of input: a window of chunks with the pairs that stand between them in an encoding, and more. */
+/** Bytes of input: a window of chunks with the pairs that are between them in an encoding, and more. */
 export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
 /** Chunks, or pairs, that fit into the input. */
 const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN
 const MAX_PAIRS = INPUT_LEN / PAIR_LEN
 /** Kernels work four inputs at a time: tables are read, and chaining values written, up to the next multiple. */
-export const LANES = 4
+const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
 
@@ -26,9 +26,9 @@ const region = len => {
   return at
 }
 
-/** The eight key words of the computation in hand. */
+/** The eight key words of the current computation. */
 export const KEY = region(HASH_LEN)
-/** A chaining value that goes into a single compression. */
+/** The chaining value for a single compression. */
 export const CV = region(HASH_LEN)
 /** A block for a single compression. */
 export const BLOCK = region(BLOCK_LEN)
@@ -36,9 +36,9 @@ export const BLOCK = region(BLOCK_LEN)
 export const ZEROS = region(BLOCK_LEN)
 /** The result of a single compression. */
 export const OUT = region(BLOCK_LEN)
-/** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
+/** The chaining values of four chunks that are being hashed, word by word: vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
-/** A block of each of these chunks, word by word, likewise. */
+/** A block of each of these chunks, also word by word. */
 export const LANE_MESSAGE = region(LANES * BLOCK_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
@@ -48,7 +48,7 @@ export const CVS_TABLE = region(4 * CVS_PAIRS)
 export const PAIR_TABLE = region(4 * WINDOW_CHUNKS)
 /** Pointers that a caller fills for one call. */
 export const TABLE = region(4 * (MAX_PAIRS + LANES))
-/** Chaining values: those of a window's chunks, then level upon level of their parents. */
+/** Chaining values: those of a window's chunks, then those of their parents, level by level. */
 export const CVS = region(PAIR_LEN * CVS_PAIRS)
 /** Chaining values computed for the pairs, and for the leaves, of a window under verification. */
 export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))

@@ -10,7 +10,7 @@ import { assertBytesOf } from '../core/bytes.js'
 export const HASH_MODE = { keyWords: IV, flags: 0 }
 
 /**
- * The little-endian words of bytes: a copy, at any alignment. (`slice` would be no copy of a Node.js Buffer.)
+ * The little-endian words of bytes: a copy, at any alignment. (`slice` does not copy a Node.js Buffer.)
  *
  * @param {Uint8Array} bytes
  * @returns {Uint32Array}
@@ -41,7 +41,7 @@ let entered
 let isBorrowed = false
 
 /**
- * Makes the arena's key words those of a mode. Every computation calls it before its first compression.
+ * Writes the key words of a mode to the arena. Every computation calls it before its first compression.
  *
  * @param {Mode} mode
  * @returns {number} the flag of the mode
@@ -60,7 +60,7 @@ function assertNotBorrowed () {
 }
 
 /**
- * Does work that reads from the arena. Hashing anything meanwhile throws: it would overwrite what is read.
+ * Does work that reads from the arena. Hashing anything during the work throws: it would overwrite the bytes.
  *
  * @param {() => void} work
  */

@@ -1,4 +1,4 @@
-// Buffers for reading files. Two of them lie in the arena, where the kernel hashes bytes in place. That saves the copy
+// Buffers for reading files. Two of them are in the arena, where the kernel hashes bytes in place. That saves the copy
 // into the input window, some 4 % of the time of the thread that hashes. One reader at a time has these two; other
 // readers get fresh memory.
 
@@ -20,5 +20,5 @@ export function leaseBuffers () {
   return { buffers: IN_ARENA, release: () => { isLeased = false } }
 }
 
-/** Do these bytes stand where the kernel can hash them in place? @param {Uint8Array} bytes @returns {boolean} */
+/** True if the kernel can hash these bytes in place. @param {Uint8Array} bytes @returns {boolean} */
 export const isInPlace = bytes => bytes.buffer === u8.buffer && bytes.byteOffset >= READS

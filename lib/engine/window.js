@@ -1,5 +1,5 @@
 // A window of chunks in the arena: their chaining values side by side, then their parents level by level.
-// After a reduction every pair of the window stands in the arena and can be copied out.
+// After a reduction every pair of the window is in the arena and can be copied out.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { CHUNK_TABLE, CVS, PAIR_TABLE, STAGE, u32 } from './arena.js'
@@ -68,7 +68,7 @@ export function reduce (count, flags, downTo = 2) {
 }
 
 /**
- * Where in the arena the chaining values of a level stand, until the next reduction.
+ * Where the chaining values of a level are in the arena, until the next reduction.
  *
  * @param {number} level  of the last reduction
  * @returns {{ at: number, count: number }}
@@ -133,7 +133,7 @@ export function copyPair (from, words, at) {
 }
 
 /**
- * Hands out the pairs below one chaining value of the last reduction, in post-order.
+ * Gives the pairs below one chaining value of the last reduction to a sink, in post-order.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level

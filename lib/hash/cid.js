@@ -16,7 +16,7 @@ export const RAW = 0x55
 /** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
 export const HASHSEQ = 0x80
 
-/** Characters that a CID has at most: 44 bytes with a digit for each bit, and a prefix. */
+/** The most characters of a CID: 44 bytes with a digit for each bit, and a prefix. */
 const MAX_NAME_LEN = 353
 
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
@@ -26,7 +26,7 @@ export const blake3 = hasherFrom({
   encode: (/** @type {Uint8Array} */ bytes) => hash(bytes)
 })
 
-/** The bytes in front of the hash in a CID of plain bytes, which is the most frequent kind. */
+/** The bytes before the hash in a CID of plain bytes, which is the most frequent kind. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
 /** Bytes of a multihash: the code of the hash function, the length, the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
@@ -53,7 +53,7 @@ export function toCid (hash, code = RAW) {
  *
  * @param {CID | string | Uint8Array} cid
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
- * @throws {BaoError} CID_UNSUPPORTED for another hash function, length or version, or no CID at all
+ * @throws {BaoError} CID_UNSUPPORTED for another hash function, length or version, or for something that is not a CID
  */
 export function fromCid (cid) {
   const parsed = parseCid(cid)
@@ -65,11 +65,11 @@ export function fromCid (cid) {
 }
 
 /**
- * The hash that a name stands for. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string
+ * The hash in a name. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string
  * in base32, base36, base58btc or base16.
  *
  * @param {CID | string | Uint8Array} name
- * @param {string} [argument]  what a caller calls it
+ * @param {string} [argument]  the caller's word for the name, for errors
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
  * @throws {BaoError} CID_UNSUPPORTED
  */
@@ -82,7 +82,7 @@ export function parseRoot (name, argument = 'cid') {
   return fromCid(name)
 }
 
-/** @typedef {Uint8Array | CID | string} BlobName  whatever `parseRoot` takes */
+/** @typedef {Uint8Array | CID | string} BlobName  everything that `parseRoot` takes */
 /** @typedef {{ cid: BlobName }} NamedBlob  options that name a blob */
 
 /**
@@ -93,11 +93,11 @@ export function parseRoot (name, argument = 'cid') {
 export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
 
 /**
- * The multihash of a name that is a CID of another hash function than BLAKE3, written in the one shortest way.
+ * The multihash of a name that is a CID of another hash function than BLAKE3, in its shortest encoding.
  *
  * @param {CID | string | Uint8Array} name
- * @returns {Uint8Array | undefined} undefined for a name that `parseRoot` is for
- * @throws {BaoError} CID_UNSUPPORTED for no CID at all, and for one that holds the bytes themselves
+ * @returns {Uint8Array | undefined} undefined for a name that `parseRoot` takes
+ * @throws {BaoError} CID_UNSUPPORTED for something that is not a CID, and for a CID that contains the bytes themselves
  */
 export function multihashOf (name) {
   if (isHash(name)) return undefined
@@ -118,7 +118,7 @@ const isHex = name => typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
  *
  * @param {unknown} cid
  * @returns {CID}
- * @throws {BaoError} CID_UNSUPPORTED when it is no CID
+ * @throws {BaoError} CID_UNSUPPORTED when it is not a CID
  */
 export function parseCid (cid) {
   const known = CID.asCID(cid)
@@ -126,7 +126,7 @@ export function parseCid (cid) {
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
     throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
   }
-  // Decoding some of the alphabets takes time in the square of the length.
+  // In some of the alphabets, decoding takes time in proportion to the square of the length.
   if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) {
     throw unsupported(cid, `${cid.length} characters, a CID has at most ${MAX_NAME_LEN}`)
   }
@@ -139,9 +139,9 @@ export function parseCid (cid) {
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
 export const unsupported = (cid, why, cause) => {
-  const what = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
-  return new BaoError('CID_UNSUPPORTED', `${what}: ${why}`, { cid, cause })
+  const name = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
+  return new BaoError('CID_UNSUPPORTED', `${name}: ${why}`, { cid, cause })
 }
 
-/** Names are short. An error message does not repeat a long input from outside. @param {string} text */
+/** Shortens a text from outside for an error message. Valid names are short. @param {string} text */
 const shortened = text => text.length > 100 ? `${text.slice(0, 100)}...` : text

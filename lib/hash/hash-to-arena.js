@@ -1,4 +1,4 @@
-// Hashes bytes that are in memory, without allocating anything: short inputs must be quick.
+// Hashes bytes in memory without allocating anything, so that short inputs are quick.
 
 import { CHUNK_END, CHUNK_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { INPUT, KEY, OUT, WINDOW_LEN, u8 } from '../engine/arena.js'

@@ -1,5 +1,4 @@
-// Hashes bytes at once or piece by piece, with a key, or to derive keys.
-// Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
+// Hashes bytes whole or piece by piece, with a key, or to derive keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
 import { HASH_LEN, KEY_LEN } from '../core/constants.js'
 import { HASH_MODE, keyedMode } from '../engine/mode.js'
@@ -65,7 +64,7 @@ export function hashInto (bytes, out) {
   return out
 }
 
-/** BLAKE3 of input that comes in pieces. More input may follow a digest. */
+/** BLAKE3 of input that arrives in pieces. More input may follow a digest. */
 export class Hasher {
   #tree
 
@@ -112,7 +111,7 @@ export class Hasher {
   }
 
   /**
-   * The hash of everything so far, as many bytes as `out` takes.
+   * Fills `out` with the hash of everything so far.
    *
    * @template {Uint8Array} T
    * @param {T} out  written
@@ -125,7 +124,7 @@ export class Hasher {
     return out
   }
 
-  /** Output of any length, from any position, for everything so far. */
+  /** A reader of the output for everything so far, of any length, from any position. */
   reader () { return new OutputReader(this.#tree.root()) }
 
   /** An independent hasher with the same input so far. */

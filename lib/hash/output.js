@@ -19,7 +19,7 @@ export class OutputReader {
     this.#output = output
   }
 
-  /** Bytes from the start of the output to what `read` gives next. */
+  /** The offset in the output of the next byte that `read` gives. */
   get position () { return this.#position }
 
   /**

@@ -11,5 +11,5 @@ export const nameOf = root => String.fromCharCode.apply(null, /** @type {any} */
 /** Returns the root that has this name. @param {string} name */
 export const rootOf = name => Uint8Array.from(name, character => character.charCodeAt(0))
 
-/** Is it the root of the empty blob, which every store has and no store keeps? @param {Uint8Array} root */
+/** True for the root of the empty blob, which every store has and no store keeps. @param {Uint8Array} root */
 export const isEmptyRoot = root => areEqual(root, 0, EMPTY_ROOT)

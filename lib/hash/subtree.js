@@ -21,7 +21,7 @@ const MAX_CHUNK_INDEX = Math.floor(Number.MAX_SAFE_INTEGER / CHUNK_LEN)
 const ROOT_OPTIONS = ['length', 'key', 'context']
 
 /**
- * The chaining value of one chunk. Never the hash of a blob: that carries the root flag.
+ * The chaining value of one chunk. It is never the hash of a blob, which is computed with the root flag.
  *
  * @param {Uint8Array} bytes  at most 1024; fewer only for the last chunk of a blob
  * @param {number} chunkIndex  its place in the blob
@@ -38,7 +38,7 @@ export function chunkCv (bytes, chunkIndex, options) {
 /**
  * The chaining value of a subtree: of exactly the bytes that one node of the tree covers.
  *
- * @param {Uint8Array} bytes  at least 1; at most what a subtree can cover from there, see `maxSubtreeLen`
+ * @param {Uint8Array} bytes  at least 1; at most as many as a subtree can cover from there, see `maxSubtreeLen`
  * @param {number} startChunk  its place in the blob
  * @param {ModeOptions} [options]
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes

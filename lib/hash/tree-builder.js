@@ -18,8 +18,8 @@ const CV_WORDS = HASH_LEN / 4
 const HALF_LEN = WINDOW_LEN / 2
 
 /**
- * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has come: until
- * then their parent may turn out to be the root, which is compressed with another flag.
+ * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has arrived:
+ * until then their parent may be the root, which is compressed with another flag.
  */
 export class TreeBuilder {
   #mode
@@ -28,11 +28,11 @@ export class TreeBuilder {
   /** Chunks in the tree so far. */
   #chunks = 0
   #stack = new Uint32Array(CV_WORDS * 4)
-  /** Per stack entry: the chunk it starts at, and the binary logarithm of its chunks. */
+  /** For each stack entry: its first chunk, then the binary logarithm of its number of chunks. */
   #starts = [0]
   #logs = [0]
   #depth = 0
-  /** Input that does not fill half a window yet. */
+  /** Input that does not yet fill half a window. */
   #pending = new ByteQueue()
 
   /**
@@ -77,7 +77,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Bytes of the next window. It is half a window where input comes in pieces: then bytes wait less long, and none are
+   * Bytes of the next window. It is half a window if input comes in pieces: then bytes wait less long, and none are
    * copied twice.
    *
    * @param {number} atHand  bytes
@@ -92,7 +92,7 @@ export class TreeBuilder {
    * gives its sink only the pairs above the subtree: the code that built the subtree has handled its own pairs.
    *
    * @param {Uint8Array} cv  32 bytes
-   * @param {number} chunks  a power of two that the place is a multiple of; only the last subtree may have fewer
+   * @param {number} chunks  a power of two of which the place is a multiple; only the last subtree may have fewer
    */
   addSubtree (cv, chunks) {
     this.#joinEquals(enter(this.#mode))
@@ -141,11 +141,11 @@ export class TreeBuilder {
     return new Uint8Array(RESULT)
   }
 
-  /** Writes this hash to OUT. */
+  /** Writes the hash of all input so far to OUT. */
   hashToArena () { this.#finish(ROOT) }
 
   /**
-   * The root of all input so far, before its compression. More input may follow.
+   * The root of all input so far, before its last compression. More input may follow.
    *
    * @returns {Output} fresh
    */
@@ -174,7 +174,7 @@ export class TreeBuilder {
    * Hashes a window and pushes its two halves, or its only chunk.
    *
    * @param {number} len  bytes, at least 1
-   * @param {number} [at]  where in the arena they stand; elsewhere than at INPUT only whole chunks do
+   * @param {number} [at]  where they are in the arena; elsewhere than at INPUT, only whole chunks
    */
   #addWindow (len, at = INPUT) {
     const flags = enter(this.#mode)
@@ -205,7 +205,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Joins finished subtrees of equal size. To be called only when more input follows: see the class.
+   * Joins finished subtrees of equal size. Called only when more input follows: see the class.
    *
    * @param {number} flags
    */
@@ -225,10 +225,10 @@ export class TreeBuilder {
     if (this.#sink && this.#logs[left] >= this.#sink.groupLog) this.#sink.pair(this.#starts[left + 1] - 1, BLOCK)
   }
 
-  /** Is all input so far a single chunk, or none? */
+  /** True if all input so far fits into one chunk. */
   get #isChunk () { return this.#depth === 0 && this.#pending.len <= CHUNK_LEN }
 
-  /** Writes the topmost pair to BLOCK. The tree stays as it was. @param {number} flags */
+  /** Writes the topmost pair to BLOCK. The tree is unchanged. @param {number} flags */
   #joinAll (flags) {
     if (this.#pending.len > 0) this.#joinEquals(flags)
     const depth = this.#depth
@@ -277,7 +277,7 @@ export class TreeBuilder {
 }
 
 /**
- * Chaining values are copied word by word: making views of so few bytes takes longer.
+ * Copies words one by one: for the few bytes of a chaining value, making a view would take longer.
  *
  * @param {Uint32Array} from @param {number} fromAt @param {Uint32Array} to @param {number} toAt @param {number} words
  */
@@ -286,7 +286,7 @@ function copyWords (from, fromAt, to, toAt, words) {
 }
 
 /**
- * Writes the chaining values of whole chunks, which stand anywhere in the arena, to CVS.
+ * Writes the chaining values of whole chunks, which may be anywhere in the arena, to CVS.
  *
  * @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags
  */

@@ -1,4 +1,4 @@
-// Opens a combined encoding as a blob and its outboard, to be read at any place. Source: Bao spec,
+// Opens a combined encoding as a blob and its outboard, which can be read at any offset. Source: Bao spec,
 // "Combined Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
@@ -22,17 +22,17 @@ import { toRandomAccess } from '../source/source.js'
 
 /**
  * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is
- * believed: pairs and bytes are checked against the root when they are used. Missing ones are an error
+ * believed: pairs and bytes are checked against the root when they are used. Missing ones cause an error
  * only where they are needed.
  *
  *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
  *     for await (const piece of encodeSlice(source, outboard, { start: 5000, end: 6000 })) send(piece)
  *     await close()
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded  bytes behind its end are ignored
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded  bytes after the end of the encoding are ignored
  * @param {EncodingInfo} info
  * @returns {Promise<{ source: RandomAccess, outboard: PagedOutboard, close: () => Promise<void> }>}
- *   `source` gives the bytes of the blob, not verified; callers must call `close`
+ *   `source` gives the bytes of the blob, unverified; callers must call `close`
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE
  */
 export async function openEncoding (encoded, info) {
@@ -43,12 +43,12 @@ export async function openEncoding (encoded, info) {
   if (size !== undefined) assertInteger('size', size)
   const file = await toRandomAccess(encoded)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
     // Pairs and bytes are interleaved, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
-    const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
-    const blob = { ...what, availableLen: file.size - headerLen }
+    const outboard = new PagedOutboard(pages, layout, ({ pre }, start) => pre * PAIR_LEN + start)
+    const blob = { ...layout, availableLen: file.size - headerLen }
     /** @type {RandomAccess} */
     const source = { size: blob.size, overlaps: file.overlaps, read: (start, end) => readBlob(pages, blob, start, end) }
     return { source, outboard, close: async () => file.close() }
@@ -59,11 +59,11 @@ export async function openEncoding (encoded, info) {
 }
 
 /**
- * Bytes of the blob, without the pairs that stand between them.
+ * Bytes of the blob, without the pairs between them.
  *
  * @param {PageCache} pages
  * @param {{ size: number, groupLog: number, availableLen: number }} blob  `availableLen`: bytes of the
- *   encoding without header
+ *   encoding, without the header
  * @param {number} start
  * @param {number} end  at most `size`
  * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the encoding ends

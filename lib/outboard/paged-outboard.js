@@ -1,5 +1,4 @@
-// Reads outboards that are kept in files or elsewhere, page by page as pairs are needed. They may be
-// longer than memory.
+// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be longer than memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
@@ -22,23 +21,23 @@ import { toRandomAccess } from '../source/source.js'
  * @property {number} [size]  bytes of the blob; needed unless the outboard has a header
  * @property {number} [groupLog]  0 to 16; default: 4
  * @property {Order} [order]  default: 'pre'
- * @property {boolean} [header]  does the outboard begin with the size in 8 bytes, as bao's do? default: false
+ * @property {boolean} [header]  true if the outboard begins with the size in 8 bytes, as in bao; default: false
  */
-/** @typedef {NamedBlob & OutboardLayout} OutboardInfo  what the bytes of an outboard do not say */
+/** @typedef {NamedBlob & OutboardLayout} OutboardInfo  the facts that the bytes of an outboard do not contain */
 
 /** An `Outboard` or `WrittenOutboard` may be given as the info: its `root` and `bytes` are not read. */
 export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'root', 'bytes']
 
 /**
- * Opens an outboard that is kept in a file, or anything else that can be read at any place. Nothing in it is believed:
- * pairs are checked against the root when they are used. A missing pair is an error only where it is needed.
+ * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is believed:
+ * pairs are checked against the root when they are used. A missing pair causes an error only where it is needed.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.obao')
  *     const outboard = await openOutboard('movie.obao', info)
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes behind the last pair are ignored
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes after the last pair are ignored
  * @param {OutboardInfo} info  as `writeOutboard` returned it, or an `Outboard` with the same pairs
- * @returns {Promise<PagedOutboard>} to be closed by the caller
+ * @returns {Promise<PagedOutboard>} the caller closes it
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, when the size is read from the header
  */
 export async function openOutboard (source, info) {
@@ -50,16 +49,16 @@ export async function openOutboard (source, info) {
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order }
     const pages = new PageCache(file, header ? HEADER_LEN : 0)
-    return new PagedOutboard(pages, what, place => place[order] * PAIR_LEN, () => file.close())
+    return new PagedOutboard(pages, layout, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error
   }
 }
 
-/** An outboard whose pairs are read as they are needed. Any number of readers may use it at the same time. */
+/** An outboard whose pairs are read when they are needed. Any number of readers may use it at the same time. */
 export class PagedOutboard {
   #pages
   #offsetOf
@@ -74,10 +73,10 @@ export class PagedOutboard {
   order
 
   /**
-   * Use `openOutboard`, which checks its arguments.
+   * Callers use `openOutboard`, which checks its arguments.
    *
    * @param {PageCache} pages
-   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} what
+   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} layout
    * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  the byte in the
    *   pages where a pair begins. It follows from the pair's places in outboards, and the byte of the
    *   blob where its subtree begins
@@ -100,7 +99,7 @@ export class PagedOutboard {
    * The pair of a parent.
    *
    * @param {number} node  in-order number
-   * @returns {Promise<Uint8Array | undefined>} 64 fresh bytes; undefined when no such pair is kept
+   * @returns {Promise<Uint8Array | undefined>} 64 fresh bytes; undefined if the outboard has no such pair
    */
   async pair (node) {
     assertInteger('node', node)

@@ -1,4 +1,4 @@
-// Writes the pairs of a growing tree to a sink. Pairs come in any order, and are gathered until there
+// Writes the pairs of a growing tree to a sink. Pairs arrive in any order, and are gathered until there
 // are enough for a write.
 
 import { PAIR_LEN } from '../core/constants.js'
@@ -12,7 +12,7 @@ import { reorderInSink } from './reorder.js'
 /** @import { RandomAccessSink, SubtreeSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** About how many bytes one write has. */
+/** The approximate number of bytes in one write. */
 const WRITE_LEN = 1 << 18
 
 /**
@@ -26,7 +26,7 @@ export class PairWriter {
   #order
   #sink
   #start
-  /** Undefined while the size is not known: then pairs come in post-order, one behind the other. */
+  /** Undefined while the size is not known: then pairs arrive in post-order, one after the other. */
   #places = /** @type {Places | undefined} */ (undefined)
   #size = /** @type {number | undefined} */ (undefined)
   #count = 0
@@ -43,7 +43,7 @@ export class PairWriter {
    * @param {object} options
    * @param {number} options.groupLog
    * @param {Order} options.order
-   * @param {boolean} options.header  does the outboard begin with the size?
+   * @param {boolean} options.header  true if the outboard begins with the size
    * @param {number} [options.lateTo]  pairs before this place are written last; default: 0
    * @param {AbortSignal} [options.signal]  an abort ends the writing, unless the last writes have begun
    */
@@ -85,7 +85,7 @@ export class PairWriter {
     if (pairs.length > 0) this.#add({ place: this.#places.first(startChunk, chunks), pairs })
   }
 
-  /** Writes the gathered pairs if there are enough. Callers await it before they bring more. */
+  /** Writes the gathered pairs if there are enough. Callers await it before they add more. */
   flush () {
     return this.#len < WRITE_LEN ? this.#writing : this.#write()
   }

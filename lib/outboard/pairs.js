@@ -38,7 +38,7 @@ export class PairList {
   /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
   get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
 
-  /** Makes place for more pairs. @param {number} pairs @returns {number} words, where the first goes */
+  /** Makes room for more pairs. @param {number} pairs @returns {number} words, where the first goes */
   #reserve (pairs) {
     const at = this.#count * PAIR_WORDS
     this.#count += pairs
@@ -51,7 +51,7 @@ export class PairList {
   }
 }
 
-/** Where pairs stand in the outboard of a tree whose size is known. */
+/** The places of pairs in the outboard of a tree whose size is known. */
 export class Places {
   #size
   #groupLog
@@ -79,7 +79,7 @@ export class Places {
   }
 
   /**
-   * The place of the first pair of a subtree. In both orders all pairs of a subtree stand side by side.
+   * The place of the first pair of a subtree. In both orders all pairs of a subtree are adjacent.
    *
    * @param {number} startChunk
    * @param {number} chunks  more than a group
@@ -93,7 +93,7 @@ export class Places {
 /** Pairs of a tree whose size is known, in any order: each goes to its place. @implements {PairSink} */
 export class PairTable {
   groupLog
-  /** The outboard, once all pairs have come. */
+  /** The outboard, once all pairs have arrived. */
   bytes
   #order
   #places
@@ -135,7 +135,7 @@ export class PairTable {
 }
 
 /**
- * Hands out pairs one by one, in post-order.
+ * Makes a sink that gives pairs one by one, in post-order.
  *
  * @param {number} groupLog
  * @param {PairSink['pair']} pair
@@ -148,7 +148,7 @@ export const eachPair = (groupLog, pair) => ({
 })
 
 /**
- * Pairs at and above the group level in a subtree of so many chunks.
+ * The number of pairs at and above the group level in a subtree.
  *
  * @param {number} chunks @param {number} groupLog
  */

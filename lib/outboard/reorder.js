@@ -1,8 +1,8 @@
-// Brings the pairs of an outboard from one order to the other, in place.
+// Changes the order of the pairs of an outboard, in place.
 //
-// Read from its end, an outboard in post-order gives the root, then the right subtree, then the left one. Written
-// from its end, one in pre-order takes the right subtree, then the left one, then the root. So each pair waits on a
-// stack until the pairs below it have been written. The stack is no deeper than the tree, and writing never overtakes
+// An outboard in post-order, read from its end, gives the root, then the right subtree, then the left one. An outboard
+// in pre-order, written from its end, takes the right subtree, then the left one, then the root. So each pair waits on
+// a stack until the pairs below it have been written. The stack is no deeper than the tree, and writing never overtakes
 // reading. From pre-order to post-order, the same is done from the start.
 
 import { MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
@@ -14,7 +14,7 @@ import { wordsOf } from '../engine/mode.js'
 /** @import { RandomAccessSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes that are read, and written, at a time. */
+/** Bytes that are read and written together. */
 const PIECE_LEN = 1 << 18
 
 /** Takes pairs in one order, and gives them in the other. */
@@ -22,7 +22,7 @@ class Reordering {
   #isToPre
   /** The number of groups in the subtree whose root is taken next. */
   #groups
-  /** Pairs that wait, the last one on top, and the groups of that half of each that has not been begun. */
+  /** Pairs that wait, the last one on top, and for each the number of groups in its half that has not begun. */
   #waiting = new Uint32Array(MAX_DEPTH * PAIR_WORDS)
   #second = /** @type {number[]} */ ([])
   #depth = 0
@@ -34,7 +34,7 @@ class Reordering {
   }
 
   /**
-   * Takes the next pair, from the end of what becomes pre-order, from the start of what becomes
+   * Takes the next pair: from the end when pairs are brought to pre-order, from the start when they are brought to
    * post-order.
    *
    * @param {Uint32Array} words @param {number} at
@@ -48,7 +48,7 @@ class Reordering {
     this.#groups = this.#isToPre ? right : left
   }
 
-  /** Can a pair be given? If not, the next must be taken. */
+  /** True if a pair can be given. If false, the next must be taken. */
   get isDue () {
     if (this.#groups === 1 && this.#depth > 0) {
       this.#groups = this.#second[this.#depth - 1]
@@ -65,7 +65,7 @@ class Reordering {
 }
 
 /**
- * Brings all pairs of a tree to the other order, in place.
+ * Changes all pairs of a tree to the other order, in place.
  *
  * @param {Uint8Array} bytes  changed; its memory aligned to words
  * @param {number} size  bytes of the blob
@@ -86,7 +86,7 @@ export function reorderPairs (bytes, size, groupLog, to) {
 }
 
 /**
- * Brings all pairs of an outboard from post-order to pre-order where they are kept, a piece at a time.
+ * Changes all pairs of an outboard from post-order to pre-order in the sink, a piece at a time.
  *
  * @param {RandomAccessSink} sink  that can be read
  * @param {number} start  byte offset of the first pair

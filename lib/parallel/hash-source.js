@@ -1,4 +1,4 @@
-// Hashes any source from start to end, and makes its outboard if wanted: on this thread, or on several if they are
+// Hashes any source from start to end, and makes its outboard if wanted: on this thread, or on several if that is
 // quicker.
 
 import { PairList, PairTable } from '../outboard/pairs.js'
@@ -26,7 +26,7 @@ import { untilAborted } from '../source/async-util.js'
 /**
  * @typedef {object} TreeOptions
  * @property {Mode} mode
- * @property {{ groupLog: number, order: Order, writer?: SubtreeSink }} [outboard]  pairs that are wanted; `writer`
+ * @property {{ groupLog: number, order: Order, writer?: SubtreeSink }} [outboard]  the wanted pairs; `writer`
  *   takes them
  * @property {string} type  of the events that `onProgress` gets
  */
@@ -42,7 +42,7 @@ const STREAM_OPTIONS = ['key', 'context', 'threads', 'signal', 'onProgress']
  * @param {Source} source
  * @param {ProgressOptions & ModeOptions & ThreadOptions} [options]  `onProgress` gets `baobox:hash`
  * @returns {Promise<Uint8Array<ArrayBuffer>>} 32 fresh bytes
- * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
+ * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes during the call, BAO_WORKER_FAILED
  */
 export async function hashStream (source, options = {}) {
   assertKnownOptions(options, STREAM_OPTIONS)
@@ -97,8 +97,8 @@ async function hashOnThisThread (opened, options) {
 }
 
 /**
- * Memory for an outboard. The size of files and memory is known. That of other sources may be a false claim, so
- * nothing is allocated from it.
+ * Memory for an outboard. The size of files and memory is known. The size of other sources may be a false claim, so
+ * no memory is allocated from it.
  *
  * @param {OpenSource} opened @param {{ groupLog: number, order: Order }} outboard
  */

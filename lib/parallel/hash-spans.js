@@ -1,4 +1,4 @@
-// Hashes a source on several threads. It is cut into spans: perfect subtrees of one size, and a rest at the end. Each
+// Hashes a source on several threads. The source is cut into spans: perfect subtrees of one size, and a rest. Each
 // thread hashes one span after the other. This thread joins their chaining values in order, like windows on one
 // thread.
 
@@ -21,14 +21,14 @@ import { untilAborted } from '../source/async-util.js'
  * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
  */
 
-/** Spans that two workers hold together. With `auto`, a source that has fewer spans is hashed on one thread. */
+/** The spans that two workers hold. With `auto`, a source with fewer spans is hashed on one thread. */
 const MIN_SPANS = 2 * DEPTH
 const MAX_THREADS = 256
 
 /**
  * @param {OpenSource} opened
  * @param {HashOptions & SpanOptions} options
- * @returns {Promise<HashedSource | undefined>} undefined when one thread is enough: nothing has been read then
+ * @returns {Promise<HashedSource | undefined>} undefined if one thread is enough: then nothing has been read
  */
 export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, ...options }) {
   const { shared, size = 0 } = opened
@@ -60,9 +60,9 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
 }
 
 /**
- * How many threads hash a source.
+ * The number of threads that hash a source.
  *
- * @param {'auto' | number} threads  what was asked for
+ * @param {'auto' | number} threads  the caller's option
  * @param {Pool} pool
  * @param {number} size  bytes
  * @param {number} count  of spans
@@ -80,10 +80,10 @@ class SpanJoiner {
   #size
   #options
   #tree
-  /** Where the pairs go, if they are wanted: to memory, or to a writer. */
+  /** Takes the pairs, if they are wanted: memory, or a writer. */
   #table
   #writer
-  /** The span to be joined next, and the chaining values of later ones. */
+  /** The index of the next span to join, and the chaining values of later ones. */
   #due = 0
   #waiting = /** @type {Map<number, Uint8Array>} */ (new Map())
   #done = 0

@@ -1,5 +1,5 @@
-// The pool of worker threads that hash. Workers start when they are first worth it, and stay for the next call.
-// A worker may refuse to start, die, or never answer. Callers then get an error, or the work is done on this thread.
+// The pool of worker threads that hash. Workers start when there is enough work for them, and stay for later calls.
+// A worker may refuse to start, die, or never answer. Then callers get an error, or this thread does the work.
 
 import { errorFromMessage } from './threads/transfer-errors.js'
 import { workerFailed } from '../core/errors.js'
@@ -18,18 +18,18 @@ export const parallelism = () => threads.parallelism()
 export const startThread = events => threads.startThread(events)
 
 /**
- * Bytes of work that pay for starting workers. Measured on two cores in fresh processes, where starting them costs
+ * Bytes of work that make up for starting workers. Measured on two cores in fresh processes, where the start costs
  * this thread some 40 ms. One thread and two cold workers took 90 and 131 ms for a file of 128 MiB, 161 and 187 ms for
- * 256 MiB, 281 and 232 ms for 512 MiB. More cores gain earlier.
+ * 256 MiB, 281 and 232 ms for 512 MiB. More cores gain with less work.
  */
 const START_LEN = 1 << 28
 
 export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  /** The most workers that this runtime allows. It becomes known, and final, when one cannot be started. */
+  /** The most workers that this runtime allows. Known, and final, when one cannot be started. */
   #limit = Infinity
-  /** Bytes of work so far for which there was no worker. */
+  /** Bytes of work so far for which no worker ran. */
   #missed = 0
 
   /** @param {(events: ThreadEvents) => Thread} start  may throw */
@@ -39,12 +39,12 @@ export class Pool {
 
   get isRefused () { return this.#limit === 0 }
 
-  /** Is there a worker that has started already? */
+  /** True if a worker has started. */
   get isWarm () { return [...this.#workers].some(worker => worker.isReady) }
 
   /**
-   * Is it worth using workers for so much work? Running workers always are. Starting them is worth it once there was
-   * enough work to pay for the start: at once for a long source, or after several shorter ones.
+   * True if workers should be used for some work. Running workers always are. Starting them is worthwhile when there
+   * was enough work to make up for the start: with one long source, or after several shorter ones.
    *
    * @param {number} size  bytes
    */
@@ -54,7 +54,7 @@ export class Pool {
   }
 
   /**
-   * The workers that have least to do. Starts those that are missing.
+   * The workers with the least work. Starts missing ones.
    *
    * @param {number} count  the result is shorter where fewer workers are allowed
    */
@@ -82,7 +82,7 @@ export class Pool {
   }
 }
 
-/** The worker cannot have its input: this runtime's threads do not share files, or the Blob cannot be sent. */
+/** The worker cannot get its input: this runtime's threads do not share files, or the Blob cannot be sent. */
 export class NotShared extends Error {}
 
 /** One worker, as seen from the thread that gives it work. */
@@ -93,7 +93,7 @@ export class PoolWorker {
   #tasks = /** @type {Map<number, Task>} */ (new Map())
   #lastId = 0
   #isReady = false
-  /** Why it ended. @type {Error | undefined} */
+  /** The error that ended it. @type {Error | undefined} */
   #failure
   /** @type {(isReady: boolean) => void} */
   #started = () => {}
@@ -121,7 +121,7 @@ export class PoolWorker {
 
   get isReady () { return this.#isReady }
 
-  /** Spans that it has not answered yet. */
+  /** The number of spans that it has not answered yet. */
   get load () { return this.#tasks.size }
 
   /**
@@ -164,7 +164,7 @@ export class PoolWorker {
     else task?.resolve(result)
   }
 
-  /** @param {Error} error  for the callers that wait @param {boolean} isRefusal */
+  /** @param {Error} error  for the waiting callers @param {boolean} isRefusal */
   async #end (error, isRefusal) {
     if (this.#failure) return
     this.#failure = error

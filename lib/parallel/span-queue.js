@@ -9,37 +9,37 @@ import { yieldToEventLoop } from '../source/async-util.js'
 /** @import { Pool, PoolWorker } from './pool.js' */
 
 /**
- * Bytes of a span, and of a span of a source that would have few of them. Shorter spans take more time, for their
- * pairs.
+ * Bytes of a span, and of a span of a source that would have few of them. Shorter spans take more time in total,
+ * because of their pairs.
  */
 export const SPAN_LEN = 1 << 23
 export const SHORT_SPAN_LEN = 1 << 21
-/** Spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
+/** The spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
 export const DEPTH = 2
 
 /**
  * @typedef {object} SpanQueueOptions
  * @property {Pick<OpenSource, 'pieces' | 'keepOpenUntil'>} opened  the source, for this thread
- * @property {SharedSource} shared  and for others
+ * @property {SharedSource} shared  the source, for other threads
  * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, but for the last
  * @property {number} width  threads
  * @property {Mode} mode
  * @property {SpanJob['outboard']} [outboard]  which pairs are wanted, if any
  * @property {(index: number, result: SpanResult) => Promise<void>} take  gets the result of each span, in any order
- * @property {(index: number, error: unknown) => boolean} [forgive]  may a span fail like this? Then it is skipped
+ * @property {(index: number, error: unknown) => boolean} [forgive]  returns true if the span may be skipped
  */
 
 /**
- * While workers are missing, this thread stands in for them: they may still be starting, be refused, or not have
- * access to the source. So hashing is never slower than on one thread, and never waits for a worker that does not
- * come.
+ * While workers are missing, this thread does their work: they may still be starting, be refused, or not have
+ * access to the source. So hashing is never slower than on one thread, and never waits for a worker that never
+ * starts.
  */
 export class SpanQueue {
   #task
   /** Workers that take spans. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isStandingIn = false
-  /** Spans that a worker gave back, the first span that was not yet handed out, and the number of finished spans. */
+  /** Spans that a worker gave back, the first span that no worker has got, and the number of finished spans. */
   #returned = /** @type {number[]} */ ([])
   #next = 0
   #done = 0
@@ -67,7 +67,7 @@ export class SpanQueue {
     })
   }
 
-  /** Hands out no more spans, and ignores results that still come. */
+  /** Gives out no more spans, and ignores later results. */
   stop () { this.#isStopped = true }
 
   /** @param {PoolWorker} worker */
@@ -112,7 +112,7 @@ export class SpanQueue {
     this.#isStandingIn = false
   }
 
-  /** @returns {number | undefined} the next span to hand out */
+  /** @returns {number | undefined} the next span to give out */
   #nextIndex () {
     if (this.#isStopped) return undefined
     return this.#returned.pop() ?? (this.#next < this.#task.spans.length ? this.#next++ : undefined)

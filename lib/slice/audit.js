@@ -1,9 +1,9 @@
-// Audits a blob: finds out which of its leaves are right and proven by the pairs of its outboard. It
+// Audits a blob: finds the leaves that are right and proven by the pairs of its outboard. It
 // says which bytes and pairs it needs, and its callers read them.
 //
-// Every batch is laid out in the arena as its encoding would be, so that it is hashed like a slice:
+// Every batch is put into the arena like its encoding, so that it is hashed like a slice:
 // side by side, before any of it is believed. Unlike the checker, an audit goes on after a fault: only
-// what is below a wrong parent is lost. Semantics as bao-tree's `valid_ranges`.
+// the subtree below a wrong parent is lost. Semantics as bao-tree's `valid_ranges`.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -21,11 +21,11 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 /** @import { ByteRange } from '../tree/ranges.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Lost bytes that a walk passes over, at most. A new walk from the root would take longer than so few steps. */
+/** The most lost bytes that a walk passes over. A new walk from the root would take longer than so few steps. */
 const MAX_WALKED = 128 << 20
 
 /**
- * @typedef {object} AuditOf
+ * @typedef {object} AuditJob
  * @property {Uint8Array} root
  * @property {number} size
  * @property {number} groupLog
@@ -34,42 +34,42 @@ const MAX_WALKED = 128 << 20
  */
 
 export class Audit {
-  #what
+  #job
   #pairs
   #batch
   #expected
   #findings = new Findings()
-  /** Is the next step the root? */
+  /** True if the next step is the root. */
   #isAtRoot = true
-  /** Where the batch ends in the blob. */
+  /** The end of the batch in the blob. */
   #end = 0
-  /** The pairs of the batch, one after the other; then the parents and leaves of it that are missing. */
+  /** The pairs of the batch, one after the other; then its missing parents and leaves. */
   #memory = new Uint8Array(INPUT_LEN)
   #words = new Uint32Array(this.#memory.buffer)
   #missingNodes = /** @type {Set<number>} */ (new Set())
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
-  /** The next `check` needs these spans of the blob, increasing and apart, and copies the pairs of these parents. */
+  /** The spans of the blob that the next `check` needs, in increasing order, and the parents whose pairs it copies. */
   spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** The tree of a leaf that does not fit into the arena, and comes in pieces. @type {TreeBuilder | undefined} */
+  /** The tree of a leaf that does not fit into the arena and is given in pieces. @type {TreeBuilder | undefined} */
   large
 
-  /** @param {AuditOf} what @param {PairReader} pairs */
-  constructor (what, pairs) {
-    this.#what = what
+  /** @param {AuditJob} job @param {PairReader} pairs */
+  constructor (job, pairs) {
+    this.#job = job
     this.#pairs = pairs
-    this.#expected = new ExpectedCvs(what.root)
-    this.#batch = firstBatchOf(what)
+    this.#expected = new ExpectedCvs(job.root)
+    this.#batch = firstBatchOf(job)
   }
 
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks that have been found right. */
+  /** The chunks that are right, as far as the audit has come. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch of which not everything is lost. @returns {boolean} false when there is none */
+  /** Plans the next batch that is not lost as a whole. @returns {boolean} false if there is none */
   plan () {
     while (this.#batch.count > 0) {
       this.spans = []
@@ -78,7 +78,7 @@ export class Audit {
       if (this.spans.length > 0 || this.nodes.length > 0) {
         const { lens: [len], places: [start] } = this.#batch
         const isLarge = len > INPUT_LEN
-        this.large = isLarge ? new TreeBuilder(this.#what.mode, { startChunk: start / CHUNK_LEN }) : undefined
+        this.large = isLarge ? new TreeBuilder(this.#job.mode, { startChunk: start / CHUNK_LEN }) : undefined
         return true
       }
       this.#advance()
@@ -87,7 +87,7 @@ export class Audit {
   }
 
   /**
-   * Finds out which leaves of the batch are right.
+   * Finds the right leaves of the batch.
    *
    * @param {Uint8Array[]} bytes  of each of `spans`, unless the batch is `large`; a short one means
    *   that bytes are missing
@@ -100,11 +100,11 @@ export class Audit {
     this.#advance()
   }
 
-  /** Goes on to the next batch. If much is lost, a new walk begins behind it. */
+  /** Goes on to the next batch. If much is lost, a new walk begins after the lost part. */
   #advance () {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
-    const { root, ranges } = this.#what
-    this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
+    const { root, ranges } = this.#job
+    this.#batch = firstBatchOf({ ...this.#job, ranges: this.#findings.takeRest(ranges) })
     this.#expected = new ExpectedCvs(root)
     this.#isAtRoot = true
   }
@@ -137,16 +137,16 @@ export class Audit {
   /** @param {Uint8Array[]} bytes */
   #checkBatch (bytes) {
     this.#fetch()
-    enter(this.#what.mode)
+    enter(this.#job.mode)
     this.#layOut(bytes, 0, INPUT, 0)
     this.#hash(0, INPUT)
     this.#compare(bytes)
     this.#isAtRoot = false
   }
 
-  /** Copies the pairs of the batch in their order. The outboard may hash meanwhile: the arena is not in use yet. */
+  /** Copies the pairs of the batch in their order. The outboard may hash during this: the arena is not yet in use. */
   #fetch () {
-    const { size, groupLog } = this.#what
+    const { size, groupLog } = this.#job
     const { kinds, places } = this.#batch
     let at = 0
     /** @param {Step} step */
@@ -162,11 +162,11 @@ export class Audit {
   }
 
   /**
-   * Brings pairs and bytes to the arena, as they stand in an encoding, but with the bytes of a subtree
-   * side by side. Lost steps keep their place.
+   * Brings pairs and bytes to the arena in the order of an encoding, but with the bytes of a subtree
+   * next to each other. Lost steps keep their place.
    *
    * @param {Uint8Array[]} bytes  of `spans`
-   * @param {number} from  step, and those behind it
+   * @param {number} from  the first step
    * @param {number} at  in the arena
    * @param {number} pair  place of the next pair in the batch
    */
@@ -186,9 +186,9 @@ export class Audit {
     }
   }
 
-  /** Hashes all steps but subtrees. @param {number} from  step, and those behind it @param {number} at  in the arena */
+  /** Hashes all steps but subtrees. @param {number} from  the first step @param {number} at  in the arena */
   #hash (from, at) {
-    const { flags } = this.#what.mode
+    const { flags } = this.#job.mode
     const hasRoot = from === 0 && this.#isAtRoot
     const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags, hasRoot }
     hashPairs(steps)
@@ -202,7 +202,7 @@ export class Audit {
     let leafCv = LEAF_CVS
     for (let i = 0, at = INPUT, pair = 0; i < this.#batch.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
-        // The subtree is taken apart, and compared step by step.
+        // The subtree is replaced by its steps, which are compared one by one.
         this.#batch.expand(i)
         this.#missingLeaves.clear()
         this.#layOut(bytes, i, at, pair)
@@ -227,16 +227,16 @@ export class Audit {
   }
 
   /**
-   * Hashes the bytes of a subtree, and compares its pairs with what follows from them.
+   * Hashes the bytes of a subtree, and compares its pairs with those computed from the bytes.
    *
    * @param {number} step
-   * @param {number} at  where its bytes stand in the arena
+   * @param {number} at  where its bytes are in the arena
    * @param {number} pair  place of its first pair
    */
   #isSubtreeRight (step, at, pair) {
     const start = this.#batch.places[step]
     if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
-    const { groupLog, mode } = this.#what
+    const { groupLog, mode } = this.#job
     const chunks = this.#batch.spans[step] / CHUNK_LEN
     for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
     hashChunkTable(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
@@ -268,14 +268,14 @@ export class Audit {
     if (isRight) this.#findings.add(start, len)
   }
 
-  /** @param {number} step @param {number} cv @param {number} at  where its pair stands in the arena */
+  /** @param {number} step @param {number} cv @param {number} at  where its pair is in the arena */
   #takeParent (step, cv, at) {
     const node = this.#batch.places[step]
     const kind = this.#batch.kinds[step]
     const isRight = this.#expected.isNext(cv) && !this.#missingNodes.has(node)
     this.#expected.drop()
     if (!isRight) {
-      this.#findings.lostTo = endOf(node, this.#what.size)
+      this.#findings.lostTo = endOf(node, this.#job.size)
       return
     }
     if (kind & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
@@ -292,13 +292,13 @@ export class Audit {
   }
 }
 
-/** Records which bytes an audit has found right so far, and up to where everything is lost. */
+/** Records the bytes that an audit has found right so far, and the end of the current lost part. */
 export class Findings {
   #boundaries = /** @type {number[]} */ ([])
-  /** Byte offset up to which everything is lost, from where the walk is. */
+  /** The byte offset up to which everything is lost, from the current step of the walk. */
   lostTo = 0
 
-  /** @param {number} start  bytes, at or behind what was added before @param {number} len */
+  /** @param {number} start  bytes, not before the end of the last addition @param {number} len */
   add (start, len) {
     const from = start / CHUNK_LEN
     const to = Math.ceil((start + len) / CHUNK_LEN)
@@ -306,14 +306,14 @@ export class Findings {
     else this.#boundaries.push(from, to)
   }
 
-  /** Is a place lost? @param {number} start  bytes */
+  /** True if a byte is lost. @param {number} start  its offset */
   isLost (start) { return start < this.lostTo }
 
-  /** Is so much lost that a new walk behind it is cheaper? @param {number} at  bytes, where the walk is */
+  /** True if so much is lost that a new walk after it is cheaper. @param {number} at  bytes, where the walk is */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** The ranges behind what is lost, for a walk that begins at the root again. @param {ChunkRanges} ranges */
-  leaveBehind (ranges) {
+  /** Takes the ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
+  takeRest (ranges) {
     const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
     this.lostTo = 0
     return rest
@@ -328,7 +328,7 @@ const hasLeft = kind => (kind & HAS_LEFT) > 0
 /** @param {number} kind */
 const hasRight = kind => (kind & HAS_RIGHT) > 0
 
-/** @param {AuditOf} what */
+/** @param {AuditJob} job */
 function firstBatchOf ({ size, groupLog, ranges }) {
   const batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
   batch.fill()

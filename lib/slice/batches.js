@@ -1,6 +1,6 @@
-// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side,
-// or one leaf that is larger. Senders and receivers cut alike, so what is sent a batch at a time can be
-// verified a batch at a time.
+// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side, or one larger
+// leaf. Senders and receivers cut in the same way, so a slice that is sent a batch at a time can be verified a batch at
+// a time.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'
@@ -40,7 +40,7 @@ export class Batch {
   #minChunks = WINDOW_CHUNKS
   #available = Infinity
   #leafLen
-  /** Is the walk at a step that did not fit, and belongs to the next batch? */
+  /** True if the walk is at a step that did not fit and belongs to the next batch. */
   #isHeld = false
 
   /** @param {Walk} walk  whose SUBTREE steps are set here @param {number} groupLog */
@@ -63,9 +63,9 @@ export class Batch {
   /**
    * Becomes the next batch, without steps yet.
    *
-   * @param {number} [minChunks]  the batch gets at least so many chunks, if the walk has them; default:
+   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has them; default:
    *   128, a whole window
-   * @param {number} [available]  bytes of the encoding that have come: the batch goes beyond
+   * @param {number} [available]  bytes of the encoding that have arrived: the batch goes beyond
    *   `minChunks` only within these; default: Infinity
    */
   begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
@@ -75,14 +75,14 @@ export class Batch {
     this.step.setSubtrees(WINDOW_CHUNKS)
   }
 
-  /** Adds the next step of the walk. @returns {boolean} false when the batch is full, or the walk has ended */
+  /** Adds the next step of the walk. @returns {boolean} false if the batch is full, or the walk has ended */
   takeStep () {
     const { step } = this
     if (this.#chunks >= WINDOW_CHUNKS || (this.#chunks >= this.#minChunks && this.len >= this.#available)) return false
     if (!this.#isHeld && !step.next()) return false
     let len = this.#lenOf(step)
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN, len)) {
-      // A small subtree is not worth taking apart: the next batch hashes it as a whole.
+      // A small subtree is not split: the next batch hashes it as a whole.
       this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
       if (this.#isHeld) return false
       step.lookInside()
@@ -137,7 +137,7 @@ export class Batch {
     return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))
   }
 
-  /** Is the step available, or among the first that the batch waits for? @param {number} chunks @param {number} len */
+  /** True if the step is available, or one that the batch waits for. @param {number} chunks @param {number} len */
   #isInReach (chunks, len) {
     return this.len + len <= this.#available || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
   }

@@ -1,10 +1,10 @@
 // Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It asks for
 // bytes and never reads.
 //
-// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf
-// from its own bytes, so all of a batch are hashed side by side before any of them is believed. Only
-// then each value is compared with its expected chaining value, in the order of the walk. The first
-// value that differs ends the verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
+// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf from its own bytes,
+// so all nodes of a batch are hashed side by side before any of them is believed. Only then is each value compared with
+// its expected chaining value, in the order of the walk. The first value that differs ends the verification. Source:
+// Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -25,8 +25,8 @@ import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
 
 export { WINDOW_CHUNKS }
 /**
- * Chunks that can be hashed side by side at nearly full speed. Verifiers wait for as many, unless
- * callers want each leaf at once.
+ * Chunks that can be hashed side by side at nearly full speed. Verifiers wait for this many, unless
+ * callers want each leaf immediately.
  */
 export const SOON_CHUNKS = 32
 
@@ -37,33 +37,33 @@ export class Checker {
   #batch
   #minChunks
   #pending = new ByteQueue()
-  /** Is the next step the root? */
+  /** True if the next step is the root. */
   #isAtRoot = true
   #expected
 
   /** Bytes of the encoding that have been verified. */
   verified = 0
-  /** Has the last chunk been verified? Only then is the size more than a claim. Bao spec, "Decoder". */
+  /** True if the last chunk has been verified. Only then is the size more than a claim. Bao spec, "Decoder". */
   isSizeProven = false
   /** The error that ended the verification. @type {BaoError | undefined} */
   error
 
   /**
-   * @param {object} what
-   * @param {Uint8Array} what.root  32 bytes
-   * @param {number} what.size  bytes; a claim
-   * @param {number} what.groupLog  0 to 16
-   * @param {ChunkRanges} what.ranges
-   * @param {Mode} what.mode
-   * @param {number} [what.minChunks]  a batch has at least so many chunks, if there are as many; it has
+   * @param {object} job
+   * @param {Uint8Array} job.root  32 bytes
+   * @param {number} job.size  bytes; a claim
+   * @param {number} job.groupLog  0 to 16
+   * @param {ChunkRanges} job.ranges
+   * @param {Mode} job.mode
+   * @param {number} [job.minChunks]  a batch has at least this many chunks, if there are so many; it has
    *   more if their bytes are available; default: 128, a whole window
-   * @param {number} [what.firstChunks]  the same for the first batch; default: `minChunks`
-   * @param {number} [what.available]  bytes of the first `write`
+   * @param {number} [job.firstChunks]  the same for the first batch; default: `minChunks`
+   * @param {number} [job.available]  bytes of the first `write`
    * @param {VerifiedSink} [sink]  takes verified pairs and leaves; without one they are only verified
    */
-  constructor (what, sink) {
-    const { root, size, groupLog, ranges, mode } = what
-    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = what
+  constructor (job, sink) {
+    const { root, size, groupLog, ranges, mode } = job
+    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = job
     this.#mode = mode
     this.#size = size
     this.#sink = sink
@@ -73,27 +73,27 @@ export class Checker {
     this.#batch.fill(firstChunks, available)
   }
 
-  /** Has everything that was wanted been verified? */
+  /** True if everything that was wanted has been verified. */
   get isDone () { return this.#batch.count === 0 }
 
-  /** Bytes that are missing until the current batch can be verified. */
+  /** How many more bytes the current batch needs before it can be verified. */
   get wanted () { return this.#batch.len - this.#pending.len }
 
   /**
    * Takes bytes of the encoding, and verifies every batch that they complete.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept. It may stand at INPUT in the arena, and is overwritten there
+   * @param {Uint8Array} bytes  any piece; read, not kept. It may be at INPUT in the arena, where it is overwritten
    * @param {number} [at]  from here on
-   * @returns {number} where the encoding ends in the bytes: before their end only when all is done
+   * @returns {number} where the encoding ends in the bytes: before their end only if `isDone`
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: everything before has gone to the sink,
-   *   nothing comes after
+   *   and nothing follows
    */
   write (bytes, at = 0) {
     if (this.error) throw this.error
     while (!this.isDone) {
       const due = this.wanted
       if (bytes.length - at < due) {
-        // Memory grows with the bytes that have come, not with a claimed size.
+        // Memory grows with the bytes that have arrived, not with a claimed size.
         this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#batch.len)
         return bytes.length
       }
@@ -105,7 +105,7 @@ export class Checker {
     return at
   }
 
-  /** Verifies every step whose bytes have come, without waiting for the rest of the batch. */
+  /** Verifies every step whose bytes have arrived, without waiting for the rest of the batch. */
   flush () {
     if (this.error) throw this.error
     const { kinds, lens } = this.#batch
@@ -125,9 +125,9 @@ export class Checker {
   }
 
   /**
-   * Ends the encoding: no more bytes come.
+   * Ends the encoding: no more bytes follow.
    *
-   * @throws {BaoError} BAO_TRUNCATED when more were due
+   * @throws {BaoError} BAO_TRUNCATED when bytes are missing
    */
   end () {
     this.flush()
@@ -152,7 +152,7 @@ export class Checker {
     const isInPlace = head.length === 0 && isAtInput(tail)
     const at = isInPlace ? tail.byteOffset : INPUT
     if (!isInPlace) {
-      u8.set(tail, INPUT + head.length) // the tail first: it may stand where the head goes
+      u8.set(tail, INPUT + head.length) // the tail first: it may be where the head goes
       u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
@@ -180,11 +180,11 @@ export class Checker {
   }
 
   /**
-   * Compares the steps one after the other, and hands them to the sink.
+   * Compares the steps one after the other, and gives them to the sink.
    *
    * @param {number} from  step
    * @param {number} to
-   * @param {Uint8Array} memory  holds their bytes; bytes of earlier steps may be overwritten
+   * @param {Uint8Array} memory  contains their bytes; bytes of earlier steps may be overwritten
    * @param {number} at  where the first begins
    */
   #compare (from, to, memory, at) {
@@ -212,7 +212,7 @@ export class Checker {
         this.#sink?.pair?.(places[i], at)
         this.#sink?.parent?.(places[i], at)
       }
-      // The only place that sets it: bytes that verified as the end of a blob of this size prove the
+      // Only this sets it: bytes that verified as the end of a blob of this size prove the
       // size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
       this.#isAtRoot = false
@@ -222,7 +222,7 @@ export class Checker {
     joiner.end()
   }
 
-  /** @param {number} step @param {number} at @param {LeafJoiner} joiner @returns {boolean} is it right? */
+  /** @param {number} step @param {number} at @param {LeafJoiner} joiner @returns {boolean} true if it is right */
   #takeSubtree (step, at, joiner) {
     const subtree = this.#batch.subtreeAt(step)
     const cv = hashEncoding(subtree, at, this.#mode.flags)
@@ -267,8 +267,8 @@ export class Checker {
 }
 
 /**
- * Joins verified leaves that follow one another in the blob: they are moved together in memory, and go
- * to the sink as one.
+ * Joins verified leaves that are adjacent in the blob: it moves them together in memory, and gives
+ * them to the sink as one.
  */
 class LeafJoiner {
   #memory
@@ -284,7 +284,7 @@ class LeafJoiner {
   }
 
   /**
-   * Takes a leaf. What stands before `at` in memory may be overwritten.
+   * Takes a leaf. The memory before `at` may be overwritten.
    *
    * @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len
    */
@@ -308,7 +308,7 @@ class LeafJoiner {
   }
 }
 
-/** Do bytes stand at INPUT in the arena? @param {Uint8Array} bytes */
+/** True if the bytes are at INPUT in the arena. @param {Uint8Array} bytes */
 const isAtInput = ({ buffer, byteOffset }) =>
   buffer === u8.buffer && byteOffset >= INPUT && byteOffset < INPUT + INPUT_LEN
 

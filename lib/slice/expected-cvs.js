@@ -22,14 +22,14 @@ export class ExpectedCvs {
     }
   }
 
-  /** Adds a value. @param {number} at  where it stands in the arena, in a verified pair */
+  /** Adds a value. @param {number} at  where it is in the arena, in a verified pair */
   push (at) {
     const words = this.#words
     const top = this.#top += CV_WORDS
     for (let i = 0; i < CV_WORDS; i++) words[top + i] = i32[at / 4 + i]
   }
 
-  /** Is a computed value the expected one? Takes the same time whatever differs. @param {number} at  in the arena */
+  /** True if a computed value is the expected one. Takes the same time in any case. @param {number} at  in the arena */
   isNext (at) {
     const words = this.#words
     const top = this.#top

@@ -1,6 +1,6 @@
-// Hashes the parents and leaves of a batch side by side, wherever they stand in the arena. None of them
-// is believed yet: the value of a parent follows from the pair that was sent, that of a leaf from the
-// bytes that were sent.
+// Hashes the parents and leaves of a batch side by side, wherever they are in the arena. None of them
+// is believed yet: the value of a parent follows from the sent pair, that of a leaf from the
+// sent bytes.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
@@ -11,16 +11,16 @@ import { kernel } from '../engine/kernel/index.js'
 /** @import { Batch } from './batches.js' */
 
 /**
- * @typedef {object} Steps  of a batch, whose bytes stand in the arena
+ * @typedef {object} Steps  of a batch, whose bytes are in the arena
  * @property {Batch} batch
- * @property {number} from  the first of them
- * @property {number} to  the one behind the last
- * @property {number} at  where in the arena the first stands
+ * @property {number} from  the index of the first step
+ * @property {number} to  the index after the last step
+ * @property {number} at  where the first step is in the arena
  * @property {number} flags  of the mode
- * @property {boolean} hasRoot  is the first of them the root?
+ * @property {boolean} hasRoot  true if the first step is the root
  */
 
-/** Puts the chaining values of parents one after the other at PAIR_CVS. @param {Steps} steps */
+/** Writes the chaining values of parents to PAIR_CVS, one after the other. @param {Steps} steps */
 export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
   let pairs = 0
   for (let i = from, pairAt = at; i < to; pairAt += batch.lens[i++]) {
@@ -34,7 +34,7 @@ export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
 }
 
 /**
- * Puts the chaining values of leaves one after the other at LEAF_CVS. Neighbours of the same length, a
+ * Writes the chaining values of leaves to LEAF_CVS, one after the other. Neighbours of the same length, a
  * power of two of chunks, are reduced together.
  *
  * @param {Steps} steps
@@ -70,7 +70,7 @@ export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
  * @param {number} count  leaves
  * @param {number} len  bytes of each
  * @param {number} chunkIndex  of the first
- * @param {number} chunks  of all of them, at the pointers in TABLE
+ * @param {number} chunks  of all leaves, at the pointers in TABLE
  * @param {number} flags
  * @param {number} out
  */

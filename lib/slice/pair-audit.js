@@ -1,4 +1,4 @@
-// Audits the pairs of an outboard alone: finds out which chunks they could prove if the bytes were
+// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are
 // right. No byte of the blob is read.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
@@ -10,15 +10,15 @@ import { ExpectedCvs } from './expected-cvs.js'
 import { enter } from '../engine/mode.js'
 import { kernel } from '../engine/kernel/index.js'
 
-/** @import { AuditOf } from './audit.js' */
+/** @import { AuditJob } from './audit.js' */
 /** @import { PairSource } from '../core/types.js' */
 
-/** Pairs, or leaves, of one batch: far fewer than fit into the arena, so that remote outboards get small requests. */
+/** Pairs, or leaves, in a batch: far fewer than fit into the arena, so that remote outboards get small requests. */
 const BATCH_PAIRS = 1024
 const BATCH_LEAVES = 1024
 
 export class PairAudit {
-  #what
+  #job
   #pairs
   #findings = new Findings()
   #expected
@@ -33,22 +33,22 @@ export class PairAudit {
   /** The parents whose pairs the next `check` copies. */
   nodes = /** @type {number[]} */ ([])
 
-  /** @param {AuditOf} what @param {PairSource} pairs */
-  constructor (what, pairs) {
-    this.#what = what
+  /** @param {AuditJob} job @param {PairSource} pairs */
+  constructor (job, pairs) {
+    this.#job = job
     this.#pairs = pairs
-    this.#expected = new ExpectedCvs(what.root)
-    this.#ahead = walkOf(what)
-    this.#behind = walkOf(what)
+    this.#expected = new ExpectedCvs(job.root)
+    this.#ahead = walkOf(job)
+    this.#behind = walkOf(job)
   }
 
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks whose pairs have been found right. */
+  /** The chunks whose pairs are right, as far as the audit has come. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch. @returns {boolean} false when there is none */
+  /** Plans the next batch. @returns {boolean} false if there is none */
   plan () {
     const step = this.#ahead
     this.nodes = []
@@ -64,10 +64,10 @@ export class PairAudit {
     return this.#steps > 0
   }
 
-  /** Finds out which pairs of the batch are right. */
+  /** Finds the right pairs of the batch. */
   check () {
     const steps = this.#fetch()
-    const flags = enter(this.#what.mode) | PARENT
+    const flags = enter(this.#job.mode) | PARENT
     u8.set(this.#memory.subarray(0, this.nodes.length * PAIR_LEN), INPUT)
     this.#hash(flags)
     let pair = 0
@@ -136,9 +136,9 @@ export class PairAudit {
     if (kind & HAS_LEFT) this.#expected.push(at)
   }
 
-  /** Begins again behind what is lost. */
+  /** Begins a new walk after the lost part. */
   #restart () {
-    const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
+    const rest = { ...this.#job, ranges: this.#findings.takeRest(this.#job.ranges) }
     this.#ahead = walkOf(rest)
     this.#behind = walkOf(rest)
     this.#expected = new ExpectedCvs(rest.root)
@@ -146,5 +146,5 @@ export class PairAudit {
   }
 }
 
-/** @param {AuditOf} what */
+/** @param {AuditJob} job */
 const walkOf = ({ size, groupLog, ranges }) => new Walk(size, groupLog, ranges)

@@ -1,12 +1,12 @@
 // Parses and writes inclusion proofs. A proof has the values that, together with some chunks of a blob,
 // give its root: for every parent with chunks on one side only, the chaining value of the other side.
-// That takes 32 bytes, where a slice has 64.
+// That takes 32 bytes per parent, while a slice has 64.
 //
 // As bytes, all numbers unsigned and little-endian:
 //     size of the blob, 8 bytes
 //     number of ranges, 4 bytes
-//     for each range: its first chunk and the chunk behind its last, 8 bytes each
-//     siblings, 32 bytes each, in the order in which a pre-order walk comes to their parents
+//     for each range: its first chunk and the chunk after its last, 8 bytes each
+//     siblings, 32 bytes each, in the order of their parents in a pre-order walk
 
 import { HASH_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
@@ -22,7 +22,7 @@ const COUNT_LEN = 4
 const RANGE_LEN = 2 * HEADER_LEN
 const FIXED_LEN = HEADER_LEN + COUNT_LEN
 
-/** A proof that some chunks stand at their places in the blob with a given root. `verifyProof` checks it. Immutable. */
+/** A proof that the blob with a given root has some chunks at their places. `verifyProof` checks it. Immutable. */
 export class Proof {
   /** Bytes of the blob: a claim, unless `provesSize`. */
   size
@@ -98,20 +98,20 @@ export class Proof {
   /** The bytes of the blob that its chunks are. @returns {ByteRange[]} increasing */
   get byteRanges () { return this.ranges.toBytes(this.size) }
 
-  /** Is the last chunk among its chunks? Then the proof proves the size, too; otherwise the size is a claim. */
+  /** True if it contains the last chunk, so that it also proves the size. If false, the size is a claim. */
   get provesSize () { return this.ranges.has(chunkCount(this.size) - 1) }
 }
 
 /**
- * Visits the subtrees that a proof is made of, in pre-order, and folds them into a value for the root.
+ * Visits the subtrees of a proof in pre-order, and folds them into a value for the root.
  *
  * @template T
  * @param {number} size
  * @param {ChunkRanges} ranges  canonical, not empty
  * @param {object} visitor
- * @param {(startChunk: number, endChunk: number, isRoot: boolean) => T} visitor.content  of a subtree
+ * @param {(startChunk: number, endChunk: number, isRoot: boolean) => T} visitor.content  the value of a subtree
  *   that is wanted whole
- * @param {() => T} visitor.sibling  of the next subtree that is not wanted at all
+ * @param {() => T} visitor.sibling  the value of the next subtree of which nothing is wanted
  * @param {(left: T, right: T, isRoot: boolean) => T} visitor.parent
  * @returns {T} the value of the root
  */
@@ -137,7 +137,7 @@ export function foldProof (size, ranges, { content, sibling, parent }) {
  * The number of parents with wanted chunks on one side only.
  *
  * @param {number} size @param {ChunkRanges} ranges  canonical, not empty
- * @param {number} max  counting ends behind it, so that a proof with many ranges and few siblings takes little time
+ * @param {number} max  counting ends after it, so that a proof with many ranges and few siblings takes little time
  * @returns {number} at most `max + 1`
  */
 function siblingCount (size, ranges, max) {

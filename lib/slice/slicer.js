@@ -1,5 +1,5 @@
 // Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says
-// what it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
+// which bytes it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
 // chunk groups, as in bao-tree.
 
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
@@ -21,17 +21,17 @@ import { enter, whileBorrowed } from '../engine/mode.js'
 /** @import { BaoError } from '../core/errors.js' */
 /** @import { Mode, PairReader, RandomAccess, SliceOutboard, Step } from '../core/types.js' */
 
-/** Bytes of groups that are read for one batch, at most, unless one group is larger. */
+/** The most bytes of groups that are read for one batch, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
 
-/** Where the pairs of a subtree go in the arena, behind its bytes. */
+/** Where the pairs of a subtree go in the arena: after its bytes. */
 const PAIRS = STAGE + WINDOW_LEN
 /** Leaves of at least this length are copied to their places one by one; the kernel spreads shorter ones. */
 const LONG_LEAF = 1 << 12
 
-/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
+/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceJob */
 /**
- * Checks a batch before it is sent: says how many bytes from its start on are right, and what is wrong behind them.
+ * Checks a batch before it is sent: says how many bytes from its start are right, and which fault follows them.
  *
  * @callback Check
  * @param {Uint8Array} batch
@@ -44,14 +44,14 @@ const LONG_LEAF = 1 << 12
  *
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
- * @param {SliceOf} what
+ * @param {SliceJob} job
  * @param {{ check?: Check, signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: batches are borrowed until
  *   the next
  */
-export async function * cut (source, outboard, what, { check, signal, reuse = false } = {}) {
+export async function * cut (source, outboard, job, { check, signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
-  const slicer = new Slicer(what, pairs, check)
-  const reader = new Prefetcher(source, neededBytes(what), signal)
+  const slicer = new Slicer(job, pairs, check)
+  const reader = new Prefetcher(source, neededBytes(job), signal)
   const yieldWhenDue = createYielder(signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
@@ -68,7 +68,7 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
   }
 }
 
-/** The bytes that a slice is made from: chunk groups that are wanted in part are needed whole. @param {SliceOf} what */
+/** The bytes from which a slice is made: groups that are wanted in part are needed whole. @param {SliceJob} job */
 const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
@@ -76,19 +76,19 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
  *
  * @param {Uint8Array} source
  * @param {PairReader} outboard
- * @param {SliceOf} what
+ * @param {SliceJob} job
  * @param {object} options
- * @param {number} options.headerLen  bytes that are left free in front
+ * @param {number} options.headerLen  bytes that are left free at the start
  * @param {Uint8Array<ArrayBuffer>} [options.into]  memory for the slice; default: fresh
  * @param {Check} [options.check]
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  */
-export function cutSync (source, outboard, what, { headerLen, into, check }) {
-  const slicer = new Slicer(what, outboard, check)
-  // A wrong size must not take more memory than the bytes that exist, with all pairs that can stand
+export function cutSync (source, outboard, job, { headerLen, into, check }) {
+  const slicer = new Slicer(job, outboard, check)
+  // A wrong size must not take more memory than the existing bytes, with all pairs that can be
   // before the first missing byte.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(what), most))
+  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(job), most))
   let at = headerLen
   while (slicer.plan()) {
     at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -98,9 +98,9 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
 }
 
 /**
- * Bytes of a slice. No walk is needed, so a wrong size takes no time.
+ * The bytes of a slice. It needs no walk, so a wrong size takes no time.
  *
- * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} what
+ * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} job
  */
 export function sliceLenOf ({ size, groupLog, ranges }) {
   const wanted = ranges.canonical(size)
@@ -118,7 +118,7 @@ export function sliceLenOf ({ size, groupLog, ranges }) {
 }
 
 /**
- * Walks twice over the same steps: one walk looks ahead and collects what a batch needs, the other
+ * Walks twice over the same steps: one walk looks ahead and collects the needs of a batch, the other
  * follows and writes the batch.
  *
  * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not
@@ -133,26 +133,26 @@ class Slicer {
   #size
   #check
   #isFirst = true
-  /** Must pairs of the planned batch be made from the bytes of their group? */
+  /** True if pairs of the planned batch must be computed from the bytes of their group. */
   #hashes = false
-  /** The last group that was wanted in part: where it starts, its bytes, its pairs in post-order. */
+  /** The last group that was wanted in part: its start, its bytes, its pairs in post-order. */
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
   /**
-   * The next `emit` needs these spans of the blob, increasing and apart, and copies the pairs of these
-   * parents from the outboard.
+   * The spans of the blob that the next `emit` needs, in increasing order, and the parents whose pairs
+   * it copies from the outboard.
    */
   spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /**
-   * The fault that ends the slice: bytes or a pair that are missing or wrong. The last batch ends
-   * before them.
+   * The fault that ends the slice: a missing or wrong pair, or missing or wrong bytes. The last batch ends
+   * before it.
    *
    * @type {BaoError | undefined}
    */
   fault
 
-  /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
+  /** @param {SliceJob} job @param {PairReader} pairs @param {Check} [check] */
   constructor ({ size, groupLog, ranges, mode }, pairs, check) {
     this.#ahead = new Batch(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges)
@@ -166,7 +166,7 @@ class Slicer {
   /** Bytes of the planned batch. */
   get len () { return this.#ahead.len }
 
-  /** Plans the next batch. @returns {boolean} false when everything has been written */
+  /** Plans the next batch. @returns {boolean} false if everything has been written */
   plan () {
     const batch = this.#ahead
     const { step } = batch
@@ -210,7 +210,7 @@ class Slicer {
    * @returns {number} where it ends: earlier than planned at a fault
    */
   emit (bytes, out, at) {
-    enter(this.#mode) // throws if the arena is borrowed: pairs and leaves are put together there
+    enter(this.#mode) // throws if the arena is borrowed: batches are made there
     if (this.#check === undefined) return this.#write(bytes, out, at)
     if (!this.#canStandInArena) {
       const { good, fault } = this.#check(out.subarray(at, this.#write(bytes, out, at)))
@@ -229,7 +229,7 @@ class Slicer {
   }
 
   /**
-   * Can the batch be written to the arena? It must fit, and nothing may hash meanwhile: outboards with
+   * True if the batch can be written to the arena. It must fit, and nothing may hash during this: outboards with
    * `copySubtree` do not.
    */
   get #canStandInArena () { return this.len <= INPUT_LEN && !this.#hashes && this.#pairs.copySubtree !== undefined }
@@ -265,7 +265,7 @@ class Slicer {
       if (order !== undefined) {
         const subtree = { start, len, leafLen: this.#groupLen }
         const encoded = encodedLen(len, this.#groupLen)
-        // The kernel writes to the arena: to the final place, or to INPUT, from where the subtree is copied out.
+        // The kernel writes to the arena: to the final place, or to INPUT, from which the subtree is copied out.
         const isInArena = out === u8
         const to = isInArena ? at : INPUT
         if (this.#groupLen < LONG_LEAF) {
@@ -301,7 +301,7 @@ class Slicer {
     return at
   }
 
-  /** The group that a byte is in. @param {number} start @returns {ByteRange} */
+  /** The group of a byte. @param {number} start  its offset @returns {ByteRange} */
   #groupOf (start) {
     const from = Math.floor(start / this.#groupLen) * this.#groupLen
     return { start: from, end: Math.min(from + this.#groupLen, this.#size) }
@@ -313,16 +313,16 @@ class Slicer {
   }
 
   /**
-   * The number of bytes that a group adds to those that are needed.
+   * The number of bytes that a group adds to the needed ones.
    *
-   * @param {ByteRange} group  at or behind the ones before
+   * @param {ByteRange} group  not before the last one
    */
   #extra ({ start, end }) {
     if (start === this.#group.start) return 0
     return end - Math.max(start, Math.min(end, this.spans.at(-1)?.end ?? 0))
   }
 
-  /** Adds a group to what is needed. @param {ByteRange} group  at or behind the ones before */
+  /** Adds a group to the needed ones. @param {ByteRange} group  not before the last one */
   #need ({ start, end }) {
     const last = this.spans.at(-1)
     if (last === undefined || last.end < start) this.spans.push({ start, end })
@@ -330,7 +330,7 @@ class Slicer {
   }
 
   /**
-   * Bytes of the blob that have come for this batch; fewer where the source has ended.
+   * Bytes of the blob that were read for this batch; fewer at the end of the source.
    *
    * @param {Uint8Array[]} bytes @param {number} start @param {number} len
    */
@@ -341,7 +341,7 @@ class Slicer {
   }
 
   /**
-   * Makes a pair from the bytes of its group.
+   * Computes a pair from the bytes of its group.
    *
    * @param {Uint8Array[]} bytes @param {Walk} step  a parent below the group level
    * @returns {Uint8Array | undefined} undefined if bytes of the group are missing

@@ -1,7 +1,6 @@
-// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape
-// wherever they stand, so no walk is needed: places follow from the index of a leaf. A subtree is
-// hashed like a blob, all chunks first and then level by level, and then its pairs are compared with
-// those that were sent.
+// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape everywhere, so no
+// walk is needed: places follow from the index of a leaf. A subtree is hashed like a blob, all chunks first and then
+// level by level, and then its pairs are compared with the sent ones.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
@@ -14,7 +13,7 @@ import { kernel } from '../engine/kernel/index.js'
 
 /**
  * @typedef {object} Subtree
- * @property {number} start  where it begins in the blob: a multiple of `len`
+ * @property {number} start  its offset in the blob: a multiple of `len`
  * @property {number} len  bytes: a power of two
  * @property {number} leafLen  bytes of each leaf: a power of two
  */
@@ -47,7 +46,7 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
 }
 
 /**
- * Visits the steps of a subtree that a walk did not look into, until a visitor returns false.
+ * Visits the steps of a subtree that a walk did not enter, until a visitor returns false.
  *
  * @param {Step} subtree
  * @param {number} leafLen
@@ -78,7 +77,7 @@ export function visitSteps ({ start, len, pre, post }, leafLen, onPair, onLeaf) 
 }
 
 /**
- * Visits the parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
+ * Visits the parents of a perfect subtree in pre-order. Their places follow from the place of the topmost one.
  *
  * @param {Subtree} subtree @param {number} size @param {number} groupLog
  * @param {(step: Step) => void} visit  gets the same step each time
@@ -114,9 +113,9 @@ export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
  * Hashes the bytes of an encoding, and compares the pairs in it. Callers must have entered the mode.
  *
  * @param {Subtree} subtree
- * @param {number} at  where its encoding stands in the arena
+ * @param {number} at  where its encoding is in the arena
  * @param {number} flags  of the mode
- * @returns {number | undefined} where its chaining value stands in the arena; undefined if a pair does
+ * @returns {number | undefined} where its chaining value is in the arena; undefined if a pair does
  *   not follow from the bytes
  */
 export function hashEncoding ({ start, len, leafLen }, at, flags) {
@@ -131,7 +130,7 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
   }
   hashChunkTable(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   const top = reduce(chunks, flags, 1)
-  // The pairs of all levels stand one behind the other, those of a level as its leaves do.
+  // The pairs of all levels follow one another, level by level, each level from left to right.
   entry = PAIR_TABLE / 4
   for (let height = 1; height <= depth; height++) {
     for (let leaf = 0; leaf < leaves; leaf += 1 << height) {
@@ -146,7 +145,7 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
  * Writes the encoding of a subtree whose chaining values have just been reduced.
  *
  * @param {Subtree} subtree
- * @param {number} bytesAt  where its bytes stand in the arena
+ * @param {number} bytesAt  where its bytes are in the arena
  * @param {number} level  of its chaining value in the last reduction
  * @param {number} index  of its chaining value in that level
  * @param {number} out  where the encoding goes in the arena
@@ -165,8 +164,8 @@ export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
  * Writes the encoding of a subtree whose pairs are in the arena.
  *
  * @param {Subtree} subtree
- * @param {number} bytesAt  where its bytes stand in the arena
- * @param {number} pairsAt  where its pairs stand in the arena
+ * @param {number} bytesAt  where its bytes are in the arena
+ * @param {number} pairsAt  where its pairs are in the arena
  * @param {'pre' | 'post'} order  of the pairs
  * @param {number} out  where the encoding goes in the arena
  */
@@ -179,9 +178,9 @@ export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
  * Copies the pairs of a subtree to their places in its encoding.
  *
  * @param {Subtree} subtree
- * @param {number} pairsAt  where they stand in the arena
+ * @param {number} pairsAt  where they are in the arena
  * @param {'pre' | 'post'} order  of the pairs
- * @param {number} out  where the encoding stands in the arena
+ * @param {number} out  where the encoding is in the arena
  */
 export function placePairs ({ len, leafLen }, pairsAt, order, out) {
   const leaves = len / leafLen
@@ -209,7 +208,7 @@ function putLeaves (len, leafLen, bytesAt, out) {
 }
 
 /**
- * Where a leaf begins: behind all leaves and pairs to its left, and the parents above it.
+ * The offset of a leaf: after all leaves and pairs to its left, and the parents above it.
  *
  * @param {number} leaf @param {number} depth @param {number} leafLen
  */
@@ -219,7 +218,7 @@ const leafAt = (leaf, depth, leafLen) => leaf * leafLen + PAIR_LEN * (PAIRS_BEFO
 const levelsStartingAt = (leaf, depth) => leaf === 0 ? depth : Math.min(depth, 31 - Math.clz32(leaf & -leaf))
 
 /**
- * Are the pairs at a place the same as those that the table points to?
+ * True if the pairs at a place are the same as those to which the table points.
  *
  * @param {number} table @param {number} count @param {number} at
  */

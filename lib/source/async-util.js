@@ -1,10 +1,10 @@
-// Helpers for promises and loops: an abort ends a wait at once, and long loops yield to the event loop.
+// Helpers for promises and loops: an abort ends a wait immediately, and long loops yield to the event loop.
 
 /** Milliseconds of work after which a loop yields to the event loop, for timers, aborts and the screen. */
 export const YIELD_INTERVAL_MS = 12
 
 /**
- * Waits for a promise, or until the signal aborts: then the signal's reason is thrown at once.
+ * Waits for a promise, or until the signal aborts: then it throws the signal's reason immediately.
  *
  * @template T
  * @param {T | Promise<T>} promise
@@ -14,7 +14,7 @@ export const YIELD_INTERVAL_MS = 12
 export async function untilAborted (promise, signal) {
   if (signal === undefined) return promise
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // nobody waits for it any more, so its failure must not go unhandled
+    Promise.resolve(promise).catch(() => {}) // nobody waits for it, so nobody else handles its failure
     throw signal.reason
   }
   let onAbort = () => {}
@@ -28,8 +28,8 @@ export async function untilAborted (promise, signal) {
 }
 
 /**
- * Waits for several promises. When one of them rejects, it still waits for the others: no work is under way any more
- * when callers learn of the failure.
+ * Waits for several promises. If one of them rejects, it still waits for the others, so that no work is under way
+ * when callers get the failure.
  *
  * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
  */
@@ -39,7 +39,7 @@ export async function allOf (underWay) {
 }
 
 /**
- * Returns a signal that is aborted as soon as one of two signals is.
+ * Returns a signal that aborts when one of two signals aborts.
  *
  * @param {AbortSignal} [given]  the signal of the caller
  * @param {AbortSignal} [own]  the signal of the callee
@@ -47,13 +47,13 @@ export async function allOf (underWay) {
 export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own
 
 /**
- * The items of an iterable until the signal aborts. Then the iteration ends at once: it tells the iterable to end, and
- * does not wait for it.
+ * The items of an iterable until the signal aborts. Then the iteration ends immediately: it tells the iterable to end,
+ * but does not wait for it.
  *
  * @template T
  * @param {AsyncIterable<T> | Iterable<T>} iterable
  * @param {AbortSignal} [signal]
- * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  asked before each wait; when it answers false,
+ * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  called before each wait; if it resolves to false,
  *   an `undefined` is given before the item
  * @returns {AsyncGenerator<T>}
  */
@@ -74,11 +74,11 @@ export async function * abortable (iterable, signal, isSoon) {
     }
   } finally {
     const ending = isAtEnd ? undefined : endIterator(iterator)
-    if (!isWaiting && !signal?.aborted) await ending // a stuck source would keep us waiting
+    if (!isWaiting && !signal?.aborted) await ending // the wait for a stuck source would not end
   }
 }
 
-/** Ends an iterable that nobody has begun to read. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
+/** Ends an iterable before anything was read. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
 export async function cancelIterable (iterable) {
   try {
     await endIterator(iteratorOf(iterable))
@@ -89,7 +89,7 @@ export async function cancelIterable (iterable) {
 async function endIterator (iterator) {
   try {
     await iterator.return?.()
-  } catch {} // its items are not needed any more, so its failure does not matter
+  } catch {} // its items are no longer needed, so its failure does not matter
 }
 
 /** @template T @param {AsyncIterable<T> | Iterable<T>} iterable @returns {AsyncIterator<T> | Iterator<T>} */
@@ -97,8 +97,8 @@ const iteratorOf = iterable =>
   Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 
 /**
- * Passes pieces on, and yields to the event loop every few milliseconds. Without it, pieces that are in memory already
- * would starve timers, and an abort by a timer would come late.
+ * Passes pieces on, and yields to the event loop every few milliseconds. Otherwise pieces that are already in memory
+ * would block timers, and an abort by a timer would come late.
  *
  * @param {AsyncIterable<Uint8Array>} pieces
  * @param {AbortSignal} [signal]
@@ -113,7 +113,7 @@ export async function * withYields (pieces, signal) {
 }
 
 /**
- * Makes a function for a loop to await in every round. It yields to the event loop when the last yield was long enough
+ * Makes a function that a loop awaits in every round. It yields to the event loop when the last yield was long enough
  * ago, and throws when the signal has aborted.
  *
  * @param {AbortSignal} [signal]

@@ -19,8 +19,8 @@ import { sourceChanged } from '../core/errors.js'
 export const canShareBlobs = false
 
 /**
- * Windows lacks the last three. `O_NONBLOCK`: opening a pipe does not wait for a writer. `O_NOCTTY`: a terminal does
- * not become the controlling terminal of this process.
+ * Windows lacks the last three flags. `O_NONBLOCK`: opening a pipe does not wait for a writer. `O_NOCTTY`: a terminal
+ * does not become the controlling terminal of this process.
  */
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 const CHECKED = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
@@ -29,7 +29,7 @@ const CHECKED = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
  * Opens a file for reading.
  *
  * @param {string | URL} path
- * @param {(fd: number) => void} [check]  throws when it is not the file that is meant. Then the path must be no link
+ * @param {(fd: number) => void} [check]  throws when another file was opened. With `check`, the path must not be a link
  */
 export async function openFile (path, check) {
   const handle = await withRoom(() => open(path, check === undefined ? 'r' : CHECKED))
@@ -60,7 +60,7 @@ export class OpenFile {
   /** Bytes of the file when it was opened. */
   get size () { return this.#stat.size }
 
-  /** False for pipes and devices, which cannot be read at any place. */
+  /** False for pipes and devices, which cannot be read at any offset. */
   get isRegular () { return this.#stat.isFile() }
 
   /** The facts that other threads of the process need to read the file. @returns {SharedFile} */
@@ -71,7 +71,7 @@ export class OpenFile {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file has shrunk
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes if the file has shrunk
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
@@ -79,10 +79,10 @@ export class OpenFile {
   }
 
   /**
-   * Fills a buffer, which must be left alone meanwhile.
+   * Fills a buffer. Nobody else may use the buffer until the promise resolves.
    *
    * @param {Uint8Array} buffer @param {number} position  in the file
-   * @returns {Promise<number>} how many bytes: fewer than fit when the file ends before
+   * @returns {Promise<number>} how many bytes: fewer than fit if the file ends before
    */
   readInto (buffer, position) {
     return this.keepOpenUntil(this.#fill(buffer, position))
@@ -110,7 +110,7 @@ export class OpenFile {
   }
 
   /**
-   * Uses callbacks, which cost one percent less than the promises of `node:fs`.
+   * Reads with callbacks, which cost one percent less than the promises of `node:fs`.
    *
    * @param {Uint8Array} buffer @param {number} at @param {number | null} position
    * @returns {Promise<number>}
@@ -136,7 +136,7 @@ export class OpenFile {
     return promise
   }
 
-  /** @throws {BaoError} BAO_SOURCE_CHANGED { location } when it is not as it was when it was opened */
+  /** @throws {BaoError} BAO_SOURCE_CHANGED { location } when the file has changed since it was opened */
   async check () {
     const { size, mtimeMs } = await this.#handle.stat()
     if (size !== this.size || mtimeMs !== this.#stat.mtimeMs) throw sourceChanged(String(this.#path))
@@ -149,8 +149,8 @@ export class OpenFile {
 }
 
 /**
- * Creates a file under a temporary name. When it is complete, it gets its final name, and replaces the file that has
- * this name.
+ * Creates a file under a temporary name. When it is complete, it gets its final name, and replaces the file with that
+ * name.
  *
  * @param {string | URL} path
  */
@@ -162,12 +162,11 @@ export async function createFile (path) {
   return new WrittenFile(await withRoom(() => open(name, 'wx+')), { name, final })
 }
 
-/** Characters of the final name that the temporary name has, at most, because systems limit a name to 255 bytes. */
+/** The most characters of the final name in the temporary name: systems limit a name to 255 bytes. */
 const SHOWN_NAME_LEN = 50
 
 /**
- * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves the old
- * file as it was.
+ * Writes a file, which replaces the old one when all pieces are written. A failure leaves the old file unchanged.
  *
  * @param {string | URL} path
  * @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
@@ -191,7 +190,7 @@ export async function replaceFile (path, pieces, { sync = true } = {}) {
   }
 }
 
-/** A file that is changed where it is. @param {string | URL} path */
+/** Opens a file to be changed in place. @param {string | URL} path */
 export async function changeFile (path) {
   return new WrittenFile(await withRoom(() => open(path, 'r+')))
 }
@@ -202,7 +201,7 @@ export class WrittenFile {
 
   /**
    * @param {FileHandle} handle
-   * @param {{ name: string, final: string }} [names]  as long as it is not whole, and then
+   * @param {{ name: string, final: string }} [names]  the temporary name, and the name of the complete file
    */
   constructor (handle, names) {
     this.#handle = handle
@@ -219,7 +218,7 @@ export class WrittenFile {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when there are no more
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes at the end of the file
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
@@ -237,9 +236,9 @@ export class WrittenFile {
   async sync () { await this.#handle.sync() }
 
   /**
-   * Gives it its name, when all of it is on the disk.
+   * Writes all of the file to the disk, and gives it its final name.
    *
-   * @param {{ sync?: boolean }} [options]  `sync`: the name outlasts a power cut; default: true
+   * @param {{ sync?: boolean }} [options]  `sync`: the name survives a power cut; default: true
    */
   async commit ({ sync = true } = {}) {
     await this.#handle.close()
@@ -249,7 +248,7 @@ export class WrittenFile {
     if (sync) await syncFolder(dirname(final))
   }
 
-  /** Closes it after a failure: what had no name yet is removed. */
+  /** Closes the file after a failure. If it still has a temporary name, it is deleted. */
   async discard () {
     await this.#handle.close().catch(() => {})
     if (this.#names !== undefined) await unlink(this.#names.name).catch(() => {})
@@ -257,12 +256,12 @@ export class WrittenFile {
 }
 
 /**
- * Error codes of systems that cannot sync folders: Windows, and some file systems. There a sync is not needed, or is
- * impossible.
+ * Error codes of systems that cannot sync folders: Windows, and some file systems. There a sync is not needed or not
+ * possible.
  */
 const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-/** Makes the new name of a file outlast a power cut. @param {string} path  of its folder */
+/** Makes the new name of a file survive a power cut. @param {string} path  of its folder */
 async function syncFolder (path) {
   try {
     const folder = await withRoom(() => open(path, 'r'))
@@ -276,7 +275,7 @@ async function syncFolder (path) {
 const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
 
 /**
- * Is a file that another thread opened open here, with the same descriptor? (Each thread of Deno has its own.)
+ * True if a file that another thread opened has the same descriptor here. (Each thread of Deno has its own.)
  *
  * @param {SharedFile} file
  */
@@ -290,10 +289,10 @@ export function isOpenHere ({ fd, dev, ino }) {
 }
 
 /**
- * Fills a buffer, and does nothing else meanwhile.
+ * Fills a buffer synchronously.
  *
  * @param {number} fd @param {Uint8Array} buffer @param {number} position
- * @returns {number} how many bytes: fewer than fit when the file ends before
+ * @returns {number} how many bytes: fewer than fit if the file ends before
  */
 export function readIntoSync (fd, buffer, position) {
   let got = 0

@@ -1,4 +1,4 @@
-// Stands in for files.node.js in browsers, where paths name nothing.
+// Replaces files.node.js in browsers, which have no paths.
 
 /** @param {string | URL} path @param {unknown} [_check] @returns {Promise<never>} */
 export async function openFile (path, _check) {
@@ -21,7 +21,7 @@ export async function replaceFile (path, _pieces, _options) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)
 }
 
-/** May a thread read a Blob that another thread has? */
+/** True if a thread may read a Blob that another thread has. */
 export const canShareBlobs = true
 
 export const isOpenHere = () => false

@@ -1,14 +1,14 @@
 // Makes room for a file when the system refuses to open it because too many are open: parts of the program that keep
-// files open for later reads close them, and the call is made once more. And tells why a file was not opened.
+// files open for later reads close them, and the call is made once more. Also classifies errors of opening a file.
 
 /** @type {Set<() => Promise<unknown>>} */
 const keepers = new Set()
 
 /**
- * Notes that files are kept open.
+ * Registers a part of the program that keeps files open.
  *
- * @param {() => Promise<unknown>} closeIdle  closes those that nobody uses
- * @returns {() => void} ends this
+ * @param {() => Promise<unknown>} closeIdle  closes the files that nobody uses
+ * @returns {() => void} removes the registration
  */
 export function keepsFilesOpen (closeIdle) {
   keepers.add(closeIdle)
@@ -16,10 +16,10 @@ export function keepsFilesOpen (closeIdle) {
 }
 
 /**
- * Makes a call that opens files. If the system has too many open, the call is made again without those that are idle.
+ * Makes a call that opens files. If too many files are open, it closes the idle ones and makes the call again.
  *
  * @template T
- * @param {() => Promise<T>} open  leaves nothing when it fails
+ * @param {() => Promise<T>} open  leaves nothing open when it fails
  * @returns {Promise<T>}
  */
 export async function withRoom (open) {
@@ -33,8 +33,8 @@ export async function withRoom (open) {
 }
 
 /**
- * Did something fail because too many files are open? LevelDB says it in words, and in the `cause` of its error when it
- * cannot be opened.
+ * True if something failed because too many files are open. LevelDB says so only in the message, and in the `cause` of
+ * its error when it cannot be opened.
  *
  * @param {unknown} error
  * @returns {boolean}
@@ -54,5 +54,5 @@ const NO_FILE = new Set([
   NOT_REGULAR
 ])
 
-/** Does an error say that there is no file to open? @param {unknown} error */
+/** True if an error says that there is no file to open. @param {unknown} error */
 export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

@@ -1,22 +1,22 @@
-// Decides between synchronous and threaded reads. A page-cache hit takes 3-10 us synchronously, 15-60 us through
-// the thread pool; a disk access must not block the event loop. The time saved is tracked; when it goes negative,
-// reads use the thread pool until that has made up for the loss.
+// Chooses between synchronous reads and reads through the thread pool. A page-cache hit takes 3-10 us synchronously,
+// 15-60 us through the pool, but a disk access must not block the event loop. The time saved is tracked; when it gets
+// negative, reads use the thread pool until they have made up for the loss.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from './async-util.js'
 import { isTooMany } from './open-files.js'
 
 /** Milliseconds that a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
-/** Milliseconds that count as saved, at most. A few slow reads may use them up before others go to the thread pool. */
+/** The most milliseconds that count as saved. A few slow reads may use them up before others go to the thread pool. */
 const MOST_SAVED_MS = 1
-/** Milliseconds that count as lost, at most. When later reads have made up for them, one is synchronous again. */
+/** The most milliseconds that count as lost. When later reads have made up for them, one is synchronous again. */
 const MOST_LOST_MS = 4
 
-/** What `now` returns when it cannot read synchronously. */
+/** The result of `now` when it cannot read synchronously. */
 export const NOT_READ = Symbol('not read')
 
 export class Pace {
-  /** Milliseconds that synchronous reads have saved; negative when they have lost more. */
+  /** Milliseconds that synchronous reads have saved; negative if they have lost time. */
   #saved = 0
   #isSyncAllowed
 
@@ -58,15 +58,15 @@ export class Pace {
 }
 
 /**
- * `since`: when the first read began after the last yield to the event loop. `next`: the next yield.
+ * `since`: when the first read after the last yield to the event loop began. `next`: the next yield.
  *
  * @type {{ since: number, next: Promise<void> } | undefined}
  */
 let interval
 
 /**
- * Returns the yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve
- * timers. All reads wait for the same yield, so that none falls behind the others.
+ * Returns the yield to the event loop that a read must wait for, if one is due: without it, synchronous reads would
+ * block timers. All reads wait for the same yield, so that none is delayed more than the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}
  */

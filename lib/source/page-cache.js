@@ -1,4 +1,4 @@
-// Reads a source in pages, and keeps the pages that were used last.
+// Reads a source in pages, and keeps the most recently used ones.
 
 import { LruCache } from '../core/lru.js'
 import { concat } from '../core/bytes.js'
@@ -8,9 +8,9 @@ import { readUpTo } from './read-pieces.js'
 
 /** Bytes of a page. */
 export const PAGE_LEN = 1 << 14
-/** Pages that are kept, at most: 2 MiB. */
+/** The most pages that are kept: 2 MiB. */
 const MAX_PAGES = 128
-/** Pages in one read: at most, and at least when the page before is kept, because such a reader will probably go on. */
+/** The most pages in one read, and the fewest if the page before is kept: then the reader will probably go on. */
 const MAX_RUN = 64
 const AHEAD = 4
 
@@ -59,7 +59,7 @@ export class PageCache {
     return concat(found)
   }
 
-  /** Pages that are kept, or else begun to be read. @param {number[]} wanted  increasing */
+  /** Finds pages in the cache, or begins to read them. @param {number[]} wanted  increasing */
   #find (wanted) {
     const pages = []
     for (let i = 0; i < wanted.length;) {
@@ -83,22 +83,22 @@ export class PageCache {
   }
 
   /**
-   * Is a page read together with the `count` pages from `first` on?
+   * True if a page is read together with the `count` pages from `first` on.
    *
-   * @param {number} first @param {number} count @param {number} index  undefined: no
+   * @param {number} first @param {number} count @param {number} index  undefined: false
    */
   #belongsTo (first, count, index) {
     return index < first + MAX_RUN && index <= first + count && !this.#pages.has(index)
   }
 
-  /** Begins to read pages that follow one another. @param {number} first @param {number} count */
+  /** Begins to read adjacent pages. @param {number} first @param {number} count */
   #readRun (first, count) {
     const start = this.#start + first * PAGE_LEN
     const end = Math.max(start, Math.min(start + count * PAGE_LEN, this.#source.size))
     const run = (async () => start === end ? concat([]) : readUpTo(this.#source, start, end))()
     return Array.from({ length: count }, (_, i) => {
       const page = run.then(bytes => new Uint8Array(bytes.subarray(i * PAGE_LEN, (i + 1) * PAGE_LEN)))
-      // A page that could not be read is asked for again next time. Callers that await it get the error.
+      // A page that could not be read is read again next time. Callers that await it get the error.
       page.catch(() => { if (this.#pages.peek(first + i) === page) this.#pages.delete(first + i) })
       this.#pages.set(first + i, page)
       return page

@@ -1,5 +1,5 @@
-// Finds out where paths lead, in Node.js, Bun and Deno, and opens regular files and nothing else. Another user may have
-// put something else at a path: a link to a file of theirs, a pipe, a device, a folder.
+// Resolves paths, in Node.js, Bun and Deno, and opens only regular files. Another user may have
+// put something else at a path: a link to another file, a pipe, a device, a folder.
 
 import { constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
@@ -22,10 +22,10 @@ export const realPath = path => realpath(path).catch(() => resolve(path))
 const { O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0, O_RDONLY, O_RDWR } = constants
 
 /**
- * Opens a file that exists. It reads and writes nothing before it knows that the file is a regular one.
+ * Opens an existing file. It reads and writes nothing before it knows that the file is a regular one.
  *
  * @param {string} path
- * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: open it for writing, too; `follows`: the path
+ * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: also open it for writing; `follows`: the path
  *   may be a link to the file
  * @returns {Promise<FileHandle>}
  * @throws {Error} with one of the codes of `isNoFile` when the path leads to something other than a regular file

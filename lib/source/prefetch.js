@@ -1,5 +1,5 @@
-// Reads short spans, in increasing order, of a source that is quicker to read in long pieces. While the caller works on
-// one piece the next is read.
+// Reads short spans, in increasing order, from a source that is quicker to read in long pieces. While the caller works
+// on one piece, the next is read.
 
 import { PIECE_LEN, readUpTo } from './read-pieces.js'
 import { untilAborted } from './async-util.js'
@@ -8,7 +8,7 @@ import { assertInteger, concat } from '../core/bytes.js'
 /** @import { RandomAccess } from '../core/types.js' */
 /** @import { ByteRange } from '../tree/ranges.js' */
 
-/** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: that they lie in, if it can be used again */
+/** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: the memory of the bytes, if it is reusable */
 
 /** Buffers that are kept for later. */
 const MAX_FREE = 3
@@ -17,11 +17,11 @@ export class Prefetcher {
   #source
   #ranges
   #signal
-  /** The range that the current piece lies in, and the piece. */
+  /** The index of the range that contains the current piece, and the piece. */
   #range = 0
   #start = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** Buffers of whole pieces: those that may be overwritten, and those that the caller borrows. */
+  /** Buffers of whole pieces: first those that may be overwritten, then those that the caller borrows. */
   #free = /** @type {Uint8Array[]} */ ([])
   #borrowed = /** @type {Uint8Array[]} */ ([])
   /** The next piece, which is being read. @type {{ start: number, reading: Promise<Piece> } | undefined} */
@@ -29,7 +29,7 @@ export class Prefetcher {
 
   /**
    * @param {RandomAccess} source
-   * @param {ByteRange[]} ranges  bytes that will be asked for, increasing: nothing else is read
+   * @param {ByteRange[]} ranges  the bytes that the caller will read, increasing: nothing else is read
    * @param {AbortSignal} [signal]
    */
   constructor (source, ranges, signal) {
@@ -38,7 +38,7 @@ export class Prefetcher {
     this.#signal = signal
   }
 
-  /** Ends the borrowing of all bytes so far: their memory is used again, but for the current piece. */
+  /** Ends the borrowing of all bytes so far: their memory is reused, except that of the current piece. */
   reclaimBuffers () {
     for (const buffer of this.#borrowed.splice(0)) {
       if (buffer.buffer === this.#bytes.buffer) this.#borrowed.push(buffer)
@@ -47,8 +47,8 @@ export class Prefetcher {
   }
 
   /**
-   * @param {number} start  at or behind the one before @param {number} end
-   * @returns {Promise<Uint8Array>} borrowed until `reclaimBuffers`; fewer bytes only where the source ends
+   * @param {number} start  not below that of the last call @param {number} end
+   * @returns {Promise<Uint8Array>} borrowed until `reclaimBuffers`; fewer bytes only at the end of the source
    */
   async read (start, end) {
     const parts = []
@@ -80,7 +80,7 @@ export class Prefetcher {
     const stop = this.#stopOf(start)
     if (stop === start) return
     const reading = this.#read(start, stop)
-    reading.catch(() => {}) // it may fail before, or without ever being, awaited
+    reading.catch(() => {}) // it may fail before it is awaited, and perhaps nobody awaits it
     this.#next = { start, reading }
   }
 
@@ -97,7 +97,7 @@ export class Prefetcher {
   }
 
   /**
-   * The end of the piece that starts here; of an empty one behind the end of the source or range.
+   * The end of the piece that starts here; `start` itself beyond the end of the source or range.
    *
    * @param {number} start
    */

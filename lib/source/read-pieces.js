@@ -1,4 +1,4 @@
-// Reads a source from start to end, in pieces. A source may be stuck or too short: aborts and checks are here.
+// Reads a source from start to end, in pieces. A source may hang or be too short: this file handles aborts and checks.
 
 import { READ_LEN } from '../engine/arena.js'
 import { abortable, createYielder, untilAborted } from './async-util.js'
@@ -7,7 +7,7 @@ import { truncated } from '../core/errors.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 
-/** Bytes per piece: as many as a buffer for files takes. */
+/** Bytes per piece: the length of a buffer for files. */
 export const PIECE_LEN = READ_LEN
 
 /** Reads under way while the caller works on a piece. */
@@ -20,7 +20,7 @@ export const MAX_AHEAD = 2
  * @param {RandomAccess} source
  * @param {number} start  bytes
  * @param {number} end  bytes, not included
- * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
+ * @param {AbortSignal} [signal]  an abort does not wait for a source that hangs
  */
 export async function readUpTo (source, start, end, signal) {
   signal?.throwIfAborted()
@@ -71,15 +71,15 @@ function * piecesOf (start, end) {
 }
 
 /**
- * Any spans of a random-access source. While the caller works on one, the next is read; of a source whose reads may
- * overlap, the one after it too, because one late read would otherwise keep the caller waiting.
+ * Any spans of a random-access source. While the caller works on one, the next is read; if reads may overlap, also the
+ * one after it, because otherwise the caller would wait for one late read.
  *
  * @template {Uint8Array} T
  * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
  * @param {Generator<{ start: number, end: number }>} spans
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and what the source gave for it: not
- *   checked
+ * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and the bytes that the source gave for
+ *   it, unchecked
  */
 export async function * readSpansAhead (source, spans, signal) {
   const depth = source.overlaps ? MAX_AHEAD : 1
@@ -90,7 +90,7 @@ export async function * readSpansAhead (source, spans, signal) {
       if (done) return
       signal?.throwIfAborted()
       const reading = Promise.resolve(source.read(span.start, span.end, signal))
-      reading.catch(() => {}) // it may fail before, or without ever being, awaited
+      reading.catch(() => {}) // it may fail before it is awaited, and perhaps nobody awaits it
       underWay.push({ at: span.start, stop: span.end, reading })
     }
   }
@@ -125,6 +125,6 @@ export async function * iteratePieces (iterable, signal) {
       signal?.throwIfAborted()
       yield piece.subarray(at, at + PIECE_LEN)
     }
-    if (piece.length === 0) await yieldWhenDue() // callers that yield do so after a piece, and get none here
+    if (piece.length === 0) await yieldWhenDue() // callers yield only after a piece, and get none here
   }
 }

@@ -10,7 +10,7 @@ import { leaseBuffers } from '../engine/read-buffers.js'
 /** @import { OpenFile } from './files.node.js' */
 /** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
 
-/** A source that must be one certain file, because another file may have its path when the path is opened. */
+/** A path, and a check that it leads to a certain file: another file may be there when the path is opened. */
 export class CheckedFile {
   /** @param {string} path @param {(fd: number) => void} check  throws when another file was opened */
   constructor (path, check) {
@@ -20,11 +20,11 @@ export class CheckedFile {
 }
 
 /**
- * Opens bytes, a Blob, a file or a random-access source, to be read at any place.
+ * Opens bytes, a Blob, a file or a random-access source, to be read at any offset.
  *
  * @param {Source} source
  * @param {AbortSignal} [signal]  does not wait for a path that cannot be opened yet
- * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
+ * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} the caller closes it
  */
 export async function toRandomAccess (source, signal) {
   assertRandomAccess(source)
@@ -35,7 +35,7 @@ export async function toRandomAccess (source, signal) {
     const file = await fileAt(source, signal)
     if (file.isRegular) return file
     await file.close()
-    throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
+    throw new TypeError(`"source" expected a file that can be read at any offset, got ${source}`)
   }
   if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
   return {
@@ -64,8 +64,8 @@ export function assertRandomAccess (source) {
  * Opens any source, to be read from start to end. A stream that is not read to its end is cancelled.
  *
  * @param {Source | CheckedFile} source
- * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
- * @returns {Promise<OpenSource>} to be closed by the caller
+ * @param {AbortSignal} [signal]  an abort does not wait for a source that hangs
+ * @returns {Promise<OpenSource>} the caller closes it
  */
 export async function openSource (source, signal) {
   if (signal?.aborted) {
@@ -96,7 +96,7 @@ export async function openSource (source, signal) {
  * @param {ProgressOptions & { type?: string }} [options]  `type`: of the progress events, which
  *   come when the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {TypeError | RangeError} at once when it is no source
+ * @throws {TypeError | RangeError} at the call when it is not a source
  */
 export function toPieces (source, options = {}) {
   if (source instanceof Uint8Array || isRandomAccess(source)) assertRandomAccess(source)
@@ -158,7 +158,7 @@ export function cancelSource (source) {
 async function openPath (path, signal, check) {
   const file = await fileAt(path, signal, check)
   const close = () => file.close()
-  // Some files of the system say size 0, and still give bytes when they are read.
+  // Some files of the system have size 0, but give bytes when they are read.
   if (!file.isRegular || file.size === 0) return { pieces: () => iteratePieces(file.pieces(), signal), close }
   return {
     size: file.size,
@@ -202,7 +202,7 @@ async function * piecesOf (file, start, end, signal) {
   try {
     yield * readAhead({ size: file.size, read }, start, end, signal)
   } finally {
-    // After an abort a read may still write into its buffer, so nobody else may have the buffer before the read ends.
+    // After an abort a read may still write into its buffer, so nobody else may get the buffer before the read ends.
     reading.then(release, release)
   }
 }
@@ -305,7 +305,7 @@ const isNodeStream = source =>
 /** @param {unknown} source @returns {source is string | URL} */
 const isPath = source => typeof source === 'string' || source instanceof URL
 
-/** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
+/** False for streams, whose `read` is of another kind. @param {unknown} source @returns {source is RandomAccess} */
 export const isRandomAccess = source => typeof source === 'object' && source !== null &&
   !(Symbol.asyncIterator in source) && 'read' in source && typeof source.read === 'function' && 'size' in source &&
   typeof source.size === 'number'

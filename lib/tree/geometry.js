@@ -49,7 +49,7 @@ export function leftLen (len) {
 }
 
 /**
- * The most bytes that a subtree may cover that starts at this offset. A subtree is shorter only at the end of its blob.
+ * The most bytes of a subtree that starts at this offset. A subtree is shorter only at the end of its blob.
  *
  * @param {number} offset  bytes, whole chunks
  * @returns {number} bytes; Infinity at offset 0
@@ -78,7 +78,7 @@ export const levelOver = chunks => chunks <= 2 ** 32
  * @param {number} chunks  under the parent: at least 2
  */
 export const leftChunks = chunks => chunks <= 2 ** 31
-  ? 1 << (31 - Math.clz32(chunks - 1)) // many times as quick as a power
+  ? 1 << (31 - Math.clz32(chunks - 1)) // many times quicker than a power
   : 2 ** levelOver(chunks)
 
 /**
@@ -91,16 +91,16 @@ export function levelOf (node) {
   return middle % 2 ** 32 === 0 ? 32 + lowestBit(middle / 2 ** 32) : lowestBit(middle)
 }
 
-/** The number of the lowest bit that is set. @param {number} n  of its lowest 32 bits at least one is */
+/** The number of the lowest bit that is set. @param {number} n  at least one of its lowest 32 bits is set */
 const lowestBit = n => 31 - Math.clz32(n & -n)
 
 /**
- * Where a parent's pair stands in the outboards of a blob.
+ * The places of a parent's pair in the outboards of a blob.
  *
  * @param {number} node  in-order number
  * @param {number} size  bytes
  * @param {number} groupLog  0 to 16
- * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined when the outboard has no such parent
+ * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined if the outboard has no such parent
  */
 export function placeOf (node, size, groupLog) {
   const group = 2 ** groupLog
@@ -121,12 +121,12 @@ export function placeOf (node, size, groupLog) {
 }
 
 /**
- * The parents whose pairs stand in a part of an outboard in pre-order. Subtrees in front of the part are passed over.
+ * The parents whose pairs are in a part of an outboard in pre-order. Subtrees before the part are passed over.
  *
  * @param {number} size  bytes of the blob
  * @param {number} groupLog  0 to 16
  * @param {number} from  index of the first pair
- * @param {number} to  index behind the last pair
+ * @param {number} to  index after the last pair
  * @returns {Generator<number>} in-order numbers
  */
 export function * nodesInPreOrder (size, groupLog, from, to) {
@@ -148,7 +148,7 @@ export function * nodesInPreOrder (size, groupLog, from, to) {
 }
 
 /**
- * Pairs that stand before a leaf in pre-order: those above it, and all to its left.
+ * The number of pairs before a leaf in pre-order: those above it, and all to its left.
  *
  * @param {number} chunk  in the leaf
  * @param {number} size  bytes of the blob
@@ -173,7 +173,7 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 }
 
 /**
- * Pairs of a perfect subtree that lie wholly to the left of a leaf.
+ * The number of pairs of a perfect subtree whose bytes are all to the left of a leaf.
  *
  * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
  * @returns {number}
@@ -183,8 +183,8 @@ const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
- * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order the parents above it
- * stand before it, in post-order its own subtree. The other parents of that height follow at the distances that
+ * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order the parents above
+ * it come before it, in post-order its own subtree. The other parents of that height follow at the distances that
  * `PAIRS_BEFORE` gives.
  *
  * @param {number} height  at least 1

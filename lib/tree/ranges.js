@@ -15,7 +15,7 @@ export class ChunkRanges {
   static none = new ChunkRanges([])
   /** Everything, however long. */
   static all = new ChunkRanges([0])
-  /** The last chunk, wherever that is: what proves a size. Any range beyond the end means the same. */
+  /** The last chunk, which proves the size, of a blob of any size. Every range beyond the end means the same. */
   static last = new ChunkRanges([Number.MAX_SAFE_INTEGER])
 
   /** Strictly increasing: start (in), end (out), start, ... Read only. */
@@ -44,9 +44,8 @@ export class ChunkRanges {
   }
 
   /**
-   * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Those
-   *   beyond 2^53 - 1
-   *   lie behind the end of any blob, and stand for it
+   * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Numbers
+   *   above 2^53 - 1 are beyond the end of any blob, and count as 2^53 - 1
    */
   static fromBoundaries (boundaries) {
     if (typeof boundaries?.[Symbol.iterator] !== 'function') {
@@ -66,7 +65,7 @@ export class ChunkRanges {
       before = exact
       numbers.push(Math.min(Number(exact), Number.MAX_SAFE_INTEGER))
     }
-    // Of several boundaries beyond, the first start makes the rest of the set open.
+    // All boundaries beyond the end are the same number, so only the first one is kept.
     const beyond = numbers.indexOf(Number.MAX_SAFE_INTEGER)
     return new ChunkRanges(beyond < 0 ? numbers : numbers.slice(0, beyond + 1))
   }
@@ -79,14 +78,14 @@ export class ChunkRanges {
     return this.#boundariesUpTo(chunk) % 2 === 1
   }
 
-  /** Is any chunk of [start, end) in the set? @param {number} start @param {number} end */
+  /** True if any chunk of [start, end) is in the set. @param {number} start @param {number} end */
   intersects (start, end) {
     if (start >= end) return false
     const at = this.#boundariesUpTo(start)
     return at % 2 === 1 || (at < this.boundaries.length && this.boundaries[at] < end)
   }
 
-  /** Is every chunk of [start, end) in the set? @param {number} start @param {number} end */
+  /** True if every chunk of [start, end) is in the set. @param {number} start @param {number} end */
   contains (start, end) {
     if (start >= end) return true
     const at = this.#boundariesUpTo(start)
@@ -109,7 +108,7 @@ export class ChunkRanges {
   }
 
   /**
-   * The chunks that this set selects in a blob of `size` bytes. What lies beyond the end means the last chunk.
+   * The chunks that this set selects in a blob of `size` bytes. Chunks beyond the end mean the last chunk.
    * Both sides of a transfer do this, with the same size, before they walk.
    *
    * @param {number} size  bytes
@@ -123,7 +122,7 @@ export class ChunkRanges {
       const end = Math.max(Math.min(this.boundaries[i + 1] ?? Infinity, chunks), start + 1)
       if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
       else boundaries[boundaries.length - 1] = end
-      if (start === chunks - 1) break // so do all that follow
+      if (start === chunks - 1) break // all further ranges also mean the last chunk
     }
     return new ChunkRanges(boundaries)
   }
@@ -141,7 +140,7 @@ export class ChunkRanges {
   }
 
   /**
-   * Every chunk group that this set touches.
+   * All chunk groups that contain chunks of this set.
    *
    * @param {number} groupLog  0 to 16
    */
@@ -219,7 +218,7 @@ export function joined (ranges) {
 }
 
 /**
- * The one range of a caller. Its end may lie before its start: whether that is an error is for callers to decide.
+ * The one range of a caller. Its end may be before its start: callers decide whether that is an error.
  *
  * @param {RangeLike | undefined} range @param {string} [name]  of the argument
  * @returns {ByteRange}

@@ -31,14 +31,14 @@ const WALK_OPTIONS = ['comesBack']
 /** Numbers on the stack for each subtree that is still to be walked. The last of them are flags. */
 const FIELDS = 5
 const TO_LEAVE = 1
-/** Is everything in it wanted? */
+/** Everything in it is wanted. */
 const IS_WHOLE = 2
-/** Are its parents below the group level? Then they count as if the group had an outboard of its own. */
+/** Its parents are below the group level. They are counted as if the group had an outboard of its own. */
 const IS_IN_GROUP = 4
 
 /**
- * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields tell
- * what is there. Walks of millions of steps make no garbage.
+ * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields describe
+ * the step. So walks of millions of steps make no garbage.
  */
 export class Walk {
   /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
@@ -50,18 +50,18 @@ export class Walk {
   /** The bytes below: start, length. */
   start = 0
   len = 0
-  /** Is this the topmost node of the blob? */
+  /** True for the topmost node of the blob. */
   isRoot = true
-  /** Is the parent's pair in the outboard? Below the group level it is not. */
+  /** True if the parent's pair is in the outboard. Below the group level it is not. */
   isStored = false
   /**
    * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the
-   * group would have if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of
-   * pairs that stand before it; of a subtree that is not looked into, both are those of its topmost parent.
+   * group would have if it were a tree of its own with pairs down to the chunks. For a leaf, `pre` is the number of
+   * pairs before it; for a subtree that is not entered, both are the places of its topmost parent.
    */
   pre = -1
   post = -1
-  /** Does the walk go on to the left child of a parent, and to the right one? */
+  /** True if the walk goes on to the left child of a parent; then the same for the right one. */
   hasLeft = false
   hasRight = false
 
@@ -72,9 +72,9 @@ export class Walk {
   #subtreeChunks = 0
   #ranges
   /**
-   * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand
-   * before it in post-order and the parents above it in the outboard that its parents are in, flags. One array:
-   * several would each have to grow.
+   * Subtrees still to be walked, the next on top. For each: its first chunk, the one after its last, the pairs
+   * before it in post-order, the parents above it in the outboard that its parents are in, flags. This is one array,
+   * because each of several arrays would have to grow.
    */
   #stack = /** @type {number[]} */ ([])
   #top = 0
@@ -82,7 +82,7 @@ export class Walk {
   /**
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
-   * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
+   * @param {ChunkRanges} [ranges]  the wanted chunks, canonical or not
    * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
    */
   constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
@@ -153,7 +153,7 @@ export class Walk {
     return true
   }
 
-  /** From now on, subtrees of up to so many chunks are SUBTREE steps. @param {number} chunks */
+  /** From now on, subtrees of up to `chunks` chunks are SUBTREE steps. @param {number} chunks */
   setSubtrees (chunks) { this.#subtreeChunks = chunks }
 
   /** Enters the subtree of a SUBTREE step, which the next step would pass over. */
@@ -164,7 +164,7 @@ export class Walk {
   }
 
   /**
-   * Is a subtree perfect, not the root, and large enough to fill the lanes of the kernel?
+   * True if a subtree is perfect, not the root, and large enough to fill the lanes of the kernel.
    *
    * @param {number} chunks
    */
@@ -191,7 +191,7 @@ export class Walk {
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16
- * @param {ChunkRanges} [ranges]  what is wanted
+ * @param {ChunkRanges} [ranges]  the wanted chunks
  * @returns {Generator<WalkStep>}
  */
 export function walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {

@@ -23,14 +23,14 @@ import { rightSmallBlobs } from './check-small.js'
 /**
  * @typedef {object} DamagedBlob
  * @property {CID} cid
- * @property {number} size  bytes; for converting the ranges to bytes
+ * @property {number} size  bytes of the blob. It is needed to convert the ranges to bytes
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
- * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that are present without a mark in the tree
+ * @property {ChunkRanges} tree  chunks that can no longer be proven, or that are stored without a mark in the tree
  * @property {number} strays  how many entries under the blob's id do not belong to it, or have a wrong shape
- * @property {ChunkRanges} lost  chunks to fetch again. With `repair` they are missing now; without, they are the most
- *   that a repair would drop
- * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
- *   fails? The bytes may be right, so `repair` drops nothing of it
+ * @property {ChunkRanges} lost  chunks to fetch again. With `repair` they are missing now; without `repair`, a repair
+ *   would drop at most these
+ * @property {boolean} isUnreadable  true if the system cannot read the blob's file, for lack of permission or because
+ *   the disk fails. The bytes may be right, so `repair` drops none of them
  */
 
 /**
@@ -45,12 +45,12 @@ import { rightSmallBlobs } from './check-small.js'
 export class BlobCheck {
   blobs = 0
   damaged = /** @type {DamagedBlob[]} */ ([])
-  /** Has the database skipped entries that it cannot read? */
+  /** True if the database has skipped entries that it cannot read. */
   isUnreadable = false
-  /** Should damage be repaired? */
+  /** True to repair damage. */
   repairs
   #parts
-  #isOthersToo
+  #isIdShared
   #signal
   #onProgress
   /** Bytes that were checked so far, and bytes of all blobs. */
@@ -59,18 +59,18 @@ export class BlobCheck {
 
   /**
    * @param {BlobCheckParts} parts
-   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`: does
-   *   another record have the same id?
+   * @param {ProgressOptions & { repair: boolean, isIdShared: (id: number) => boolean }} options  `isIdShared`:
+   *   returns true if two records have this id
    */
-  constructor (parts, { repair, isOthersToo, signal, onProgress }) {
+  constructor (parts, { repair, isIdShared, signal, onProgress }) {
     this.#parts = parts
     this.repairs = repair
-    this.#isOthersToo = isOthersToo
+    this.#isIdShared = isIdShared
     this.#signal = signal
     this.#onProgress = onProgress
   }
 
-  /** Adds a blob that will be checked to the total for progress. @param {BlobRecord} record */
+  /** Adds the bytes of a blob that will be checked to the total for progress. @param {BlobRecord} record */
   async expect (record) {
     const { data } = this.#parts.databases
     this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
@@ -88,7 +88,7 @@ export class BlobCheck {
       const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
-        if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
+        if (record !== undefined && !sharers.addIfSharer(root, record)) await this.check(root, record, right.has(blob))
       }
       await yieldWhenDue()
     }
@@ -111,8 +111,8 @@ export class BlobCheck {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {boolean} isRight  is the blob known to be right?
-   * @returns {Promise<boolean>} was it found right?
+   * @param {boolean} isRight  true if the blob is known to be right
+   * @returns {Promise<boolean>} true if it is right
    */
   async check (root, record, isRight) {
     this.blobs++
@@ -125,13 +125,17 @@ export class BlobCheck {
     const findings = await this.#inspect(root, record, true)
     if (findings.isUnreadable) this.isUnreadable = true
     this.#done = before + rangesLen(findings.expected, record.size)
-    // The blob may have been changed or deleted meanwhile, so look at it again under its lock.
-    if (!findings.isSound) await this.#parts.locks.run(nameOf(root), () => this.#settle(root))
+    // A call may have changed or deleted the blob during the check, so inspect it again under its lock.
+    if (!findings.isSound) await this.#parts.locks.run(nameOf(root), () => this.#checkAgain(root))
     return findings.isSound
   }
 
-  /** Inspects a blob again, and repairs it. The caller holds the blob's lock. @param {Uint8Array} root */
-  async #settle (root) {
+  /**
+   * Inspects a blob again, repairs it if the check repairs, and reports it. The caller holds the blob's lock.
+   *
+   * @param {Uint8Array} root
+   */
+  async #checkAgain (root) {
     const { record } = await this.#parts.catalog.find(root)
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
@@ -144,13 +148,13 @@ export class BlobCheck {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {ChunkRanges} [before]  chunks that are right before the repair
+   * @param {ChunkRanges} [before]  the right chunks before the repair
    * @returns {Promise<ChunkRanges | undefined>} as `Repairs.repair`
    */
   async repair (root, record, before) {
     const { catalog, presence, repairs } = this.#parts
     // Do not delete data that belongs to another blob.
-    if (before?.isEmpty && this.#isOthersToo(record.id)) {
+    if (before?.isEmpty && this.#isIdShared(record.id)) {
       await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before
     }

@@ -1,5 +1,5 @@
-// Checks blobs that share a file: whether their entries in the index agree with the records, and whether a shorter blob
-// is right when a longer one is known to be right.
+// Checks blobs that share a file: compares their entries in the index with their records, and checks their bytes, each
+// shared byte only once.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
@@ -7,7 +7,7 @@ import { TrustedTree } from '../read/verified/tree-cache.js'
 import { sharerOf } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { readEdge } from '../read/verified/edge.js'
+import { readRightEdge } from '../read/verified/right-edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
 import { decodeSharer } from '../storage/format/records.js'
@@ -30,12 +30,12 @@ export class SharerCheck {
   #repairs
   #losses
   #signal
-  /** Entries that no record matches, and records without an entry. */
+  /** Number of entries that no record matches, and of records without an entry. */
   strays = 0
-  /** Blobs whose records are damaged or lost, and can be restored. */
+  /** Blobs whose damaged or lost records can be restored. */
   lost = /** @type {Shared[]} */ ([])
   isUnreadable = false
-  /** Bases that have lost a sharer. */
+  /** Bases from which an entry was dropped. */
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
@@ -49,7 +49,7 @@ export class SharerCheck {
     this.#signal = signal
   }
 
-  /** Checks all entries. With `repair` it also restores every lost record. */
+  /** Checks all entries. With `repair`, it restores every lost record. */
   async run () {
     const { databases: { index }, catalog, locks } = this.#parts
     const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
@@ -69,14 +69,14 @@ export class SharerCheck {
     }
   }
 
-  /** @param {Entry} entry @param {FoundSharer} sharer  what it says @param {Claims} claims */
+  /** @param {Entry} entry @param {FoundSharer} sharer  the decoded entry @param {Claims} claims */
   async #checkEntry ([key, value], sharer, claims) {
     const { catalog, databases } = this.#parts
     const { root, id, base, size } = sharer
     const { isThere, record } = await catalog.find(root)
     if (names(record, sharer)) return
     const now = await databases.index.get(key, VIEWS)
-    if (now === undefined || !equals(now, value)) return // It was read before the record was locked.
+    if (now === undefined || !equals(now, value)) return // It was changed after it was read.
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
     if (record === undefined && await this.#isLost(root, after, isThere, claims)) {
@@ -91,20 +91,21 @@ export class SharerCheck {
   }
 
   /**
-   * Has a sharer lost its record to damage? If not, it was deleted.
+   * Returns true if a sharer has lost its record to damage, and false if it was deleted.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record  that it would have
-   * @param {boolean} isThere  is there a damaged record? @param {Claims} claims
+   * @param {Uint8Array} root @param {BlobRecord} record  the record that it would have
+   * @param {boolean} isThere  true if there is a damaged record @param {Claims} claims
    */
   async #isLost (root, record, isThere, claims) {
     const { databases } = this.#parts
     const base = /** @type {number} */ (record.base)
     if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
-    // When neither a record nor a tag tells of it, only a whole blob counts.
+    // Without a damaged record or a claim, the record counts as lost only if records or claims may be lost, and the
+    // blob is whole.
     return (this.#losses !== 'none' || !claims.areAll) && isIntact(databases, root, record, this.#signal)
   }
 
-  /** Checks that a record has an entry, if it is that of a sharer. @param {Uint8Array} root @param {BlobRecord} seen */
+  /** Checks that the record of a sharer has an entry. @param {Uint8Array} root @param {BlobRecord} seen  any record */
   async checkRecord (root, seen) {
     const { catalog, databases: { index }, locks } = this.#parts
     const lacksEntry = async (/** @type {BlobRecord | undefined} */ record) => {
@@ -124,11 +125,11 @@ export class SharerCheck {
     })
   }
 
-  /** Cuts off the bytes that only dropped sharers had. All records must have been checked before. */
+  /** Cuts off bytes that only dropped sharers had. The caller has checked all records before. */
   async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 
-/** Checks the bytes of sharers: those that several blobs share are read only once, as long as they are right. */
+/** Checks the bytes of sharers. It reads bytes that several blobs share only once, as long as they are right. */
 export class SharedBytesCheck {
   #databases
   #sharers = /** @type {Shared[]} */ ([])
@@ -142,8 +143,9 @@ export class SharedBytesCheck {
    * Keeps a blob for `run` if it is a sharer.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {boolean} true if it is a sharer
    */
-  takes (root, record) {
+  addIfSharer (root, record) {
     const isSharer = sharerOf(record) !== undefined
     if (isSharer) this.#sharers.push({ root, record })
     return isSharer
@@ -152,13 +154,13 @@ export class SharedBytesCheck {
   /**
    * Checks the sharers that were kept, from the longest of each base to the shortest.
    *
-   * @param {(blob: Shared, isRight: boolean) => Promise<boolean>} check  checks one, which is known to be right or not,
-   *   and returns whether it was found right
+   * @param {(blob: Shared, isRight: boolean) => Promise<boolean>} check  checks one blob, and returns true if it is
+   *   right. `isRight`: true if that is already known
    */
   async run (check) {
     const baseOf = (/** @type {Shared} */ { record }) => /** @type {number} */ (record.base)
     this.#sharers.sort((a, b) => baseOf(a) - baseOf(b) || b.record.size - a.record.size)
-    /** @type {Shared | undefined}  the longest sharer of the base, if it was found right */
+    /** @type {Shared | undefined}  the longest sharer of the base, if it is right */
     let longest
     for (const blob of this.#sharers) {
       const isOfBase = longest !== undefined && baseOf(longest) === baseOf(blob)
@@ -171,17 +173,17 @@ export class SharedBytesCheck {
 }
 
 /**
- * Does a record say the same as an entry of a sharer?
+ * Returns true if a record agrees with the entry of a sharer.
  *
  * @param {BlobRecord | undefined} record @param {FoundSharer} sharer
  */
 const names = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
 
 /**
- * Is a blob right? It is when the part that it shares with a longer, right blob is right there, and its own rest is.
+ * Returns true if a blob is right: its subtrees are those of a longer blob that is right, and its last bytes verify.
  *
  * @param {Databases} databases @param {Shared} blob
- * @param {Shared} longer  on the same base, and known to be right
+ * @param {Shared} longer  a right blob on the same base
  */
 async function isPartOf (databases, { root, record }, longer) {
   const { data } = databases
@@ -195,7 +197,7 @@ async function isPartOf (databases, { root, record }, longer) {
   const other = new TrustedTree(longer.root, longer.record)
   const source = contentOf(databases, root, record).reader()
   try {
-    const { subtrees, start } = await readEdge(tree, data, size)
+    const { subtrees, start } = await readRightEdge(tree, data, size)
     let at = 0
     for (const { cv, len } of subtrees) {
       if (!equals(cv, await other.expected(at, at + len, data, () => VIEWS))) return false

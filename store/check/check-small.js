@@ -1,5 +1,4 @@
-// Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has
-// its hash.
+// Checks many small blobs together. A blob of one chunk group in one extent is right if the extent hashes to its root.
 
 import { hashesTo } from '../read/verified/subtrees.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -11,17 +10,17 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Bytes of blobs that are read at once. */
+/** Bytes of blobs that are read together. */
 const READ_LEN = 1 << 20
 const OPTIONS = { ...VIEWS, fillCache: false }
 
 /**
- * Finds small blobs that are right. A blob that it does not find may be right, too: `inspectBlob` tells.
+ * Finds small blobs that are right. A blob that it does not find may still be right: `inspectBlob` finds out.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
  * @param {Databases} databases
  * @param {Blob[]} blobs
- * @param {(id: number) => boolean} isAlone  does an id have one extent and nothing else?
+ * @param {(id: number) => boolean} isAlone  returns true if an id has one extent and nothing else
  * @returns {Promise<Set<Blob>>}
  */
 export async function rightSmallBlobs (databases, blobs, isAlone) {

@@ -1,5 +1,5 @@
-// Checks tags. The index keeps each tag twice, under its name and beside its blob. So a tag that one place has lost can
-// be restored from the other.
+// Checks tags. The index has two entries for each tag: one under its name, and one beside its blob. So a lost or
+// damaged entry can be restored from the other one.
 
 import { VIEWS, allTagged, nameBeside, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
 import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/format/tags.js'
@@ -18,9 +18,9 @@ export class TagCheck {
   #parts
   #repairs
   #signal
-  /** The tags that were not the same in both places, by their names. */
+  /** Tags whose two entries differ, by their names. */
   #found = /** @type {Map<string, DamagedTag>} */ (new Map())
-  /** How many entries are so damaged that their own name is not known. */
+  /** Number of entries that are so damaged that the tag's name is not known. */
   strays = 0
   isUnreadable = false
 
@@ -36,20 +36,20 @@ export class TagCheck {
 
   get #index () { return this.#parts.databases.index }
 
-  /** @returns {Promise<DamagedTag[]>} `isRestored`: the other place has the tag; if not, `repair` has deleted it */
+  /** @returns {Promise<DamagedTag[]>} `isRestored`: a repair has restored the tag from its other entry */
   async run () {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
       if (tag === undefined) await this.#alone(nameBeside(key), () => this.#strayBeside(key))
       else if (!areSameTags(tag, await this.#named(tag.name))) {
-        await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
+        await this.#alone(tag.name, () => this.#checkBeside(key, tag.name))
       }
     }
     for await (const [key, value] of this.#entries(tagsWith(''))) {
       const name = nameOfTag(key)
       const tag = decodeTag(key, value)
       if (tag !== undefined && areSameTags(tag, await this.#beside(tag))) continue
-      await this.#alone(name, () => this.#settleNamed(key, name))
+      await this.#alone(name, () => this.#checkNamed(key, name))
     }
     return [...this.#found.values()]
   }
@@ -63,7 +63,7 @@ export class TagCheck {
     }
   }
 
-  /** @param {Uint8Array} key  of a damaged entry beside a blob: the entry under the name tells what the tag was */
+  /** Drops an unreadable entry. The entry under the tag's name says which tag it was. @param {Uint8Array} key */
   async #strayBeside (key) {
     const value = await orIfUnreadable(this.#index.get(key, VIEWS))
     if (value === undefined || decodeTagged(key, value) !== undefined) return
@@ -72,16 +72,16 @@ export class TagCheck {
   }
 
   /**
-   * Checks an entry beside a blob again, under the lock of its name: it may have been changed meanwhile.
+   * Checks an entry beside a blob again, under the lock of the tag's name: a call may have changed it.
    *
    * @param {Uint8Array} key @param {string} name
    */
-  async #settleBeside (key, name) {
+  async #checkBeside (key, name) {
     const value = await orIfUnreadable(this.#index.get(key, VIEWS))
     const tag = value && decodeTagged(key, value)
     const named = await this.#named(name)
     if (tag === undefined || areSameTags(tag, named)) return
-    // The entry under the name decides. Where there is none, or a damaged one, this entry says what the tag was.
+    // The entry under the name decides. If it is lost or damaged, it is restored from this entry.
     const isStale = named !== undefined
     this.#note(name, true)
     if (!this.#repairs) return
@@ -89,8 +89,8 @@ export class TagCheck {
     else await this.#write(tag, [{ name, after: tag }])
   }
 
-  /** @param {Uint8Array} key @param {string} name */
-  async #settleNamed (key, name) {
+  /** Checks the entry under a name again, under the lock of the name. @param {Uint8Array} key @param {string} name */
+  async #checkNamed (key, name) {
     const value = await orIfUnreadable(this.#index.get(key, VIEWS), DAMAGED)
     if (value === undefined) return
     const tag = decodeTag(key, value)
@@ -101,10 +101,10 @@ export class TagCheck {
     else await this.#parts.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
-  /** Deletes an entry without which the tag is as it was. @param {Uint8Array} key */
+  /** Deletes an entry beside a blob that does not belong to any tag. @param {Uint8Array} key */
   #delete (key) { return this.#parts.catalog.commit([], { also: [{ type: 'del', key }] }) }
 
-  /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  what changes for watchers */
+  /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  the changes that watchers are told */
   async #write (tag, tags) {
     /** @type {Operation[]} */
     const also = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))

@@ -1,5 +1,5 @@
-// Finds out which blobs tags claim: those that tags name, and the members of sequences that tags name. Damage may have
-// cost such blobs their records.
+// Finds the blobs that tags claim: a tag claims the blob that it names, and the members of a sequence that it names.
+// Damage may have cost claimed blobs their records.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -13,8 +13,8 @@ import { damagedSequence } from '../storage/errors.js'
 
 /**
  * @typedef {object} Claims
- * @property {Set<string>} names  of the claimed blobs
- * @property {Set<string>} sequences  names of the sequences that tags name
+ * @property {Set<string>} names  the names of the claimed blobs
+ * @property {Set<string>} sequences  the names of the sequences that tags name
  * @property {boolean} areAll  false when a sequence is missing, or damage hides a part of the claims
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims
  */
@@ -34,7 +34,7 @@ export class ClaimFinder {
   }
 
   /**
-   * Finds out which of some blobs tags claim, temporary tags included.
+   * Finds those of some blobs that tags claim, temporary tags included.
    *
    * @param {Uint8Array[]} roots @param {AbortSignal} [signal]
    * @returns {Promise<Claims>}
@@ -56,9 +56,9 @@ export class ClaimFinder {
   }
 
   /**
-   * Adds the members of a sequence that are among some blobs.
+   * Adds those of some blobs that are members of a sequence.
    *
-   * @param {Uint8Array} sequence @param {Set<string>} asked  names of these blobs
+   * @param {Uint8Array} sequence @param {Set<string>} asked  the names of the blobs
    * @param {Claims} claims @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
    */
@@ -66,7 +66,7 @@ export class ClaimFinder {
     const record = await this.#catalog.get(sequence)
     if (record === undefined) claims.areAll = false
     if (record === undefined || asked.size === 0) return
-    // Pieces begin at multiples of the length of a hash, where chunk groups begin.
+    // Pieces begin at borders of groups, so no hash is divided between two pieces.
     for await (const piece of this.#access.present(sequence, record, signal)) {
       for (let at = 0; at + HASH_LEN <= piece.length; at += HASH_LEN) {
         const name = nameOf(piece.subarray(at, at + HASH_LEN))

@@ -1,5 +1,5 @@
 // Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
-// again. A pair of the tree that can be computed again is no damage; it is written again.
+// again. A damaged pair that can be computed from the bytes is not noted, but written again.
 
 import { nameOf } from '../../lib/hash/roots.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -41,16 +41,16 @@ export class DamageNotes {
   }
 
   /**
-   * Checks bytes that a read could not prove once more, under the blob's lock, and settles their damage. While the
-   * system cannot read the bytes, nothing is noted: they may be right.
+   * Checks the bytes that a read could not prove once more, under the blob's lock, and repairs or notes the damage. If
+   * the system cannot read the bytes, it notes nothing, because they may be right.
    *
-   * Does not throw, because the reader has its own error to throw.
+   * It never rejects, because the reader has its own error to throw.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} seen  the record that the read has used
    * @param {{ start: number, end: number }} span  bytes that could not be proven. The 1 MiB around them is checked
-   * @returns {Promise<BlobRecord | undefined>} the record as it is now; undefined when the blob was replaced or deleted
-   *   meanwhile, or the check has failed
+   * @returns {Promise<BlobRecord | undefined>} the record as it is now; undefined when another call has replaced or
+   *   deleted the blob, or the check has failed
    */
   note (root, seen, span) {
     if (!contentOf(this.#databases, root, seen).isReachable) return Promise.resolve(undefined)
@@ -66,17 +66,17 @@ export class DamageNotes {
   }
 
   /**
-   * Copies the right bytes of a reference into a file of the store, because the store cannot receive bytes into a file
-   * that belongs to somebody else. The caller holds the blob's lock.
+   * Copies the right bytes of a reference into a file of the store: the store never writes to a file of a reference.
+   * The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} record  of a reference of which a part is missing
-   * @param {Reservation[]} reservations  of quota for the copy
+   * @param {BlobRecord} record  the record of a reference that is present in part
+   * @param {Reservation[]} reservations  quota for the copy
    * @returns {Promise<BlobRecord | undefined>} the record as it is now
    */
   async copyReference (root, record, reservations) {
     const right = await this.#repairs.repair(root, record, { reservations })
-    // The system cannot read the file, so receive all of the blob.
+    // The system cannot read the file, so all of the blob must be received again.
     if (right === undefined) await this.#repairs.leaveData(root, record)
     return (await this.#catalog.find(root)).record
   }

@@ -1,5 +1,5 @@
-// Checks everything in a store: every extent and page against the roots, every record against its checksum, and
-// whatever lies beside them. With `repair` it repairs what it can.
+// Checks everything in a store: every extent and page against the roots, every record against its checksum, and all
+// other entries and files. With `repair`, it repairs the damage as far as possible.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -34,27 +34,26 @@ import { SharerCheck } from './check-sharers.js'
 
 /**
  * @typedef {object} FsckReport
- * @property {boolean} isSound  true when nothing wrong was found
+ * @property {boolean} isSound  true if the check has found nothing wrong
  * @property {number} blobs  how many blobs were checked
  * @property {DamagedBlob[]} damaged
- * @property {{ cid: CID, isRestored: boolean }[]} records  damaged records; `isRestored`: the blob's data was found,
- *   and has a record again
- * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
- *   `repair` the others are deleted; before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names. A repair deletes it, unless a tag claims it, damage
- *   hides what tags claim, or the state was damaged: then only the next repair does
+ * @property {{ cid: CID, isRestored: boolean }[]} records  damaged records; `isRestored`: the repair has found the
+ *   blob's data, and written a new record for it
+ * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the repair has restored the tag from its other entry. It
+ *   deletes tags that it cannot restore. Until then, no garbage can be collected
+ * @property {number} orphans  ids with data that no record names. A repair deletes the data, unless a tag claims the
+ *   data or damage hides which data tags claim. When the state was damaged, only the next repair deletes it
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
- *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
- *   stays where it is, even with `repair`
- * @property {boolean} isStateDamaged  may the index have lost records, because it lacks its state, or has not given an
- *   id under which there is data? Then a repair gives every whole blob a record
- * @property {boolean} isReadable  false when files of LevelDB are damaged, or LevelDB does not find every entry in
- *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
- *   an entry, a repair leaves everything alone. Otherwise it leaves data without a record alone, since LevelDB may be
- *   unable to read the record
- * @property {number} [lostBytes]  of a rescue, and of a damaged store that was opened with `readOnly`: bytes of
- *   LevelDB's files in which nothing could be read. Records and tags may have been there. Not known after a rescue that
- *   was interrupted
+ *   times of use of blobs that have no record. A link, folder or device with the name of a file of the store stays in
+ *   its place, even with `repair`
+ * @property {boolean} isStateDamaged  true if the index may have lost records: it lacks its state, or there is data
+ *   under an id that it has not given out. Then a repair gives every whole blob a record
+ * @property {boolean} isReadable  false if files of LevelDB are damaged, or LevelDB does not find every entry in them:
+ *   call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find an
+ *   entry, a repair changes nothing. Otherwise it only leaves data without a record alone, because an unreadable record
+ *   may name that data
+ * @property {number} [lostBytes]  after a rescue, and of a damaged store that was opened with `readOnly`: unreadable
+ *   bytes in LevelDB's files, which may have held records and tags. Not known after an interrupted rescue
  */
 
 /**
@@ -71,7 +70,7 @@ import { SharerCheck } from './check-sharers.js'
 
 /**
  * @typedef {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName>, losses?: Losses }} CheckOptions  see
- *   `Store.fsck`. `losses`: what is known to be lost before the check. Default: `none`
+ *   `Store.fsck`. `losses`: the losses that are known before the check. Default: `none`
  */
 
 export class Fsck {
@@ -89,7 +88,7 @@ export class Fsck {
       if (repair) databases.assertWritable()
       return new StoreCheck(this.#parts, { repair, ...options }).run()
     }
-    // A collection would delete data that a repair is about to give a record.
+    // A collection must not delete data for which the repair is about to write a record.
     return repair ? locks.run('gc', run) : run()
   }
 }
@@ -98,7 +97,10 @@ export class Fsck {
 class StoreCheck {
   #parts
   #repairs
-  /** What the index may have lost. One wrong key may hide the next. Then a whole blob without a record gets one. */
+  /**
+   * The losses that the index may have. One wrong key may hide the next one. Unless it is `none`, a repair gives a
+   * record to a whole blob that has none.
+   */
   #losses
   /** The blobs to check; undefined for everything in the store. */
   #roots
@@ -119,19 +121,21 @@ class StoreCheck {
 
   /** Damaged records, by the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that are named by records. */
+  /** Ids that records name. */
   #recorded = new IdSet()
-  /** Ids that two records name. At most one of these records is right. */
+  /** Ids that two records name. At most one of the two is right. */
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids with data that is deleted when all claims are known: nobody claims it, or nothing of it could be proven. */
+  /** Ids whose data was named by no damaged record, or whose data is all wrong. Deleted once all claims are known. */
   #unclaimed = /** @type {Set<number>} */ (new Set())
-  /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
+  /** False if LevelDB cannot read all records. Then data without a readable record may have a record. */
   #isIndexWhole = true
+  /** False if LevelDB cannot read all data. */
   #isDataWhole = true
-  /** False when the system could not read data that a damaged record may have named. */
+  /** False if the system could not read data that a damaged record may have named. */
   #areOwnersKnown = true
+  /** False if LevelDB's files are damaged, or LevelDB does not find every entry in them. */
   #isInOrder = true
 
   /** @param {FsckParts} parts @param {CheckOptions & { repair: boolean }} options */
@@ -141,10 +145,10 @@ class StoreCheck {
     this.#repairs = repair
     this.#losses = losses
     this.#signal = signal
-    const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
+    const isIdShared = (/** @type {number} */ id) => this.#recordedTwice.has(id)
     const { catalog, databases, locks, presence, repairs } = parts
     const checked = { catalog, databases, locks, presence, repairs }
-    this.#blobs = new BlobCheck(checked, { repair, isOthersToo, signal, onProgress })
+    this.#blobs = new BlobCheck(checked, { repair, isIdShared, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
@@ -168,7 +172,7 @@ class StoreCheck {
 
   async #checkAll () {
     if (!await this.#checkFiles()) return
-    // Data that comes from now on is not checked: it may be there before its record is.
+    // Data that is written from now on is not checked: its record may come later.
     const limit = this.#parts.databases.ids.next
     const underWay = new Set(this.#parts.databases.ids.underWay)
     await this.#checkOrder()
@@ -185,7 +189,7 @@ class StoreCheck {
   }
 
   /**
-   * Checks some blobs. It reports a damaged record; only a check of everything can restore one.
+   * Checks some blobs. It reports damaged records, but only a check of everything can restore them.
    *
    * @param {Uint8Array[]} roots
    */
@@ -205,9 +209,10 @@ class StoreCheck {
   }
 
   /**
-   * Checks LevelDB's files. When one is damaged, nothing may be read through LevelDB: that might end the process.
+   * Checks LevelDB's files. When one is damaged, the check must read nothing through LevelDB, which might end the
+   * process.
    *
-   * @returns {Promise<boolean>} are they sound?
+   * @returns {Promise<boolean>} true if they are sound
    */
   async #checkFiles () {
     try {
@@ -221,8 +226,8 @@ class StoreCheck {
   }
 
   /**
-   * Checks that LevelDB finds what it has. What it does not find is not lost: `BlobStore.rescue` brings it back, unless
-   * a repair drops it before.
+   * Checks that LevelDB finds the entries in its files. Entries that it does not find are not lost: `BlobStore.rescue`
+   * brings them back, unless a repair drops them first.
    */
   async #checkOrder () {
     const { index, data } = this.#parts.databases
@@ -231,8 +236,8 @@ class StoreCheck {
   }
 
   /**
-   * Counts what others have put where files of the store should be, and leaves it alone. When the whole folder is not
-   * the store's, nothing can be repaired.
+   * Counts links, folders and devices that have the names of blob files, and leaves them alone. When the folder itself
+   * does not belong to the store, nothing can be repaired.
    */
   async #checkFolder () {
     const { files } = this.#parts.databases
@@ -245,10 +250,10 @@ class StoreCheck {
     this.#report.strays += (await files.names()).filter(({ isFile }) => !isFile).length
   }
 
-  /** Turns off repairing from now on. */
+  /** Turns off all repairs from now on. */
   #leaveAll () { this.#repairs = this.#blobs.repairs = false }
 
-  /** Looks whether the store knows that its index is whole. If not, any data may belong to a record that was lost. */
+  /** Checks the state of the index. If it is damaged, any data may belong to a lost record. */
   async #checkState () {
     this.#report.isStateDamaged = !await this.#parts.databases.ids.isStateSound()
     if (this.#report.isStateDamaged) this.#losses = 'state'
@@ -256,13 +261,13 @@ class StoreCheck {
 
   #hasLostRecords () { if (this.#losses === 'none') this.#losses = 'records' }
 
-  /** Writes the state again, because all data was looked at. */
+  /** Writes a new state if it was damaged and the check has seen all data. */
   async #repairState () {
     const mayWrite = this.#repairs && this.#isIndexWhole && this.#isDataWhole && !this.#blobs.isUnreadable
     if (this.#report.isStateDamaged && mayWrite) await this.#parts.databases.ids.rewriteState()
   }
 
-  /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
+  /** Walks through the index: finds stray entries and the ids that records name, and adds up the total for progress. */
   async #count () {
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
@@ -312,13 +317,13 @@ class StoreCheck {
   }
 
   /**
-   * @param {(id: number) => boolean} wasSettled  was it certain, when the records were read, that no call would write a
-   *   record for this id later?
+   * @param {(id: number) => boolean} isOld  returns true if no call could write a record for this id after the check
+   *   had begun
    */
-  async #checkOrphans (wasSettled) {
+  async #checkOrphans (isOld) {
     const { data, files } = this.#parts.databases
     if (this.#repairs) await this.#parts.databases.deletePostponed()
-    const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && wasSettled(id)
+    const isOrphan = (/** @type {number} */ id) => !this.#recorded.has(id) && isOld(id)
     const orphans = new Map((await files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id, key } of this.#parts.databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
@@ -344,7 +349,7 @@ class StoreCheck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    if (await this.#parts.databases.isGoing(id)) return
+    if (await this.#parts.databases.isGivenUp(id)) return
     let found
     try {
       const options = { hasFile, losses: this.#losses, signal: this.#signal }
@@ -361,7 +366,7 @@ class StoreCheck {
     }
     const isRestored = found !== undefined && this.#repairs ? await this.#restore(found) : false
     if (isRestored) return
-    // The report tells of a damaged record, and not also of its data, unless that stays when the record is dropped.
+    // The report counts a damaged record, and not its data, too, unless the data stays when the record is dropped.
     const isNamed = found !== undefined && this.#damagedRecords.has(nameOf(found.root))
     const { isStateDamaged } = this.#report
     if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)
@@ -371,18 +376,18 @@ class StoreCheck {
 
   /** @param {number} id */
   async #deleteOrphan (id) {
-    await this.#parts.databases.deleteDoomed([{ id }]).catch(error => {
+    await this.#parts.databases.deleteGivenUp([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
   }
 
   /**
-   * Gives a blob a record again.
+   * Writes a new record for a blob.
    *
    * @param {{ root: Uint8Array, record: BlobRecord }} found
-   * @returns {Promise<boolean | undefined>} false when the blob has a record by now, or nothing of it can be proven;
-   *   undefined when the system could not read the file
+   * @returns {Promise<boolean | undefined>} false if the blob already has a record, or no chunk of it can be proven;
+   *   undefined if the system cannot read the file
    */
   #restore ({ root, record }) {
     return this.#parts.locks.run(nameOf(root), async () => {
@@ -409,20 +414,20 @@ class StoreCheck {
     }
   }
 
-  /** Finds times of use of blobs that have no record. */
+  /** Finds times of use of blobs without a record. */
   async #checkUses () {
     const { catalog, locks } = this.#parts
     for await (const batch of this.#entryBatches(allUsed)) {
       const roots = batch.flatMap(([key, value]) => isWellFormed(key, value) ? hashOfKey(key) ?? [] : [])
       const recorded = new Set(await catalog.filterRecorded(roots))
       for (const root of roots) {
-        if (!recorded.has(root)) await locks.run(nameOf(root), () => this.#settleUse(root))
+        if (!recorded.has(root)) await locks.run(nameOf(root), () => this.#checkUse(root))
       }
     }
   }
 
-  /** Looks at the use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
-  async #settleUse (root) {
+  /** Checks the time of use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
+  async #checkUse (root) {
     const { catalog, databases: { index } } = this.#parts
     const key = usedKey(root)
     if ((await catalog.find(root)).isThere || await orIfUnreadable(index.get(key, VIEWS)) === undefined) return
@@ -448,7 +453,7 @@ class StoreCheck {
     }
   }
 
-  /** @param {() => Promise<void>} remove */
+  /** Counts a stray, and removes it if the check repairs. @param {() => Promise<void>} remove */
   async #stray (remove) {
     this.#report.strays++
     if (this.#repairs) await remove()

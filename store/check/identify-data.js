@@ -1,12 +1,12 @@
-// Finds the blob of data that no record seems to name. It computes the root of the tree in the data. If the blob with
-// this root has a damaged record, that record named the data.
+// Finds the blob to which orphaned data belongs. It computes the root of the tree in the data. If the blob with this
+// root has a damaged record, that record has named the data.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
-import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
+import { PLACEHOLDER_ROOT, contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../sizes.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
@@ -21,41 +21,41 @@ import { orIfUnreadable } from '../storage/errors.js'
 const MAX_LEVEL = 42
 
 /**
- * @typedef {'none' | 'records' | 'state'} Losses  what the index may have lost without leaving a damaged entry.
- *   `records`: the records of some blobs; `state`: its state, too, so that it may be older than the data
+ * @typedef {'none' | 'records' | 'state'} Losses  the entries that the index may have lost without a trace. `records`:
+ *   records of some blobs; `state`: its state, too, so that the index may be older than the data
  */
 
 /**
  * @typedef {object} Found  a blob that data may belong to
  * @property {Uint8Array} root
- * @property {BlobRecord} record  of which nothing is proven
- * @property {number} len  bytes up to the last one that is there
+ * @property {BlobRecord} record  a record made for the data; nothing in it is proven
+ * @property {number} len  where the stored bytes end, in bytes of the blob
  */
 
 /**
- * Finds the blob that no tag claims and to which data belongs. The data looks like every beginning of the blob that is
- * a subtree, so the longest blob counts.
+ * Finds the blob to which data belongs, if no tag claims it. A beginning of a blob that is a subtree looks like a blob,
+ * too, so the longest one counts.
  *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
- * @param {boolean} options.hasFile  true when the id has a file
- * @param {Losses} options.losses  with `state` the tree may be lost, too, so that only hashing a file tells which blob
- *   it is
+ * @param {boolean} options.hasFile  true if the id has a file
+ * @param {Losses} options.losses  with `state`, the tree may be lost, too. Then the file is hashed to find its blob
  * @param {AbortSignal} [options.signal]
- * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
- *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
- * @throws the reason when the system could not read the file
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} the record was made for
+ *   the data, and nothing in it is proven. `isNamed`: true if a sound record names the data, which LevelDB did not show
+ *   in its iteration
+ * @throws the reason when the system cannot read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, losses, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
-  const { end, head, isInParts } = await look(databases, unknown)
+  const { end, head, isInParts } = await inspectBytes(databases, unknown)
   let damaged, unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) damaged = found
-    // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
+    // Without any record, only a whole blob counts: the data of an interrupted put may look like a part of a blob.
     unrecorded = !isThere && size === end ? found : undefined
   }
   if (damaged !== undefined || losses === 'none') return damaged
@@ -67,15 +67,15 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, sig
 }
 
 /**
- * Gives all blobs that data may belong to, whole or in part, the longest one last.
+ * Yields all blobs, whole or in part, that data may belong to, the longest one last.
  *
  * @param {Databases} databases @param {number} id @param {boolean} hasFile
  * @returns {AsyncGenerator<Found>}
- * @throws the reason when the system could not read the file
+ * @throws the reason when the system cannot read the file
  */
 export async function * possibleBlobs (databases, id, hasFile) {
   const unknown = await unknownRecord(databases, id, hasFile)
-  const { end, head } = await look(databases, unknown)
+  const { end, head } = await inspectBytes(databases, unknown)
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     yield { root, record: { ...unknown, size }, len: end }
   }
@@ -88,13 +88,13 @@ async function unknownRecord (databases, id, hasFile) {
   return { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home, created: Date.now() }
 }
 
-/** Bytes of a file that are read at once. */
+/** Bytes in one read of a file. */
 const PIECE_LEN = 1 << 20
 
 /** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
 async function hashFile (databases, record, end, signal) {
   const hasher = new Hasher()
-  const file = contentOf(databases, NO_ROOT, record).reader()
+  const file = contentOf(databases, PLACEHOLDER_ROOT, record).reader()
   try {
     for (let at = 0; at < end; at += PIECE_LEN) {
       signal?.throwIfAborted()
@@ -107,12 +107,13 @@ async function hashFile (databases, record, end, signal) {
 }
 
 /**
- * Reads where the bytes end, the first group, and whether slices have brought only parts of the blob.
+ * Finds where the bytes end, and whether any groups have marks, as in a blob that slices have brought in part. It reads
+ * the first group, too.
  *
  * @param {Databases} databases @param {BlobRecord} record
  */
-async function look (databases, record) {
-  const scan = contentOf(databases, NO_ROOT, record).scan()
+async function inspectBytes (databases, record) {
+  const scan = contentOf(databases, PLACEHOLDER_ROOT, record).scan()
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
@@ -124,14 +125,14 @@ async function look (databases, record) {
 }
 
 /**
- * Gives the blobs that the data may be, the longest one last, each with a size under which all stored groups can be
- * proven.
+ * Yields the roots of the blobs that data may belong to, the longest blob last. Each comes with a size at which all
+ * stored groups can be proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */
 async function * candidates (data, id, end, head) {
   if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
-  const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
+  const outboard = new StoredOutboard(data, PLACEHOLDER_ROOT, { id, size: 0 }, VIEWS)
   /** @param {number} node */
   const pairOf = async node => {
     const pair = new Uint8Array(PAIR_LEN)
@@ -149,8 +150,8 @@ async function * candidates (data, id, end, head) {
 }
 
 /**
- * Returns how many chunks a blob may have. It follows the right edge of the tree down: the lowest known pair there says
- * where the right side of the blob begins.
+ * Returns how many chunks a blob may have. It follows the right edge of the tree down to the lowest known pair, which
+ * bounds the number of chunks.
  *
  * @param {number} level  of the root
  * @param {Uint8Array} pair  of the root

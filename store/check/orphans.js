@@ -1,5 +1,5 @@
-// Deals with orphans: data without a record, which a failed call, a crash or a power cut has left. It deletes them. But
-// when a tag claims one, damage has cost a blob its record, and the blob gets one again.
+// Deletes or restores orphans: data without a record, left by a failed call, a crash or a power cut. If a tag claims an
+// orphan, its blob has lost its record to damage, and gets a record again. All other orphans are deleted.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -25,12 +25,12 @@ import { possibleBlobs } from './identify-data.js'
 /**
  * @typedef {object} Restoration
  * @property {Map<number, Uint8Array>} restored  the ids that have records now, with the roots of their blobs
- * @property {Set<number>} kept  other ids that must not be deleted, because the system cannot read their files, or the
- *   blob that claims them is not whole
- * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides what else tags claim. Then no orphan may be deleted
+ * @property {Set<number>} kept  other ids whose data must not be deleted, because the system cannot read the file, or
+ *   the claimed blob has another record and is not whole
+ * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims. Then no orphan may be deleted
  */
 
-/** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: no longer blob may have the same data */
+/** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: it is the longest blob for its data */
 
 export class Orphans {
   #catalog
@@ -62,7 +62,7 @@ export class Orphans {
   }
 
   /**
-   * Sweeps what an earlier process has left.
+   * Sweeps the leftovers of an earlier process.
    *
    * @param {Leftovers} leftovers @param {AbortSignal} [signal]
    */
@@ -74,7 +74,7 @@ export class Orphans {
       const isCertain = () => this.#isIndexWhole(signal)
       if (recorded.areAll) await this.#catalog.bases.cutOffAll(recorded.bases, { isCertain, signal })
     } catch (error) {
-      // Damage hides records, or what tags claim. Then orphans stay, and the next opening looks again.
+      // Damage hides records or claims. Then the orphans stay, and the next opening tries again.
       if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
     }
   }
@@ -84,13 +84,13 @@ export class Orphans {
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<boolean>} false when orphans cannot be told from other data, because a record is damaged. Then
-   *   nothing was swept: a tagged sequence without a record may be among the orphans
-   * @throws {BaoError} STORE_CORRUPT when the index may have lost records: `fsck` decides what to do with their data
+   *   nothing was swept, and a tagged sequence without a record may be among the orphans
+   * @throws {BaoError} STORE_CORRUPT when the index may have lost records. Their data is left to `fsck`
    */
   async sweep (signal) {
     const databases = this.#databases
     const { index, ids } = databases
-    // Data that is written from now on may get its record later, so it does not count as an orphan.
+    // Data that is written from now on may get its record later, so it is not an orphan.
     const limit = ids.next
     const underWay = new Set(ids.underWay)
     await ids.assertStateSound()
@@ -100,7 +100,7 @@ export class Orphans {
 
   /**
    * @param {Recorded} recorded
-   * @param {(id: number) => boolean} isSettled  returns true when no call can write a record for this id any more
+   * @param {(id: number) => boolean} isSettled  returns true if no call can still write a record for this id
    * @param {AbortSignal} [signal]
    * @returns {Promise<boolean>} false when orphans cannot be told from other data; then nothing was deleted
    */
@@ -108,7 +108,7 @@ export class Orphans {
     if (!areAll) return false
     const databases = this.#databases
     const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
-    // Data that LevelDB cannot read is left to `fsck`.
+    // Entries that LevelDB cannot read are left to `fsck`.
     const orphans = new Map((await databases.files?.ids() ?? []).filter(isOrphan).map(id => [id, true]))
     for await (const { id } of databases.dataIds(0)) {
       signal?.throwIfAborted()
@@ -121,15 +121,15 @@ export class Orphans {
     for (const id of orphans.keys()) {
       signal?.throwIfAborted()
       if (restored.has(id) || kept.has(id)) continue
-      // The data of a call that is deleting a blob has a note, perhaps together with that of other blobs.
-      if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      // A call may be deleting this data. Its note may name the data of other blobs, too, so leave it to the call.
+      if (!await databases.isGivenUp(id)) await orIfUnreadable(databases.deleteGivenUp([{ id }]))
     }
     await databases.dropNotes()
     return true
   }
 
   /**
-   * Gives a record to each blob that a tag claims, directly or as a member of a sequence, and that has none.
+   * Gives a record to each blob without one that a tag claims, directly or as a member of a sequence.
    *
    * @param {Map<number, boolean>} orphans  by id, true for those with a file
    * @param {object} [options]
@@ -150,19 +150,19 @@ export class Orphans {
     }
     let claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: name => claims.sequences.has(name) }, restoration, signal)
-    // A sequence that had lost its record could not tell its members before.
+    // A sequence that has a record again now claims its members.
     if (restoration.restored.size > 0) claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: () => true }, restoration, signal)
     return { ...restoration, fault: claims.fault }
   }
 
   /**
-   * Gives records to claimed blobs. Each orphan goes to the first blob that may have it. When some claims are not
-   * known, it may only go to the longest blob that it may be: the others are beginnings of that one, which may be
-   * claimed as well.
+   * Gives records to claimed blobs. Each orphan goes to the first claimed blob in the list to which it may belong. When
+   * damage hides some claims, it may go only to the longest blob that it may be: the others are beginnings of that
+   * blob, which may be claimed, too.
    *
    * @param {Candidate[]} found @param {Pick<Claims, 'names' | 'fault'> & { isMeant: (name: string) => boolean }} claims
-   *   `isMeant`: returns false for a blob that is passed over, together with its orphan
+   *   `isMeant`: returns false for a blob to pass over, together with its orphan
    * @param {Restoration} restoration  changed
    * @param {AbortSignal} [signal]
    */
@@ -179,11 +179,11 @@ export class Orphans {
   }
 
   /**
-   * Finds the blobs that orphans may be. The beginning of a blob may be a blob, too: so the longest comes first, and of
-   * one blob the copy of which most is there, and data of its own before that of a longer blob.
+   * Finds the blobs to which orphans may belong. The beginning of a blob may be a blob, too, so the order is: first the
+   * data with the most bytes of its blob; among equals, data that belongs to no longer blob; then the longest blob.
    *
    * @param {Map<number, boolean>} orphans
-   * @param {Set<number>} kept  ids of which the system cannot read the files are added
+   * @param {Set<number>} kept  gets the ids whose files the system cannot read
    * @param {AbortSignal} [signal]
    * @returns {Promise<Candidate[]>}
    */
@@ -192,7 +192,7 @@ export class Orphans {
     const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
-      if (await databases.isGoing(id)) continue // A call has deleted the blob, although a tag names it.
+      if (await databases.isGivenUp(id)) continue // A call has deleted the blob in spite of a tag.
       try {
         const blobs = []
         for await (const blob of possibleBlobs(databases, id, hasFile)) blobs.push(blob)
@@ -208,9 +208,9 @@ export class Orphans {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
-   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or
-   *   nothing of the data is right; `passed`: LevelDB has not shown a record that names the data
+   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record
+   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or none
+   *   of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
@@ -224,8 +224,8 @@ export class Orphans {
   }
 
   /**
-   * Is it certain that no record is hidden? Only then is data without a record an orphan. One flipped bit in a table of
-   * LevelDB may hide a record.
+   * Returns true if it is certain that no record is hidden: only then is data without a record an orphan. One flipped
+   * bit in a table of LevelDB may hide a record.
    *
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
@@ -236,7 +236,7 @@ export class Orphans {
     return await isInOrder(databases.index, signal) && this.#isIndexKnown(signal)
   }
 
-  /** Does every entry of the index look like one that this release writes? @param {AbortSignal} [signal] */
+  /** Returns true if every entry of the index has a form that this release writes. @param {AbortSignal} [signal] */
   async #isIndexKnown (signal) {
     for await (const [key, value] of this.#databases.index.iterator({ ...allOfIndex, ...VIEWS })) {
       signal?.throwIfAborted()
@@ -246,5 +246,5 @@ export class Orphans {
   }
 }
 
-/** How many bytes of a blob may be there, at most? @param {Candidate} candidate */
+/** Returns the most bytes of a blob that the data may have. @param {Candidate} candidate */
 const lenOf = ({ len, record }) => Math.min(len, record.size)

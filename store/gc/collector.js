@@ -1,8 +1,9 @@
 // Collects garbage: finds the blobs that nothing protects, and deletes them.
 //
-// It makes marks first, and then sweeps the blobs that are not marked, while the store is in use. Blobs that become
-// protected meanwhile are added to the marks (protection.js). Before a blob is deleted, the sweep asks the marks once
-// more under the blob's lock. A blob that loses its protection meanwhile stays until the next collection.
+// It first marks the protected blobs, and then sweeps the others, while the store is in use. Blobs that become
+// protected during the collection are added to the marks (protection.js). Before the sweep deletes a blob, it checks
+// the marks again under the blob's lock. A blob that loses its protection after it was marked stays until the next
+// collection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -30,13 +31,13 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /**
  * @typedef {object} GcOptions
- * @property {boolean} [dryRun]  only report which blobs would be deleted? Default: false
- * @property {boolean} [compact]  also give the space of deleted blobs back to the disk, as `compact` does? Without
+ * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
+ * @property {boolean} [compact]  then give the space of deleted blobs back to the disk, as `compact` does. Without
  *   this, LevelDB gives it back later, when it rewrites its files. Default: false
- * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every blob that is deleted
+ * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
- * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  `baobox:gc`,
- *   with the number of blobs that were checked
+ * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  gets
+ *   `baobox:gc`, with the number of blobs that were checked
  */
 
 /** The names of all options in `GcOptions`. */
@@ -46,7 +47,7 @@ export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'
 
 /** Blobs between two reports of progress. */
 const PROGRESS_STEP = 1000
-/** How many hashes are looked up at once. */
+/** Most hashes in one lookup. */
 const LOOKUP_HASHES = 512
 
 export class Collector {
@@ -104,7 +105,6 @@ export class Collector {
     const { marks, end } = await this.mark(signal, async () => {
       // A damaged table may hide a tag.
       await this.#databases.assertTablesSound({ names: ['index'], signal })
-      if (!dryRun) await this.#tags.sweepEnded(signal)
     })
     const sweep = this.sweep(marks)
     const trial = this.#catalog.bases.trial()
@@ -116,11 +116,11 @@ export class Collector {
         signal?.throwIfAborted()
         const { gone, deletion } =
             dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-        // The data of the batch before is deleted while the next batch is looked for.
+        // While this batch was being gathered, the data of the previous batch was being deleted.
         await deleting
         deleting = deletion
         for await (const { root, bytes } of gone) {
-          // Report deleted blobs, even after the signal was aborted.
+          // Report all deleted blobs, even after the signal is aborted.
           if (dryRun) signal?.throwIfAborted()
           freed.blobs++
           freed.bytes += bytes
@@ -131,6 +131,8 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
+      // This comes after the blobs, because weak tags end with them.
+      if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
       end()
@@ -140,7 +142,7 @@ export class Collector {
   }
 
   /**
-   * Deletes data that no record names, and makes the databases give back to the disk the space of deleted data.
+   * Deletes data that no record names, and gives the space of deleted data back to the disk.
    *
    * @param {{ signal?: AbortSignal }} [options]  see `BlobStore.compact`
    */
@@ -160,12 +162,12 @@ export class Collector {
   }
 
   /**
-   * Finds out what is protected. The marks are kept up to date until the caller calls `end`.
+   * Marks the protected blobs. The marks are kept up to date until the caller calls `end`.
    *
    * @param {AbortSignal} [signal]
-   * @param {() => Promise<void>} [prepare]  runs before tags are read. What is protected when the call begins stays
-   *   protected meanwhile
-   * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
+   * @param {() => Promise<void>} [prepare]  runs before the tags are read. Sequences that have a temporary tag when
+   *   `mark` is called stay marked, even if the tag is released during `prepare`
+   * @throws {BaoError} STORE_CORRUPT when damage hides which blobs are protected
    */
   async mark (signal, prepare = async () => {}) {
     const protection = this.#protection
@@ -182,7 +184,7 @@ export class Collector {
         if (root !== undefined) marks.keep(root, 'raw')
         signal?.throwIfAborted()
       }
-      await marks.settle(signal)
+      await marks.readSequences(signal)
       return { marks, end }
     } catch (error) {
       end()
@@ -191,7 +193,7 @@ export class Collector {
   }
 
   /**
-   * Sweeps orphans. A sequence that has lost its record protects no members, and is an orphan. When the sweep restores
+   * Sweeps orphans. A sequence that has lost its record protects no members, and is an orphan. If the sweep restores
    * its record, the marks are told. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
@@ -203,7 +205,7 @@ export class Collector {
     if (!isSwept && sequence !== undefined) throw hiddenSequence(rootOf(sequence))
   }
 
-  /** Counts what deletion would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
+  /** Counts the bytes to be freed. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
   async * #lens (blobs, trial) {
     for (const { root, record } of blobs) {
       yield { root, bytes: await this.#presence.len(record) + await trial.countFreedBytes(record) }
@@ -211,7 +213,8 @@ export class Collector {
   }
 
   /**
-   * Finds the blobs that nothing protects, in the order of their hashes. It leaves a damaged record to `fsck`.
+   * Finds the blobs that nothing protects, in the order of their hashes. It passes over damaged records, which are left
+   * to `fsck`.
    *
    * @param {Marks} marks
    * @returns {AsyncGenerator<Unprotected[]>} in batches that are not empty
@@ -228,11 +231,11 @@ export class Collector {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
           if (marks.has(name) || protection.isHeld(name) || await tagged.isTagged(root)) continue
-          // A caller that gives the blob an alias later protects it by that call.
+          // A call that gives the blob an alias later protects the blob.
           const hasAliases = await aliased.find(root) !== undefined
           found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
         }
-        // The caller makes a write for each batch, and waits for the disk. So gather until a batch is full.
+        // For each batch, the caller makes a write and waits for the disk. So gather a full batch.
         if (found.length < BATCH_ENTRIES) continue
         yield found
         found = []
@@ -249,7 +252,7 @@ export class Collector {
   }
 }
 
-/** Forgets blobs, unless they have become protected since the marks were made, and deletes their data. */
+/** Deletes the records and data of blobs, unless they have become protected since the marks were made. */
 export class Sweep {
   #catalog
   #locks
@@ -265,16 +268,17 @@ export class Sweep {
   }
 
   /**
-   * Forgets those of some blobs that nothing protects now, in one write, and begins to delete their data.
+   * Deletes the records of those blobs that nothing protects now, in one write, and begins to delete their data.
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean, noUseAsOfFlush?: number }} Blob
-   * @param {Blob[]} blobs  no more than may be locked together
+   * @param {Blob[]} blobs  not more than may be locked together
    * @param {object} [options]
-   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last check of a blob
+   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last check of each blob: returns
+   *   false for a blob that must stay
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} `gone`: the forgotten
-   *   blobs in the same order, with the bytes that the store had of them; `deletion` resolves when the data is deleted,
-   *   and never rejects
+   * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} `gone`: the deleted
+   *   blobs in the same order, with the number of their bytes that the store had. `deletion` resolves when the data is
+   *   deleted, and never rejects
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const catalog = this.#catalog
@@ -285,9 +289,9 @@ export class Sweep {
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
-      await this.#marks.settle(signal)
-      // Nothing is awaited from here until the deletion is under way. So a caller that protects a blob later finds that
-      // it is deleted.
+      await this.#marks.readSequences(signal)
+      // Nothing is awaited from here until the deletion is under way. So a call that protects a blob later finds it
+      // deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
       await catalog.commit(free, { deletesData: false })
       return free
@@ -296,23 +300,27 @@ export class Sweep {
     return { gone, deletion: catalog.deleteData(forgotten) }
   }
 
-  /** Is a blob still unprotected since the marks were made? @param {Uint8Array} root */
+  /**
+   * Returns true if nothing protects a blob, and nothing has protected it since the marks were made.
+   *
+   * @param {Uint8Array} root
+   */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#protection.isHeld(nameOf(root))
   }
 }
 
-/** The blobs that a collection has found protected. They are kept up to date while it sweeps. */
+/** The protected blobs of a collection. They are kept up to date while it sweeps. */
 export class Marks {
   #access
   #catalog
-  /** Members of sequences that the store has, and blobs that were tagged or arrived since the marks were begun. */
+  /** The members of sequences that the store has, and blobs that were tagged or arrived since marking began. */
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
   #waiting = /** @type {Set<string>} */ (new Set())
   /** Sequences that had no record when they were read. */
   #absent = /** @type {Set<string>} */ (new Set())
-  /** Sequences that were incomplete when they were read. When more of them comes, they protect more blobs. */
+  /** Sequences that were incomplete when they were read. When more of a sequence arrives, it protects more blobs. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
   /** @param {{ access: BlobAccess, catalog: Catalog }} parts */
@@ -321,13 +329,13 @@ export class Marks {
     this.#catalog = catalog
   }
 
-  /** How many hashes the marks keep in memory. */
+  /** Number of hashes in memory. */
   get size () { return this.#hashes.size }
 
   /** Names of protected sequences that have no record: none of their members is marked. */
   get absentSequences () { return this.#absent }
 
-  /** @param {string} name  of a blob, in memory */
+  /** @param {string} name  a blob's name in memory */
   has (name) { return this.#hashes.has(name) }
 
   /** @param {Uint8Array} root @param {TagFormat} format */
@@ -336,19 +344,19 @@ export class Marks {
     if (format === 'hashseq') this.#waiting.add(nameOf(root))
   }
 
-  /** @param {Uint8Array} root */
+  /** Called when a blob was put, or more of it was received. @param {Uint8Array} root */
   arrived (root) {
     this.keep(root, this.#unfinished.has(nameOf(root)) ? 'hashseq' : 'raw')
   }
 
   /**
-   * Reads the sequences that were not read yet. Before that, the store cannot tell what else is protected.
+   * Reads the sequences that were not read yet, and marks their members.
    *
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
    */
-  async settle (signal) {
-    for (const name of this.#waiting) { // also those that are added meanwhile
+  async readSequences (signal) {
+    for (const name of this.#waiting) { // This also visits names that are added during the loop.
       this.#waiting.delete(name)
       this.#unfinished.add(name)
       let isRead = false
@@ -375,7 +383,7 @@ export class Marks {
     try {
       await this.#markMembers(this.#access.present(root, record, signal))
     } catch (error) {
-      // The sequence was deleted or replaced meanwhile: read it again.
+      // A call has deleted or replaced the sequence: read it again.
       if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
       throw error
     }
@@ -384,8 +392,8 @@ export class Marks {
   }
 
   /**
-   * Marks the members that the store has, so that memory grows with the store and not with the length of a sequence.
-   * Bytes after the last whole hash name nothing.
+   * Marks only members that the store has, so that memory grows with the store and not with the length of a sequence.
+   * Bytes after the last whole hash do not name a member.
    *
    * @param {AsyncIterable<Uint8Array>} pieces
    */
@@ -402,7 +410,7 @@ export class Marks {
     }
   }
 
-  /** @param {Uint8Array} hashes  one after the other */
+  /** @param {Uint8Array} hashes  joined */
   async #markAll (hashes) {
     const length = hashes.length / HASH_LEN
     const roots = Array.from({ length }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))

@@ -1,5 +1,5 @@
-// Evicts blobs under a quota until a new one fits. It evicts the least recently used blobs first, and never a protected
-// one.
+// Evicts blobs from a store with a quota until a new blob fits: the least recently used ones first, and never a
+// protected one.
 
 import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -20,8 +20,9 @@ import { contentOf } from '../storage/content/content-of.js'
  * @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970
  */
 
-/** Most candidates kept from one survey of the store to the next, and most names that marks gather in between. */
+/** Most candidates of one survey of the store. */
 const KEPT_CANDIDATES = 1000
+/** Hashes that the marks may have in memory before the next reservation drops the survey. */
 const MAX_MARKS = 100_000
 
 export class Evictor {
@@ -33,7 +34,7 @@ export class Evictor {
   #quota
   #tags
   #uses
-  /** Least recently used first. Blobs that are put or used later were used after all of these. */
+  /** The least recently used unprotected blobs, in order. All other unprotected blobs were used later. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
@@ -61,7 +62,7 @@ export class Evictor {
     this.#uses = uses
   }
 
-  /** Counts the bytes of all blobs. Called when the store is opened. */
+  /** Counts the bytes of all blobs for the quota. Called when the store is opened. */
   async start () {
     if (!this.#quota.isLimited) return
     this.#quota.count(await this.#catalog.bases.len())
@@ -73,14 +74,14 @@ export class Evictor {
   }
 
   /**
-   * Reserves quota for bytes of a blob, and evicts others if there is too little. The caller holds the blob, and no
-   * blob's lock.
+   * Reserves quota for bytes of a blob, and evicts other blobs if too little quota is left. The caller holds the blob,
+   * and no blob's lock.
    *
    * @param {Uint8Array} root
-   * @param {(present: ChunkRanges) => number} lenBeyond  returns how many bytes will come when these chunks are present
+   * @param {(present: ChunkRanges) => number} lenBeyond  returns the bytes to reserve if these chunks are present
    * @returns {Promise<Reservation>}
-   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless blobs became protected meanwhile;
-   *   STORE_CORRUPT when damage hides what a tag or sequence protects
+   * @throws {BaoError} STORE_FULL { wanted, got }; then nothing was evicted, unless blobs became protected during the
+   *   call; STORE_CORRUPT when damage hides which blobs a tag or sequence protects
    */
   async reserve (root, lenBeyond) {
     if (!this.#quota.isLimited) return this.#quota.reserve(0)
@@ -100,7 +101,7 @@ export class Evictor {
   async #makeSpace (len) {
     const excess = this.#quota.excess(len)
     if (excess === 0) return
-    // Evict nothing unless there is enough to evict.
+    // Evict nothing unless that would free enough.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
       if (total < excess) throw fullError(len, len - excess + total)
@@ -109,11 +110,11 @@ export class Evictor {
       while (this.#quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#quota.excess(len))
         if (first.length > 0) await this.#forget(first)
-        // The survey has kept only some of the candidates, or one of them has just become protected.
+        // The survey has kept only some of the candidates, or a call has just protected one of them.
         else if (await this.#survey() === 0) throw fullError(len, len - this.#quota.excess(len))
       }
     } catch (error) {
-      // After this the next reservation surveys the store again.
+      // The next reservation will survey the store again.
       this.#end()
       throw error
     }
@@ -125,14 +126,14 @@ export class Evictor {
     await deletion
   }
 
-  /** Takes as many of the first candidates as free so many bytes. @param {number} len  bytes */
+  /** Removes the first candidates from the list, enough to free some bytes. @param {number} len  bytes */
   #takeFirst (len) {
     let [count, sum] = [0, 0]
     while (sum < len && count < this.#candidates.length) sum += this.#candidates[count++].bytes
     return this.#candidates.splice(0, count)
   }
 
-  /** Could eviction of the candidates free so many bytes? @param {number} len */
+  /** Returns true if evicting the candidates could free this many bytes. @param {number} len */
   async #suffices (len) {
     let sum = 0
     for (const candidate of this.#candidates) {
@@ -144,21 +145,25 @@ export class Evictor {
     return sum >= len
   }
 
-  /** Was a blob neither replaced nor used since the survey? @param {Candidate} candidate @param {BlobRecord} record */
+  /**
+   * Returns true if a blob was neither replaced nor used since the survey.
+   *
+   * @param {Candidate} candidate @param {BlobRecord} record
+   */
   #isMeant = async ({ root, id, used }, record) =>
     record.id === id && await this.#uses.lastUse(root, record) === used
 
-  /** Looks for candidates in the whole store. @returns {Promise<number>} most bytes that they could free */
+  /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that all unprotected blobs could free */
   async #survey () {
     this.#end()
-    // Earlier evictions have left weak tags without a blob.
+    // Earlier evictions may have left weak tags without a blob.
     await this.#tags.sweepEnded()
     const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end
     if (marks.absentSequences.size > 0) {
       await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
-      await marks.settle()
+      await marks.readSequences()
     }
     this.#sweep = this.#collector.sweep(marks)
     const times = this.#uses.inOrder()
@@ -169,7 +174,8 @@ export class Evictor {
       for await (const blobs of this.#collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
           const bytes = await this.#presence.len(record) + await trial.countFreedBytes(record)
-          // A reference takes no quota, and a sharer only its end, which it does not share.
+          // Evicting a reference does not free quota. Evicting a sharer frees only the bytes at its end that it does
+          // not share.
           if (bytes === 0) continue
           total += bytes
           first.add({ root, id: record.id, bytes, used: await times.of(root, record) })

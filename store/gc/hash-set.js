@@ -1,8 +1,7 @@
-// A set of hashes that needs little memory: it stores 8 bytes of each hash, because a million strings would take 80 MB.
+// A set of hashes that needs little memory: it stores 8 bytes of each hash, whereas a million strings would take 80 MB.
 //
-// Two hashes that begin with the same 8 bytes count as the same. Among a million random hashes there are two such
-// hashes with a probability of 3 in 10^8. Callers must be able to live with that: a collection then keeps a blob that
-// it could have deleted.
+// Two hashes that begin with the same 8 bytes count as the same. In a million random hashes, the probability of such a
+// pair is 3 in 10^8. Callers must tolerate it: a collection then keeps a blob that it could have deleted.
 
 /** Slots of an empty set. The number of slots is always a power of two. */
 const FIRST_SLOTS = 1024
@@ -13,7 +12,7 @@ export class HashSet {
   #words = new Uint32Array(WORDS * FIRST_SLOTS)
   #size = 0
 
-  /** How many hashes there are. */
+  /** Number of hashes. */
   get size () { return this.#size }
 
   /** @param {Uint8Array} hash */
@@ -38,10 +37,10 @@ export class HashSet {
     this.#size++
   }
 
-  /** Returns where a hash is, or would be. @param {number} first @param {number} second */
+  /** Returns the index of a hash's slot, or of the empty slot for it. @param {number} first @param {number} second */
   #find (first, second) {
     const mask = this.#words.length - 1
-    second ||= 1 // because zeros mean an empty slot
+    second ||= 1 // because zero marks an empty slot
     let at = WORDS * second & mask
     for (;; at = at + WORDS & mask) {
       const [a, b] = [this.#words[at], this.#words[at + 1]]

@@ -1,5 +1,4 @@
-// Protects blobs from garbage collection without lasting tags: those that are being read or written, and those that
-// temporary tags name.
+// Protects blobs from garbage collection while a call reads or writes them, or a temporary tag names them.
 
 import { describe } from '../../lib/core/bytes.js'
 import { nameOf, rootOf } from '../../lib/hash/roots.js'
@@ -11,7 +10,7 @@ import { target } from '../catalog/names/tag-target.js'
 /** @import { TagFormat } from '../storage/format/tags.js' */
 
 export class Protection {
-  /** How often each blob is held, by the names of the blobs in memory. */
+  /** How many calls hold each blob, by the blobs' names in memory. */
   #uses = /** @type {Map<string, number>} */ (new Map())
   /** How many temporary tags name each blob, by format. */
   #tags = {
@@ -21,10 +20,10 @@ export class Protection {
 
   #marks = /** @type {Set<Marks>} */ (new Set())
 
-  /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} ends the holding */
+  /** Holds a blob for a call. @param {Uint8Array} root @returns {() => void} lets it go */
   use (root) { return this.useAll([nameOf(root)]) }
 
-  /** Holds several blobs. @param {string[]} names  of blobs, in memory @returns {() => void} ends the holding */
+  /** Holds several blobs. @param {string[]} names  the blobs' names in memory @returns {() => void} lets them go */
   useAll (names) {
     for (const name of names) count(this.#uses, name)
     return once(() => { for (const name of names) uncount(this.#uses, name) })
@@ -37,7 +36,7 @@ export class Protection {
   }
 
   /**
-   * As `tag`, for callers with many blobs: a name takes less memory than a function.
+   * Like `tag`, for callers with many blobs: a name takes less memory than a function.
    *
    * @param {Uint8Array} root @param {TagFormat} format @returns {string} the name of the blob, for `letGo`
    */
@@ -48,29 +47,34 @@ export class Protection {
     return name
   }
 
-  /** Ends what `keep` has begun. @param {string[]} names  as often as each was kept @param {TagFormat} format */
+  /**
+   * Ends the protection by `keep`.
+   *
+   * @param {string[]} names  each name as often as it was kept
+   * @param {TagFormat} format
+   */
   letGo (names, format) { for (const name of names) uncount(this.#tags[format], name) }
 
-  /** @param {unknown} tag @throws {TypeError} unless it is a temporary tag of this store that was not released */
+  /** @param {unknown} tag @throws {TypeError} unless it is an unreleased temporary tag of this store */
   assertMayTag (tag) {
     if (!(tag instanceof TempTag)) throw new TypeError(`"tag" expected a temporary tag, got ${describe(tag)}`)
     tag.assertOf(this)
   }
 
-  /** Does a temporary tag name a blob? @param {string} name  of the blob, in memory */
+  /** Returns true if a temporary tag names a blob. @param {string} name  the blob's name in memory */
   isTagged (name) { return this.#tags.raw.has(name) || this.#tags.hashseq.has(name) }
 
-  /** @param {string} name  of a blob, in memory */
+  /** Returns true if a call holds a blob, or a temporary tag names it. @param {string} name  its name in memory */
   isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
 
-  /** Are there temporary tags? */
+  /** True if there are temporary tags. */
   get hasTags () { return this.#tags.raw.size > 0 || this.#tags.hashseq.size > 0 }
 
   /** The sequences of hashes that temporary tags name. */
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
-   * Adds all blobs that become protected from now on to marks, so that a sweep by these marks does not delete them.
+   * Adds each blob that becomes protected from now on to marks, so that a sweep with these marks does not delete it.
    *
    * @param {Marks} marks @returns {() => void} ends this
    */
@@ -81,7 +85,8 @@ export class Protection {
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {
-    const hadAllBytes = before?.complete && before.id === after?.id // then the change is about its names, or a repair
+    // If so, only the names have changed, or a repair drops bytes.
+    const hadAllBytes = before?.complete && before.id === after?.id
     if (after !== undefined && !hadAllBytes) this.#arrived(root)
   }
 
@@ -92,7 +97,7 @@ export class Protection {
   #arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
 }
 
-/** Protects blobs until it is released, or the process ends. */
+/** Protects blobs until it is released or the process ends. */
 export class TempTag {
   #protection
   /** The names of its blobs, by format. */
@@ -105,7 +110,7 @@ export class TempTag {
   }
 
   /**
-   * Protects one more blob, whether the store has it already or not.
+   * Protects one more blob, even if the store does not have it yet.
    *
    * @param {BlobName} cid
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
@@ -116,7 +121,7 @@ export class TempTag {
     this.#names[format].push(this.#protection.keep(root, format))
   }
 
-  /** Does it protect blobs of this store, and was it not released? @param {Protection} protection */
+  /** Throws unless this is an unreleased tag of the given store. @param {Protection} protection */
   assertOf (protection) {
     if (this.#protection !== protection) {
       throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
@@ -124,7 +129,7 @@ export class TempTag {
     if (this.#isReleased) throw new TypeError('"tag" expected a temporary tag, got one that was released')
   }
 
-  /** Ends the protection. May be called twice. */
+  /** Ends the protection. Later calls do nothing. */
   release () {
     this.#isReleased = true
     for (const format of /** @type {const} */ (['raw', 'hashseq'])) {
@@ -146,7 +151,7 @@ function uncount (counts, name) {
   else counts.delete(name)
 }
 
-/** @param {() => void} end @returns {() => void} ends it when it is called first */
+/** @param {() => void} end @returns {() => void} calls `end` the first time, and does nothing later */
 function once (end) {
   let isEnded = false
   return () => {

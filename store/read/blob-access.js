@@ -1,4 +1,4 @@
-// Opens snapshots of blobs that are read, and explains why a read has failed.
+// Opens views of blobs for reads, and turns the failure of a read into the error for its caller.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -21,7 +21,7 @@ export class BlobAccess {
   #life
   #presence
   #protection
-  /** The trees of blobs, with the pairs that earlier reads have compared. All readers share them. */
+  /** The trees of blobs, with the pairs that earlier reads have verified. All readers share them. */
   trees = new TrustedTrees()
 
   /**
@@ -49,14 +49,18 @@ export class BlobAccess {
     if (!ranges.isEmpty) throw missing(root, record.size, ranges)
   }
 
-  /** What is wanted and missing, in whole groups. @param {BlobRecord} record @param {ChunkRanges} wanted */
+  /**
+   * Returns the wanted chunks that are missing, in whole groups.
+   *
+   * @param {BlobRecord} record @param {ChunkRanges} wanted
+   */
   missing (record, wanted) {
     return this.#life.run(() => this.#presence.missing(record, wanted))
   }
 
   /**
-   * Reads a blob through a view of it. When the reading fails, throws the error for callers. The caller protects the
-   * blob.
+   * Reads a blob through a view of it. A failure becomes the error for the store's caller. The caller of this method
+   * protects the blob.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
@@ -76,7 +80,7 @@ export class BlobAccess {
   }
 
   /**
-   * Reads everything that is present of a blob, and always verifies it. This does not count as a use.
+   * Reads all bytes of a blob that are present, and always verifies them. This does not count as a use.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -94,7 +98,8 @@ export class BlobAccess {
   }
 
   /**
-   * Returns the error for callers when stored bytes did not verify, or were missing.
+   * Returns the error for the store's caller: damage, missing bytes, or a blob that was deleted or replaced during the
+   * read.
    *
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when the read began
    */
@@ -109,7 +114,7 @@ export class BlobAccess {
 }
 
 /**
- * Returns where the first group of the wanted chunks begins, and where the last one ends.
+ * Returns where the first wanted group begins and the last one ends, in bytes.
  *
  * @param {ChunkRanges} wanted @param {number} size
  * @returns {[start: number, end: number]}

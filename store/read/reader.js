@@ -1,4 +1,4 @@
-// Reads the bytes of blobs, and verifies them. Small reads take a short way, and all others go piece by piece.
+// Reads the bytes of blobs, and verifies them. Small reads take a fast path; all others go piece by piece.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
@@ -24,20 +24,20 @@ import { unverified, verified } from './verified/verified-pieces.js'
 
 /**
  * @typedef {object} ReadOptions
- * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
- * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
- *   then. `bytes` and `stream` always give memory of their own. Default: false
+ * @property {boolean} [verify]  compare the bytes with the hash. Default: the option `verify` of the store
+ * @property {boolean} [reuse]  let `get` reuse the memory of its pieces: each is then borrowed until the next piece.
+ *   The results of `bytes` and `stream` always belong to the caller. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
 
 /**
- * @typedef {object} Wanted  one range of a blob that is to be read
+ * @typedef {object} Wanted  one range of a blob to read
  * @property {Content} content
  * @property {number} start  bytes
- * @property {number} end  bytes; inside the blob, if that is complete
+ * @property {number} end  bytes; inside the blob, if the blob is complete
  * @property {boolean} verify
- * @property {boolean} [reuse]  are pieces borrowed until the next piece?
+ * @property {boolean} [reuse]  true if pieces are borrowed until the next piece
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]
  */
@@ -63,7 +63,7 @@ export class BlobReader {
    * @param {Supplies} parts.supplies
    * @param {Lifetime} parts.life
    * @param {Protection} parts.protection
-   * @param {boolean} parts.verifies  does it compare bytes with the hash, unless a call says otherwise?
+   * @param {boolean} parts.verifies  true to compare bytes with the hash, unless a call says otherwise
    */
   constructor ({ access, databases, life, protection, supplies, verifies }) {
     this.#access = access
@@ -76,7 +76,7 @@ export class BlobReader {
   }
 
   /**
-   * @param {BlobName} cid @param {RangesLike} [ranges] @param {ReadOptions} [options]  see `BlobStore.get`
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {ReadOptions} [options]  see `Store.get`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   get (cid, ranges, options) {
@@ -85,10 +85,12 @@ export class BlobReader {
   }
 
   /** @param {Uint8Array} root @param {Asked} asked @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #get (root, asked) { yield * this.#told(await this.#findAll(root, asked)) }
+  async * #get (root, asked) { yield * this.#toldPiecesOf(await this.#findAll(root, asked)) }
 
   /** @param {Wanted[]} all */
-  #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
+  #toldPiecesOf (all) {
+    return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all)
+  }
 
   /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #piecesOf (all) {
@@ -108,21 +110,21 @@ export class BlobReader {
   /**
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
-   * @param {ReadOptions} [options]  see `BlobStore.bytes`
+   * @param {ReadOptions} [options]  see `Store.bytes`
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
   async bytes (cid, ranges, options) {
     const all = await this.#findAll(cid, askedOf(ranges, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
-    for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
+    for await (const piece of this.#toldPiecesOf(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
     return concat(parts)
   }
 
   /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
   #bytesOf (wanted) {
     const small = this.#smallReads.read(wanted)
-    // A synchronous read needs no protection, because nothing else can run meanwhile.
+    // A synchronous read needs no protection, because nothing else runs during it.
     return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
   }
 
@@ -134,7 +136,7 @@ export class BlobReader {
       if (bytes !== undefined) return bytes
       const pieces = []
       for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
-      // Copy a piece that is a small part of its memory: otherwise it would keep all of that memory.
+      // Copy a piece that is only a part of its buffer, because it would keep the whole buffer in memory.
       return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
     } finally {
       release()
@@ -142,7 +144,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads piece by piece, and goes on when missing or damaged groups have come. The caller protects the blob.
+   * Reads piece by piece, and waits for missing or damaged groups if they can be fetched. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -159,11 +161,11 @@ export class BlobReader {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // What lies before a missing group is given before `supply` is asked for the next groups.
+    // Yield the bytes before the first missing group before `supply` is asked for that group.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#supplies.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -172,7 +174,7 @@ export class BlobReader {
   }
 
   /**
-   * Finds out what is to be read, range by range.
+   * Looks up the blob, and returns the ranges to read.
    *
    * @param {BlobName} cid @param {Asked} asked
    * @returns {Promise<Wanted[]>}
@@ -182,7 +184,7 @@ export class BlobReader {
     if (!(ranges instanceof ChunkRanges)) {
       return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
     }
-    // There may be chunks after the claimed end, too.
+    // A claimed size may be too small, and fetched groups may correct it. So fetch before computing the byte ranges.
     const record = found.complete ? found : await this.#present(root, found, ranges, options)
     return ranges.toBytes(record.size).map(({ start, end }) => this.#wanted(root, record, start, end, options))
   }
@@ -202,7 +204,7 @@ export class BlobReader {
   }
 
   /**
-   * Waits until ranges of a blob are present, if they can be fetched.
+   * Waits until ranges of a blob are present, or throws if they cannot be fetched.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
@@ -233,9 +235,9 @@ const chunksOf = ranges => ranges instanceof ChunkRanges
   : ranges.reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
 
 /**
- * Reports progress when the caller is done with a piece.
+ * Reports progress after the caller is done with a piece.
  *
- * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  what they are pieces of; at least one
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  the ranges of the pieces; at least one
  */
 async function * withProgress (pieces, all) {
   const total = all.reduce((len, { start, end, content }) =>

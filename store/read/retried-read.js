@@ -1,4 +1,4 @@
-// Goes on with a read that has failed, when the damaged or missing groups have come back.
+// Continues a failed read once the damaged or missing groups are repaired or fetched.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -26,8 +26,8 @@ import { missing } from '../storage/errors.js'
  */
 
 /**
- * One read. Every group is fetched only once for it, and every place is checked again only once. So it ends even if the
- * disk damages the fetched groups, too.
+ * One read. It fetches every group at most once, and checks every place at most once. So it ends even if the disk
+ * damages the fetched groups, too.
  */
 export class RetriedRead {
   #parts
@@ -36,8 +36,8 @@ export class RetriedRead {
   #signal
   /** Groups that were fetched for this read. */
   #fetched = ChunkRanges.none
-  /** Chunks at which a fault was found, although nothing turned out to be missing there. */
-  #lookedAt = /** @type {Set<number>} */ (new Set())
+  /** Chunks at which the read failed even though the check afterwards found nothing missing. */
+  #checked = /** @type {Set<number>} */ (new Set())
 
   /**
    * @param {RetryParts} parts
@@ -52,11 +52,13 @@ export class RetriedRead {
   }
 
   /**
-   * Gives the pieces of a read.
+   * Yields the pieces of a read, and continues after failures that can be mended.
    *
    * @param {BlobRecord} record
-   * @param {(given: number) => ChunkRanges} wanted  returns what must still be read when so many bytes were given
-   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  reads the bytes after these
+   * @param {(given: number) => ChunkRanges} wanted  returns the chunks that are still wanted after this many yielded
+   *   bytes
+   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  reads the bytes after the
+   *   yielded ones
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * pieces (record, wanted, read) {
@@ -69,8 +71,8 @@ export class RetriedRead {
         }
         return
       } catch (error) {
-        const next = await this.#after(error, now, wanted(given))
-        if (given > 0 && next.size !== now.size) throw error // What was given may not fit the rest of the blob.
+        const next = await this.#recordAfter(error, now, wanted(given))
+        if (given > 0 && next.size !== now.size) throw error // The yielded bytes may not fit the rest of the blob.
         now = next
       }
     }
@@ -87,25 +89,26 @@ export class RetriedRead {
     for (let now = record; ;) {
       const lost = await this.#parts.presence.missing(now, wanted)
       if (lost.isEmpty) return now
-      now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
+      now = await this.#recordAfter(missing(this.#root, now.size, lost), now, wanted)
     }
   }
 
   /**
-   * Handles the failure of a read: notes damage, and says whether the read may go on.
+   * Handles the failure of a read: notes damage, and says how the read may continue.
    *
    * @param {unknown} error
    * @param {BlobRecord} seen  the record that the read has used
-   * @param {ChunkRanges} wanted  what the read has not read yet
-   * @returns {Promise<BlobRecord>} the record with which the read goes on
-   * @throws the error, when the read cannot go on. When `supply` could not bring what is missing, `cause` is its error
+   * @param {ChunkRanges} wanted  the chunks that the read has not read yet
+   * @returns {Promise<BlobRecord>} the record with which the read continues
+   * @throws the error, if the read cannot continue. If `supply` has failed to bring the groups, `cause` is the error of
+   *   `supply`
    */
-  async #after (error, seen, wanted) {
+  async #recordAfter (error, seen, wanted) {
     const { catalog, databases, presence, supplies } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
-      // The bytes are where they were: the blob shares them now with a longer one that was made of it.
-      if (now !== undefined && contentOf(databases, this.#root, now).hasTaken(seen)) return now
+      // The bytes have not moved: a longer blob was made from this one, and both share them now.
+      if (now !== undefined && contentOf(databases, this.#root, now).hasFileOf(seen)) return now
     }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
@@ -114,17 +117,17 @@ export class RetriedRead {
     const groups = wanted.canonical(seen.size)
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
-    // The file of a reference may be back, and the bytes of a sharer may have been healed for another sharer.
+    // The file of a reference may exist again, and the bytes of a sharer may have been healed for another sharer.
     const isInDoubt = isFault || contentOf(databases, this.#root, seen).isChangedByOthers
-    const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
+    const now = isInDoubt ? await this.#check(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
     if (lost.isEmpty) {
-      if (this.#lookedAt.has(first)) throw error
-      this.#lookedAt.add(first)
+      if (this.#checked.has(first)) throw error
+      this.#checked.add(first)
       return now
     }
-    if (!supplies.areOpen || !lost.intersect(this.#fetched).isEmpty) throw error
+    if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
       this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
     } catch (cause) {
@@ -135,16 +138,18 @@ export class RetriedRead {
   }
 
   /**
+   * Checks the bytes at a fault, and notes their damage.
+   *
    * @param {unknown} error
    * @param {BlobRecord} seen
    * @param {number} first  index of the chunk in doubt
-   * @param {ChunkRanges} groups  groups that are wanted
+   * @param {ChunkRanges} groups  wanted groups
    */
-  #look (error, seen, first, groups) {
+  #check (error, seen, first, groups) {
     const start = first * CHUNK_LEN
-    // After the end of a file there is nothing to read. So note all of that at once.
-    const { endsOnce } = contentOf(this.#parts.databases, this.#root, seen)
-    const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    // If the file ends too early, everything after its end is lost, too, so note all of it in one step.
+    const { endsAtFirstGap } = contentOf(this.#parts.databases, this.#root, seen)
+    const last = endsAtFirstGap && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
@@ -153,7 +158,7 @@ export class RetriedRead {
 /** @param {unknown} error */
 const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
 
-/** True if a file ended before the wanted bytes, or there was no file. @param {unknown} error */
+/** True if a file ended before the wanted bytes, or was missing. @param {unknown} error */
 function isEndOfFile (error) {
   const { code, cause } = /** @type {BaoError} */ (error)
   if (code === 'STORE_MISSING') return true
@@ -161,7 +166,7 @@ function isEndOfFile (error) {
 }
 
 /**
- * Returns the chunks that a read has found wrong or missing; undefined when it has failed for another reason.
+ * Returns the chunks that a read found wrong or missing; undefined when it failed for another reason.
  *
  * @param {unknown} error
  * @returns {ChunkRanges | undefined}

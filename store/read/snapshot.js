@@ -1,5 +1,5 @@
-// Gives one reader a view of a stored blob, which does not change when the blob is changed or deleted meanwhile: its
-// bytes, which `isRight` compares with the tree, and its pairs.
+// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Neither
+// changes to the blob nor its deletion change the view.
 
 import { contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
@@ -38,8 +38,8 @@ export class StoredView {
   }
 
   /**
-   * A source of the same bytes that reads at most 128 KiB at once and never ahead. So a reader that waits holds little
-   * memory.
+   * A source of the same bytes that reads at most 128 KiB at a time and never ahead, so that a waiting reader holds
+   * little memory.
    *
    * @returns {RandomAccess}
    */
@@ -67,8 +67,8 @@ export class StoredView {
 
   /**
    * Options that make reads see the database as it was at the first read. Where a database has no snapshots
-   * (IndexedDB), a reader notices when its blob is deleted. The snapshot is made only when it is needed: many small
-   * reads of a blob in a file need nothing of the database.
+   * (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many small reads
+   * of a blob in a file read nothing from the database.
    */
   get #state () {
     const { data } = this.#databases

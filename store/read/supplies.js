@@ -1,5 +1,5 @@
-// Fetches what reads lack with the option `supply` of a store: groups that are missing or damaged, and blobs of which
-// the store has no record. What comes is verified and kept by `receive` before a read gets any of it.
+// Fetches missing and damaged groups for reads, with the option `supply` of a store, even if the blob has no record.
+// `receive` verifies and keeps the fetched groups before a read gets any of them.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -24,35 +24,36 @@ import { RetriedRead } from './retried-read.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
-/** Chunks that `supply` is asked for at a time, at most: it may keep 8 MiB in memory. */
+/** Most chunks in one call of `supply`: 8 MiB, so that `supply` may keep them in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
 const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
-/** How often the end of a blob is asked for, at most, when the size that was claimed turns out to be another one. */
+/**
+ * Most attempts to fetch the end of a blob. Another attempt is needed when the size turns out to differ from the claim.
+ */
 const MAX_PROOFS = 3
 
 /**
- * A function of the caller that fetches groups of a blob which the store lacks.
+ * A function of the store's caller that fetches groups of a blob that the store lacks.
  *
  * @callback Supply
  * @param {CID} cid
  * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again. While the
- *   size is not known they may go beyond the end of the blob: there they mean its last chunk
+ *   size is not known, they may go beyond the end of the blob. Ranges there mean its last chunk
  * @param {SupplyOptions} options
- * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
- *   undefined when there is none
+ * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with a header; undefined
+ *   if the function has none
  */
 /**
  * @typedef {object} SupplyOptions
- * @property {number} [size]  bytes of the blob, if they are proven
- * @property {'missing' | 'damaged'} reason  `damaged` when the store has found damage in the blob, and has not received
- *   all of the blob since
- * @property {AbortSignal} signal  is aborted when no read waits any more, or the store is closed
+ * @property {number} [size]  bytes of the blob, if the size is proven
+ * @property {'missing' | 'damaged'} reason  `damaged` if the store has found damage in the blob and has not received
+ *   all of it since then
+ * @property {AbortSignal} signal  aborted when no read is waiting for the call any longer, or the store is closed
  */
 
 /**
- * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Call  a call of `supply`, for
- *   which several reads may wait. A read that begins to wait calls `enter`, and calls the returned function when it
- *   stops
+ * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Call  a call of `supply`.
+ *   Several reads may wait for it. A read calls `enter` when it begins to wait, and the returned function when it stops
  */
 
 export class Supplies {
@@ -92,14 +93,14 @@ export class Supplies {
   }
 
   /** True if the store has a `supply`. */
-  get areOpen () { return this.#supply !== undefined }
+  get hasSupply () { return this.#supply !== undefined }
 
   /**
-   * Looks up a blob that is about to be read, and notes its use. A blob without a record is fetched, if the store has
-   * a `supply`: the beginning of what is wanted, and the proof of the size.
+   * Looks up a blob for a read, and notes its use. If the blob has no record and the store has a `supply`, it fetches
+   * the first wanted groups, and the end of the blob, which proves the size.
    *
    * @param {BlobName} cid
-   * @param {() => ChunkRanges} wantedOf  gives what is wanted
+   * @param {() => ChunkRanges} wantedOf  returns the wanted chunks
    * @param {AbortSignal} [signal]
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid }
    */
@@ -116,23 +117,23 @@ export class Supplies {
   /**
    * @param {Uint8Array} root
    * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash,
-   *   so that a fault is damage to be noted
+   *   so that a fault is noted as damage
    */
   read (root, options) { return new RetriedRead(this.#readParts, root, options) }
 
   /**
-   * Fetches the beginning of what is wanted of a blob without a record, and the end of the blob, which proves its size.
+   * Fetches the first wanted groups of a blob without a record, and the end of the blob, which proves its size.
    *
    * @param {Uint8Array} root @param {ChunkRanges} wanted @param {AbortSignal} [signal]
    * @returns {Promise<BlobRecord>} with a proven size
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
    */
   async #find (root, wanted, signal) {
-    if (!this.areOpen) throw notFound(root)
+    if (!this.hasSupply) throw notFound(root)
     const release = this.#protection.use(root)
     try {
       const groups = wanted.roundToGroups(GROUP_LOG)
-      // Of ranges after the end of the blob nothing is kept, so they bring no record.
+      // `receive` keeps nothing for ranges after the end of the blob. Then fetching the first group makes the record.
       const record = await this.#fetchNew(root, groups, signal) ?? await this.#fetchNew(root, FIRST_GROUP, signal)
       return await this.#proveSize(root, record, signal)
     } catch (cause) {
@@ -145,7 +146,7 @@ export class Supplies {
 
   /**
    * @param {Uint8Array} root @param {ChunkRanges} ranges  of a blob without a record @param {AbortSignal} [signal]
-   * @returns {Promise<BlobRecord | undefined>} the record that the blob has got
+   * @returns {Promise<BlobRecord | undefined>} the blob's record; undefined when nothing was kept
    */
   async #fetchNew (root, ranges, signal) {
     const isAskable = !ranges.isEmpty && ranges.boundaries[0] < Number.MAX_SAFE_INTEGER
@@ -160,19 +161,19 @@ export class Supplies {
       await this.fetch(root, now, ChunkRanges.last.canonical(now.size).roundToGroups(GROUP_LOG), signal)
       now = await this.#catalog.get(root)
     }
-    if (!now?.sizeProven) throw new Error(`what "supply" has given of ${toCid(root)} does not prove its size`)
+    if (!now?.sizeProven) throw new Error(`the slices that "supply" gave of ${toCid(root)} do not prove its size`)
     return now
   }
 
   /**
-   * Fetches the first of some groups, 8 MiB at most, and stores them. Groups that another read is already waiting for
-   * are not fetched again.
+   * Fetches the first 8 MiB of some groups, and stores them. It does not fetch groups for which another read is already
+   * waiting.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord | undefined} record  of the blob, if it has one
    * @param {ChunkRanges} groups
    * @param {AbortSignal} [signal]
-   * @returns {Promise<ChunkRanges>} what was fetched
+   * @returns {Promise<ChunkRanges>} the fetched groups
    * @throws the error of `supply` or `receive`
    */
   async fetch (root, record, groups, signal) {
@@ -203,8 +204,8 @@ export class Supplies {
       readers++
       return () => {
         if (--readers > 0) return
-        end() // Later reads must not wait for this call, which may still be keeping what has come.
-        ending.abort(new DOMException('no read waits any more', 'AbortError'))
+        end() // Later reads must not wait for this call, although it may still be storing groups.
+        ending.abort(new DOMException('no read waits any longer', 'AbortError'))
       }
     }
     const receiving = () => this.#receive(root, ranges, {
@@ -227,7 +228,7 @@ export class Supplies {
     const cid = toCid(root)
     const asked = (async () => supply(cid, ranges, options))()
     const source = await untilAborted(asked, signal).catch(error => {
-      asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads what comes now.
+      asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads a late source.
       throw error
     })
     if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
@@ -235,7 +236,11 @@ export class Supplies {
   }
 }
 
-/** The first ranges, as much as `supply` is asked for at a time. @param {ChunkRanges} ranges */
+/**
+ * Returns the first ranges, up to the number of chunks that one call of `supply` may have.
+ *
+ * @param {ChunkRanges} ranges
+ */
 function firstOf (ranges) {
   let left = MAX_CHUNKS
   for (const [start, end] of ranges) {

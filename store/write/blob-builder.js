@@ -1,4 +1,4 @@
-// Writes a whole blob under an id before its hash is known. The tree grows while the bytes come.
+// Writes a whole blob under an id before its hash is known. The tree grows with the bytes.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
@@ -18,18 +18,18 @@ import { offsetOfExtent } from '../storage/format/keys.js'
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
 /**
- * @typedef {object} Subtree  a part of a tree that is proven already
+ * @typedef {object} Subtree  a subtree that is already proven
  * @property {Uint8Array} cv  its chaining value
  * @property {number} len  bytes
- * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the group level
+ * @property {[node: number, pair: Uint8Array][]} pairs  of the parents in it, down to the group level
  */
 
-/** Writes extents in batches of this many bytes. A larger batch makes the database move its memory about. */
+/** Bytes of extents in one write. A longer write makes the database move its memory. */
 const PUTS_LEN = 1 << 20
-/** Writes the pages of a blob in a file after this many bytes. */
+/** Bytes of a blob file between two writes of pages. */
 const PAGES_EACH = 1 << 28
 
-/** A blob that is being written. Nothing of a small blob is written before `finish`. */
+/** A blob that is being written. A small blob is written only by `finish`. */
 export class IncomingBlob extends NewBlob {
   #databases
   #id
@@ -37,17 +37,17 @@ export class IncomingBlob extends NewBlob {
   #pages
   #cutter
   #assertSizeAllowed
-  /** Bytes of the blob that have come so far. */
+  /** Bytes of the blob so far, hashed or not. */
   #kept = 0
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
   #pagesDue = PAGES_EACH
-  /** Does it begin with the blocks of another blob's file? */
+  /** True if the file of this blob began as a clone of another blob's file, which shares its blocks. */
   isShared = false
 
   /**
    * @param {Databases} databases @param {number} id
-   * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not be so long
+   * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not be that long
    */
   constructor (databases, id, assertSizeAllowed = () => {}) {
     super('extents')
@@ -62,14 +62,14 @@ export class IncomingBlob extends NewBlob {
 
   get id () { return this.#id }
 
-  /** Bytes that its tree covers so far. */
+  /** Bytes that the tree covers so far. */
   get size () { return this.#tree.size }
 
   /**
-   * Makes the empty blob begin with the blocks of another blob's file, where the file system can share blocks. `skip`
-   * keeps bytes of that file; other calls overwrite them.
+   * Clones another blob's file for this empty blob, if the file system can share blocks. `skip` keeps bytes of that
+   * file; the other methods overwrite them.
    *
-   * @param {number} id  of the other file
+   * @param {number} id  the id of the other file
    */
   async shareFile (id) {
     const { files } = this.#databases
@@ -89,14 +89,15 @@ export class IncomingBlob extends NewBlob {
   }
 
   /**
-   * Says where a subtree may be added after bytes that are about to come. See `Tail.expectSubtreeAt`.
+   * Announces that a subtree may be added at a position, after the bytes before that position. See
+   * `Tail.expectSubtreeAt`.
    *
    * @param {number} position  bytes: the border of a group
    */
   expectSubtreeAt (position) { this.#tree.expectSubtreeAt(position) }
 
   /**
-   * Takes the next bytes without hashing them. Callers pass all bytes of a subtree to this, and then call `addSubtree`.
+   * Takes the next bytes without hashing them. The caller passes all bytes of a subtree, and then calls `addSubtree`.
    *
    * @param {Uint8Array} bytes
    */
@@ -105,7 +106,7 @@ export class IncomingBlob extends NewBlob {
     await this.#keep(bytes)
   }
 
-  /** Takes the next bytes, which are in the shared file already, without hashing them. @param {number} len */
+  /** Keeps the next bytes of the cloned file, without hashing them. @param {number} len */
   async skip (len) {
     this.#assertSizeAllowed(this.#kept + len)
     this.#kept += len
@@ -113,20 +114,20 @@ export class IncomingBlob extends NewBlob {
     await this.#writePagesWhenDue()
   }
 
-  /** Takes a subtree whose bytes have come. See `Tail.addSubtree`. @param {Subtree} subtree */
+  /** Adds the subtree of the last bytes to the tree. See `Tail.addSubtree`. @param {Subtree} subtree */
   addSubtree ({ cv, len, pairs }) {
     this.#tree.addSubtree(cv, len)
     for (const [node, pair] of pairs) this.#pages.setPair(node, pair, 0)
   }
 
-  /** Returns the root of the blob. No more bytes may come after this. */
+  /** Returns the root of the blob. The caller adds no bytes after this. */
   root () {
     const root = this.#tree.hash()
     this.#addExtents(this.#cutter.end())
     return root
   }
 
-  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -141,7 +142,7 @@ export class IncomingBlob extends NewBlob {
     await this.closeFile()
   }
 
-  /** Returns batch operations for the rest, and forgets it. @returns {Put[]} */
+  /** Returns batch operations for the extents and pages that are not written yet, and forgets them. @returns {Put[]} */
   takePuts () {
     const puts = [...this.#puts, ...this.#pages.take()]
     this.#puts = []
@@ -167,27 +168,27 @@ export class IncomingBlob extends NewBlob {
     await this.#writeBatch()
   }
 
-  /** Moves what has come so far to a file, because it is too much for the database. */
+  /** Moves the bytes so far to a file, because the blob has become too long for the database. */
   async #moveToFile () {
     this.file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // only now, because a file that exists already belongs to somebody else
+    this.isWritten = true // not earlier, because an older file does not belong to this blob, and must stay
     this.home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.file?.append(value)
     this.#puts = []
   }
 
   /**
-   * Writes extents and pages. Pages before the last window are complete; later ones may get another pair. Extents wait
-   * for their pages, so that every batch has greater keys than the one before.
+   * Writes extents and pages. Pages before the last window are complete; later ones may still get pairs. Extents wait
+   * for their pages, so that every batch has greater keys than the previous one.
    */
   #writeBatch () {
     return this.writeLater(() => {
-      const settled = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
-      const puts = this.#puts.filter(({ key }) => /** @type {number} */ (offsetOfExtent(key)) < settled * CHUNK_LEN)
+      const complete = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
+      const puts = this.#puts.filter(({ key }) => /** @type {number} */ (offsetOfExtent(key)) < complete * CHUNK_LEN)
       this.#puts = this.#puts.slice(puts.length)
       this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
       this.isWritten = true
-      return this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
+      return this.#databases.data.batch(puts.concat(this.#pages.take(complete)))
     })
   }
 

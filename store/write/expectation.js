@@ -1,5 +1,5 @@
-// Checks a blob that is being put against what the caller expects: its hash, its length, or both. It refuses another
-// source as early as possible.
+// Compares a blob that is being put with the hash or length that the caller expects. It refuses a wrong source as early
+// as possible.
 
 import { CID } from 'multiformats/cid'
 import { equals } from 'uint8arrays/equals'
@@ -10,9 +10,9 @@ import { mismatch, sizeMismatch } from '../storage/errors.js'
 /** @import { BlobName } from '../blob-store.js' */
 
 export class Expectation {
-  /** The expected hash; undefined when any hash will do. @type {Uint8Array | undefined} */
+  /** The expected hash; undefined when the caller expects none. @type {Uint8Array | undefined} */
   root
-  /** The expected bytes; undefined when any length will do. @type {number | undefined} */
+  /** The expected length in bytes; undefined when the caller expects none. @type {number | undefined} */
   size
   #cid
 
@@ -24,7 +24,7 @@ export class Expectation {
     this.#cid = this.root && (CID.asCID(expect) ?? toCid(this.root))
   }
 
-  /** @param {number} len  bytes that have come so far @throws {BaoError} SIZE_MISMATCH */
+  /** @param {number} len  bytes of the blob so far @throws {BaoError} SIZE_MISMATCH */
   assertSizeAllowed (len) {
     if (this.size !== undefined && len > this.size) throw sizeMismatch(this.size, len, this.#cid)
   }

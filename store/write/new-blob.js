@@ -1,4 +1,4 @@
-// What blobs have alike that are being written under a new id, before their records are committed: see put.js.
+// The base class of blobs that put.js writes under a new id before it commits their records.
 
 /** @import { Home } from '../storage/format/records.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
@@ -6,17 +6,17 @@
 export class NewBlob {
   /** The home of its bytes, for its record. @type {Home} */
   home
-  /** The id that has the file and the pairs that it shares with other blobs, for its record; undefined for none. */
+  /** The base whose file and pairs it shares, for its record; undefined for none. */
   base = /** @type {number | undefined} */ (undefined)
-  /** Bytes that the store had before. */
+  /** Bytes that it shares with blobs that the store already has. */
   sharedLen = 0
-  /** May there be data under the id? */
+  /** True if there may be data under the id. */
   isWritten = false
-  /** Was the write of its record begun, and not acknowledged? */
+  /** True if the write of its record has begun and is not acknowledged. */
   mayBeRecorded = false
   /** The file of the store for its bytes, while it is open. */
   file
-  /** The write that is under way. */
+  /** The last write that has begun. */
   #writing = Promise.resolve()
 
   /** @param {Home} home @param {FileWriter} [file]  of the store; the blob closes it */
@@ -25,7 +25,10 @@ export class NewBlob {
     this.file = file
   }
 
-  /** Begins a write after the one before has ended. The next call of this or of `written` throws its error. */
+  /**
+   * Begins a write when the previous one has ended. If it fails, the next call of this or of `written` throws its
+   * error.
+   */
   async writeLater (/** @type {() => Promise<void>} */ write) {
     await this.#writing
     this.#writing = write()
@@ -36,7 +39,7 @@ export class NewBlob {
   written () { return this.#writing }
 
   /** Waits until all writes have ended, and ignores failures. */
-  async settle () {
+  async endWrites () {
     await this.#writing.catch(() => {})
     await this.closeFile().catch(() => {})
   }
@@ -48,10 +51,10 @@ export class NewBlob {
   }
 
   /**
-   * Called right before the record is committed. A blob whose data other calls can delete throws here when they did.
+   * Called right before the record is committed. It throws if another call has deleted data that the blob shares.
    */
   assertMayCommit () {}
 
-  /** Called when the put has ended, one way or the other. A blob for whose file other calls wait lets go of it here. */
+  /** Called when the put has ended or failed. A blob that has locked a file unlocks it here. */
   async release () {}
 }

@@ -1,4 +1,4 @@
-// Keeps many small blobs in few batches: a thousand of them take two writes to the disk.
+// Keeps many small blobs in few batches: a thousand blobs take two writes to the disk.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertBytes } from '../../lib/core/bytes.js'
@@ -32,10 +32,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
-/**
- * How many batches may be under way while the next is gathered. One can wait for the disk while another uses the
- * processor.
- */
+/** Batches that may be under way while the next is gathered: one is being written while another is hashed. */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -44,11 +41,11 @@ const BATCHES_AHEAD = 3
  *   that the blob must have. The source is read even if the store has the blob
  */
 /**
- * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment in which it
- *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
+ * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment when it
+ *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that were kept so far
  */
 
-/** Keeps many blobs: small ones in batches. */
+/** Keeps many blobs, the small ones in batches. */
 export class ManyWriter {
   #activity
   #catalog
@@ -97,14 +94,14 @@ export class ManyWriter {
     assertMany('blobs', blobs, 'sources')
     assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
     if (options.tag !== undefined) this.#protection.assertMayTag(options.tag)
-    return this.#told(blobs, options)
+    return this.#putMany(blobs, options)
   }
 
   /**
    * @param {Many<Source | NamedSource>} blobs @param {PutManyOptions} options
    * @returns {AsyncGenerator<PutResult>}
    */
-  async * #told (blobs, options) {
+  async * #putMany (blobs, options) {
     let done = 0
     for await (const result of this.#results(blobs, options)) {
       yield result
@@ -124,12 +121,12 @@ export class ManyWriter {
       return this.#life.run(() => this.#writer.put(source, { alias, expect, alwaysRead: true, tag, signal }))
     }
     if (this.#quota.isLimited) {
-      // There may be too little space for any blob. Then no later blob may be kept, so put them one by one.
+      // There may be too little space for any blob, and then no later blob may be kept. So put them one by one.
       for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
       return
     }
     /**
-     * Keeps a batch. A long blob waits for everything that is under way.
+     * Keeps a batch. A long blob waits for all batches that are under way.
      *
      * @param {PutBatch} batch @param {Promise<unknown>[]} before
      */
@@ -143,21 +140,22 @@ export class ManyWriter {
       await Promise.all(before)
       return [await putOne(batch.blob)]
     }
-    // A long blob is not copied, so keep it before asking for the next. An async source gets each result promptly.
+    // A long blob is not copied, so keep it before asking for the next one. An async iterable may take a long time to
+    // yield more blobs, so few results should wait for them.
     const aheadOf = (/** @type {PutBatch} */ batch) => 'blob' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
     const batches = batchesOf(this.#databases, blobs, signal)
     for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
   }
 
   /**
-   * Keeps a batch of small blobs. Not for stores with a quota, which may have space for only a part of the batch.
+   * Keeps a batch of small blobs. Not for stores with a quota, which may only have space for a part of the batch.
    *
-   * @param {Uint8Array[]} batch  at most 1 MiB each; they are not copied, so their memory must not change
+   * @param {Uint8Array[]} batch  at most 1 MiB each. They are not copied, so the caller must not change this memory
    * @param {object} [options]
-   * @param {(Uint8Array | undefined)[]} [options.roots]  the hashes of those blobs that were hashed already
-   * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob the multihash under which it is put;
-   *   undefined: its own name
-   * @param {TempTag} [options.tag]  a tag that protects them
+   * @param {(Uint8Array | undefined)[]} [options.roots]  the hashes of the blobs that were already hashed
+   * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob, the multihash under which it is put;
+   *   undefined if it is put under its own name
+   * @param {TempTag} [options.tag]  protects the blobs
    * @returns {Promise<PutResult[]>}
    */
   async keep (batch, { roots = [], aliases = [], tag } = {}) {
@@ -165,7 +163,7 @@ export class ManyWriter {
     return this.#activity.run(async () => {
       const databases = this.#databases
       const id = await databases.ids.newIds(batch.length)
-      const settle = () => databases.ids.settle(id, batch.length)
+      const releaseIds = () => databases.ids.release(id, batch.length)
       let release = () => {}
       let isWriting = false
       try {
@@ -179,12 +177,12 @@ export class ManyWriter {
         release = this.#protection.useAll(names)
         isWriting = true
         const kept = await this.#locks.runAll(names, () => this.#keepBlobs(blobs, aliases))
-        settle()
+        releaseIds()
         return kept
       } catch (error) {
-        // Data or records may have reached the disk, so the ids stay unsettled.
+        // Data or records may have reached the disk, so the ids still count as under way.
         if (isWriting) this.#activity.noteLeftovers()
-        else settle()
+        else releaseIds()
         throw error
       } finally {
         release()
@@ -206,7 +204,7 @@ export class ManyWriter {
     for (const [i, { root, name, id, size }] of blobs.entries()) {
       const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
       const isNew = record.id === id && !before?.complete
-      // A record that was just written has all the names already.
+      // A record that was just written already has all its names.
       if (!isWritten && before !== undefined) await this.#catalog.putAgain(root, before, aliases[i])
       else if (!isNew) this.#uses.touch(root)
       results.push({ cid: toCid(root), size, isNew })
@@ -245,7 +243,8 @@ export class ManyWriter {
 const isNamed = blob => typeof blob === 'object' && 'source' in blob
 
 /**
- * Gives copies of small blobs in batches, and other blobs as they are. After a failure it first gives what came before.
+ * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, it first yields the
+ * blobs before the failure.
  *
  * @param {Databases} databases @param {Many<Source | NamedSource>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
@@ -255,7 +254,7 @@ async function * batchesOf (databases, blobs, signal) {
   try {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
-        // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
+        // Do not await bytes that are in memory: the wait would take a tenth of the time that it takes to keep them.
         const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
@@ -274,7 +273,7 @@ async function * batchesOf (databases, blobs, signal) {
 /** @param {unknown} item  of an iterable, which may hold promises */
 const isPromise = item => typeof item === 'object' && item !== null && 'then' in item
 
-/** Copies small blobs until there is a batch of them. */
+/** Copies small blobs, and gathers the copies in batches. */
 class BatchGatherer {
   #batches
   #memory
@@ -283,13 +282,13 @@ class BatchGatherer {
   #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])
   #len = 0
 
-  /** @param {Databases} databases  the databases that will get the batches */
+  /** @param {Databases} databases  where the batches will be written */
   constructor (databases) {
     this.#batches = databases.batchMemory()
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: mostly none */
+  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: usually none */
   add (blob) {
     const { source: bytes, alias, expect } = blob instanceof Uint8Array || !isNamed(blob) ? { source: blob } : blob
     if (!(bytes instanceof Uint8Array) || bytes.length > FILE_FROM) return [...this.taken(), { blob }]
@@ -304,7 +303,7 @@ class BatchGatherer {
     return this.#small.length === BATCH_COUNT || this.#len >= BATCH_LEN ? this.taken() : NONE
   }
 
-  /** Returns the rest. @returns {PutBatch[]} */
+  /** Returns the gathered blobs as a batch, if there are any. @returns {PutBatch[]} */
   taken () {
     if (this.#small.length === 0) return NONE
     const batch = { small: this.#small, roots: this.#roots, aliases: this.#aliases, release: this.#memory.release }
@@ -323,26 +322,26 @@ const NONE = []
 /**
  * @typedef {object} BatchBlob
  * @property {Uint8Array} root
- * @property {string} name  of the root
- * @property {number} id  of this blob alone
+ * @property {string} name  the root's name in memory
+ * @property {number} id
  * @property {number} size  bytes
  * @property {Operation[]} puts  operations that write all its data
  */
 
 /**
- * The content of one blob, or of several blobs that are the same.
+ * A blob of a batch; equal blobs count once.
  *
  * @typedef {object} Content
  * @property {Uint8Array} root
  * @property {BlobRecord} [before]  the old record
  * @property {BlobRecord} record  the new record
- * @property {boolean} isWritten  does it have to be written? False when the store has the blob already
- * @property {Uint8Array[]} aliases  multihashes that should lead to it
+ * @property {boolean} isWritten  true if it must be written, false if the store already has the blob
+ * @property {Uint8Array[]} aliases  multihashes under which it is put
  * @property {Operation[]} puts  operations that write all its data
  */
 
 /**
- * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
+ * Joins equal blobs of a batch: the first of them is kept, under the names of all.
  *
  * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
@@ -355,7 +354,7 @@ function eachOnce (databases, blobs, looks, aliases) {
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
     let content = contents.get(name)
     if (content === undefined) {
-      // A blob that was present in part, or damaged, may be wanted under its own name, too.
+      // A blob that was present in part, or damaged, keeps its own name if it had one.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
       const isWritten = before === undefined || !contentOf(databases, root, before).isKept

@@ -34,7 +34,7 @@ describe('baobox', () => {
     expect(new Set(shown)).to.deep.equal(new Set(Object.keys(COMMANDS)))
   })
 
-  it('docs/cli.md is what the table of commands says', () => {
+  it('docs/cli.md is made from the table of commands', () => {
     // To write it again: node test/support/command-line-page.js
     const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
     expect(page).to.equal(commandLinePage())
@@ -80,8 +80,8 @@ describe('baobox', () => {
       ['--outboard excludes --store', 'baobox slice --help', ['slice', '0', '1', 'a', '--outboard=b', '--store=c']],
       ["'1kb' is not a size", 'baobox slice --help', ['slice', '1kb', '1', 'a']],
       ['--output needs --svg', 'baobox tree --help', ['tree', 'a', '-o', 'b']],
-      ['--tag goes with one FILE only', 'baobox add --help', ['add', '--tag', 'a', 'b', 'c']],
-      ['--raw goes with one FILE only', 'baobox hash --help', ['hash', '--raw', 'a', 'b']],
+      ['--tag is for one FILE only', 'baobox add --help', ['add', '--tag', 'a', 'b', 'c']],
+      ['--raw is for one FILE only', 'baobox hash --help', ['hash', '--raw', 'a', 'b']],
       ['missing argument FILE', 'baobox hash --help', ['hash', '--keyed']]
     ].map(async ([message, help, args]) => {
       const { code, out, err } = await folder.run(args)

@@ -26,8 +26,8 @@ export function suites () {
 }
 
 /**
- * The bundle, the first script of both pages, that of the second page, the worker that hashes on another thread, and a
- * service worker. The bundle finds the worker beside itself: `new URL('./worker.js', import.meta.url)`.
+ * The bundle, the first script of both pages, the script of the second page, the worker that hashes on another thread,
+ * and a service worker. The bundle finds the worker in its own folder: `new URL('./worker.js', import.meta.url)`.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */

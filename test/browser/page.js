@@ -3,7 +3,7 @@ import 'mocha/mocha.js'
 
 const { mocha, report, textOf } = globalThis
 
-/** Reports each test, then the failures, then the outcome that run.js waits for. */
+/** Reports each test, then the failures, then the outcome, for which run.js waits. */
 class Reporter {
   constructor (runner) {
     const failures = []

@@ -5,14 +5,14 @@ export const ALL = process.env.ALL === '1'
 
 const POLICY = "default-src 'self'; img-src data:"
 
-/** Suites of what differs most between engines. With EFFORT below 1, Firefox and WebKitGTK run only these. */
+/** The suites that differ most between engines. With EFFORT below 1, Firefox and WebKitGTK run only these. */
 const DIFFER = '^(a page|several threads|workers|an HTTP handler|store: in a service worker) '
 
-/** Suites whose code meets the policy of a page. With EFFORT below 1, a page without WebAssembly runs only these. */
+/** The suites that depend on the policy of a page. With EFFORT below 1, a page without WebAssembly runs only these. */
 const MEET_POLICY = '^(a page|several threads|workers|store: (the contract|model)) '
 
 /**
- * The same suites under different headers of the server. `kernel` is the kernel that the page must choose, and
+ * The same suites with different headers of the server. `kernel` is the kernel that the page must choose, and
  * `workers` says whether it must start workers; the suites beside this file test both. `grep` chooses tests.
  */
 const PAGES = [

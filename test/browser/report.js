@@ -1,5 +1,5 @@
 // The first script of both pages: sends what they report to run.js, one request at a time, so that all of it arrives
-// in order. It is no module, so that it also reports when the modules cannot be loaded.
+// in order. It is not a module, so that it also reports when the modules cannot be loaded.
 {
   const { fetch } = globalThis // some suites replace it
   const waiting = []
@@ -39,5 +39,5 @@
     globalThis.setQuota = bytes => fetch('/quota', { method: 'POST', body: JSON.stringify({ bytes }) })
   }
 
-  performance.setResourceTimingBufferSize(100_000) // suites look there for a script, behind all the reports
+  performance.setResourceTimingBufferSize(100_000) // suites look there for a script, after all the reports
 }

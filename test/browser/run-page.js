@@ -3,7 +3,7 @@ import { ALL, EFFORT } from './pages.js'
 import { serve } from './server.js'
 
 const LONGEST = 30 * 60_000
-/** Longer than any test may take. A page that crashed reports nothing any more. */
+/** Longer than any test may take. A page that has crashed sends no more reports. */
 const LONGEST_SILENCE = 6 * 60_000
 
 /**
@@ -11,7 +11,7 @@ const LONGEST_SILENCE = 6 * 60_000
  * @property {number} passes
  * @property {number} pending
  * @property {number} failures
- * @property {number} errors  those outside of tests
+ * @property {number} errors  outside of tests
  * @property {number} seconds
  * @property {string} version  of the browser
  */
@@ -63,7 +63,7 @@ export async function runPage (name, start, { kernel, workers, headers, grep = '
   }
 }
 
-/** `Promise.withResolvers`, which Node.js 20 does not have. Its rejection may come when nobody waits yet. */
+/** `Promise.withResolvers`, which Node.js 20 does not have. It may reject before anybody waits. */
 function withResolvers () {
   let resolve, reject
   const promise = new Promise((...functions) => { [resolve, reject] = functions })

@@ -1,7 +1,7 @@
 // Runs the suites in browsers: `npm run test:browser`, in a headless Chromium. `--engine=firefox`, `--engine=webkit`
-// and `--engine=all` choose others; `--install` fetches browsers by apt-get where they are not found; `--grep=PATTERN`
-// chooses tests, as in mocha. Where a browser cannot be had, a line says NOT RUN. After the suites in pages come those
-// that drive the browser from Node.js.
+// and `--engine=all` choose others; `--install` installs missing browsers with apt-get; `--grep=PATTERN` chooses tests,
+// as in mocha. For a browser that is not available, a line says NOT RUN. After the suites in pages come those that
+// drive the browser from Node.js.
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
 import { runDriven } from './driven/run.js'

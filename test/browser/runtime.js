@@ -1,10 +1,10 @@
-// What the suites need from a browser. test/support/runtime.js has the same for Node.js, Bun and Deno.
+// Helpers of the suites for browsers. test/support/runtime.js has the same for Node.js, Bun and Deno.
 import { Level } from 'level'
 
 const { indexedDB, location } = globalThis
 const settings = new URLSearchParams(location.search)
 
-/** The package that `level` loads in browsers. */
+/** The package that `level` uses in browsers. */
 export const LEVEL = 'browser-level'
 
 /** A factor for the number of random cases, from the address of the page; `effort.js` applies it. */

@@ -1,4 +1,4 @@
-// Serves pages, their scripts and the test vectors, to this machine only. The page sends back what it prints.
+// Serves pages, their scripts and the test vectors, to this machine only. The page sends its output back.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -22,7 +22,7 @@ const FOLDERS = {
 /**
  * @param {Map<string, Uint8Array>} scripts  by path
  * @param {Record<string, string>} headers  of every answer
- * @param {Record<string, (body: any) => unknown>} calls  by path: what a page may call by a POST of JSON
+ * @param {Record<string, (body: any) => unknown>} calls  functions that a page may call by a POST of JSON, by path
  * @returns {Promise<{ url: string, close: () => void }>}
  */
 export async function serve (scripts, headers, calls) {

@@ -1,4 +1,4 @@
-// Tests that examples/service-worker.js serves one store to several tabs. A frame stands for a tab.
+// Tests that examples/service-worker.js serves one store to several tabs. A frame replaces a tab.
 import { expect } from 'chai'
 import { hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
@@ -68,7 +68,7 @@ describe('store: in a service worker', () => {
     expect(same(new Uint8Array(await response.arrayBuffer()), bytes)).to.equal(true)
   })
 
-  it('answers 404 for a blob that it does not have, and refuses a blob that is not the one of the path', async () => {
+  it('answers 404 for a blob that it does not have, and refuses a blob with another CID than in the path', async () => {
     const tab = await openTab()
     const other = `/baobox/blobs/${toCid(hash(Uint8Array.of(1)))}`
     expect((await tab.fetch(other)).status).to.equal(404)
@@ -78,7 +78,7 @@ describe('store: in a service worker', () => {
   })
 })
 
-/** Resolves when a worker is in a state, or in a later one. @param {ServiceWorker} worker @param {string} state */
+/** Waits until a worker is in a state, or in a later one. @param {ServiceWorker} worker @param {string} state */
 function reaches (worker, state) {
   const STATES = ['installing', 'installed', 'activating', 'activated']
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Tests what only happens to stores in a browser: a page is reloaded while it writes, and the quota is reached.
+// Tests stores in situations of browsers: a page is reloaded while it writes, and the quota is reached.
 import { expect } from 'chai'
 import { BaoError, hash, toCid } from '../../lib/index.js'
 import { createOutboard, encodeSlice } from '../../encoder/index.js'
@@ -69,7 +69,7 @@ describe('store: in a page', () => {
     })
   })
 
-  describe('that has no more room', () => {
+  describe('whose quota is reached', () => {
     const first = noise(MIB, 52)
     /** More than the earlier tests wrote and deleted: the browser may still count that, and stop counting it later. */
     const large = { size: 512 * MIB, read: patternOf }
@@ -138,8 +138,8 @@ describe('store: in a page', () => {
     })
   })
 
-  // This test is last: the browser counts what it wrote for a while after it was deleted.
-  describe('that has room', () => {
+  // This test is last: for a while, the browser also counts deleted bytes.
+  describe('with enough quota', () => {
     it('stores and reads a blob of 96 MiB', async function () {
       this.timeout(300_000)
       const store = await place.open()
@@ -186,7 +186,7 @@ async function namesIn (store) {
   return names
 }
 
-/** Opens the store of a page that has gone: the browser releases its lock a moment later. */
+/** Opens the store of a page that has ended: the browser releases its lock a moment later. */
 async function openSoon (place) {
   for (let attempt = 0; ; attempt++) {
     const error = await errorOf(async () => { await (await BlobStore.open(place.where)).close() })

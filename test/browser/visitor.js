@@ -9,7 +9,7 @@ const location = new URLSearchParams(globalThis.location.search).get('location')
 const store = location === null ? undefined : await BlobStore.open(location)
 
 /**
- * Yields all bytes and never ends. Says `waiting` once the bytes are taken.
+ * Yields all bytes, reports `waiting` when they are taken, and never ends.
  *
  * @param {Uint8Array} bytes
  * @param {() => Promise<void>} isTaken  called when the next piece is asked for

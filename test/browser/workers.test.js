@@ -7,10 +7,10 @@ import { noise } from '../support/inputs.js'
 
 const hasWorkers = new URLSearchParams(globalThis.location.search).get('workers') === 'true'
 
-/** Milliseconds in which a page must tell that it has loaded the script of a worker. */
+/** Milliseconds in which a page must report that it has loaded the script of a worker. */
 const LOAD_MS = 10_000
 
-/** Has the page loaded the script of a worker? */
+/** True if the page has loaded the script of a worker. */
 const hasStarted = () => performance.getEntriesByType('resource')
   .some(({ name }) => new URL(name).pathname === '/worker.js')
 
@@ -23,7 +23,7 @@ describe('a page', () => {
     expect(await hashStream(blob, { threads: 2 })).to.deep.equal(hash(bytes))
     const outboard = await createOutboard(blob, { threads: 2 })
     expect(same(outboard.bytes, createOutboardSync(bytes).bytes)).to.equal(true)
-    // The page may be done before its workers are there, and Firefox tells of them a moment later.
+    // The page may be done before its workers start, and Firefox reports them a moment later.
     const end = performance.now() + (hasWorkers ? LOAD_MS : 0)
     while (!hasStarted() && performance.now() < end) await new Promise(resolve => setTimeout(resolve, 20))
     expect(hasStarted()).to.equal(hasWorkers)

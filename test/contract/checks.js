@@ -1,5 +1,5 @@
-// Helps the tests of the contract: makes inputs, compares results, and looks into the databases. The comparisons throw
-// errors of their own, because callers may use any test framework.
+// Helpers of the contract tests: they make inputs, compare results, and read the databases. The comparisons throw their
+// own errors, because callers may use any test framework.
 
 import { createOutboardSync } from '../../encoder/outboard.js'
 import { encodeSliceSync } from '../../encoder/slice.js'
@@ -17,13 +17,13 @@ export const MIB = 1024 * KIB
 /** Bytes of a chunk group. */
 export const GROUP_LEN = 16 * KIB
 
-/** Makes bytes without structure; the same ones at every call. @param {number} len @param {number} [seed] */
+/** Makes bytes without structure, the same ones at every call. @param {number} len @param {number} [seed] */
 export const noise = (len, seed = len) => hash(new TextEncoder().encode(`noise ${seed}`), len)
 
 /** Returns a number and its two neighbours. @param {number} size */
 export const around = size => [size - 1, size, size + 1]
 
-/** Returns places in a blob where something begins or ends, and their neighbours. @param {number} size */
+/** Returns positions in a blob where a unit begins or ends, and their neighbours. @param {number} size */
 export const bordersOf = size =>
   [...new Set([0, 1, KIB, GROUP_LEN, 64 * KIB, 128 * KIB, MIB, size - GROUP_LEN, size].flatMap(around))]
     .filter(border => border >= 0 && border <= size + 1)
@@ -79,19 +79,19 @@ export async function fails (action, code) {
   return error
 }
 
-/** @param {unknown} actual @param {unknown} expected  values that JSON can hold @param {string} what */
-export function equal (actual, expected, what) {
+/** @param {unknown} actual @param {unknown} expected  values that JSON can hold @param {string} label */
+export function equal (actual, expected, label) {
   if (actual === expected || JSON.stringify(actual) === JSON.stringify(expected)) return
-  const message = `${what}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`
+  const message = `${label}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`
   throw Object.assign(new Error(message), { actual, expected })
 }
 
-/** @param {Uint8Array} actual @param {Uint8Array} expected @param {string} what */
-export function sameBytes (actual, expected, what) {
-  equal(actual.length, expected.length, `the length of ${what}`)
+/** @param {Uint8Array} actual @param {Uint8Array} expected @param {string} label */
+export function sameBytes (actual, expected, label) {
+  equal(actual.length, expected.length, `the length of ${label}`)
   for (let at = 0; at < actual.length; at++) {
     if (actual[at] !== expected[at]) {
-      throw new Error(`${what}: byte ${at}: expected ${expected[at]}, got ${actual[at]}`)
+      throw new Error(`${label}: byte ${at}: expected ${expected[at]}, got ${actual[at]}`)
     }
   }
 }

@@ -1,4 +1,4 @@
-// The suite that `baobox/store/test` exports: tests of the contract of every store, over any databases.
+// The suite that `baobox/store/test` exports: contract tests for stores over any databases.
 //
 // The tests need only the functions `describe` and `it` of a framework. So they run in mocha, node:test, vitest and
 // others, and in browsers.
@@ -14,13 +14,13 @@ import { RECEIVING } from './receiving.js'
 /** @typedef {import('../../store/open.js').StoreOptions} StoreOptions */
 
 /** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */
-/** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  closes the store that it opened before, if any */
+/** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  first closes the store that it opened before */
 
 /**
  * @typedef {object} Setting  the tools of a test
  * @property {Where} where  a place for a store
  * @property {Open} open  opens the store at this place
- * @property {() => Promise<unknown>} openBeside  opens the store at this place, although it may be open
+ * @property {() => Promise<unknown>} openBeside  opens the store at this place without closing it first
  * @property {() => Promise<Open>} another  makes another place, and returns a function that opens the store there
  */
 

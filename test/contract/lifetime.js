@@ -1,4 +1,4 @@
-// The contract of `open` and `close`: what a store has when it is opened again, even after its data was damaged.
+// The contract of `open` and `close`: a store that is opened again has its blobs, and gives no damaged bytes.
 
 import { hash } from '../../lib/hash/hasher.js'
 import {
@@ -10,8 +10,8 @@ import {
 /** @import { Tests } from './index.js' */
 
 /**
- * Reads a damaged blob in three ways. Each gives right bytes up to the damage. The first one that finds the damage
- * notes it, so the damaged bytes are missing from then on.
+ * Reads a damaged blob in three ways. Each gives right bytes up to the damage. The first read that finds the damage
+ * notes it, so that later reads miss the damaged bytes.
  *
  * @param {BlobStore} store @param {CID} cid @param {Uint8Array} bytes  as they were put
  */
@@ -44,7 +44,7 @@ const DAMAGES = [
 
 /** @type {Tests} */
 export const LIFETIME = {
-  async 'open() finds what the store had when it was closed, and nothing else' ({ open }) {
+  async 'open() finds the blobs that the store had when it was closed, and no others' ({ open }) {
     let store = await open()
     const [whole, part, deleted] = [noise(5 * MIB), noise(300_000), noise(300_001)]
     const range = { start: 0, end: 8 * GROUP_LEN }
@@ -61,11 +61,11 @@ export const LIFETIME = {
     }
     const missing = await store.missing(hash(part))
     const { complete } = await store.receive(hash(part), sliceOf(part, missing), missing)
-    equal(complete, true, 'the blob is complete with what was missing')
+    equal(complete, true, 'the blob is complete once it has the missing chunks')
     sameBytes(await store.bytes(hash(part)), part, 'the blob that became complete')
   },
 
-  async 'get() and slice() never give a byte that was damaged, and put() brings it back' ({ open, where }) {
+  async 'get() and slice() never give a damaged byte, and put() heals the damage' ({ open, where }) {
     const bytes = noise(6 * GROUP_LEN + 500)
     const store = await open()
     const { cid } = await store.put(bytes)
@@ -84,7 +84,7 @@ export const LIFETIME = {
     }
   },
 
-  async 'close() ends a store: every call to it fails, and only then can it be opened again' ({
+  async 'close() ends a store: every later call fails, and the store can be opened again' ({
     open, openBeside, where
   }) {
     const store = await open()
@@ -93,6 +93,6 @@ export const LIFETIME = {
     await store.close()
     const reads = [() => store.bytes(cid), () => store.has(cid), () => collect(store.slice(cid))]
     for (const ask of [...reads, () => store.put(noise(5)), () => store.delete(cid)]) await fails(ask, 'STORE_CLOSED')
-    sameBytes(await (await open()).bytes(cid), noise(100), 'the blob in the store that is opened again')
+    sameBytes(await (await open()).bytes(cid), noise(100), 'the blob in the store that was opened again')
   }
 }

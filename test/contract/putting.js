@@ -1,4 +1,4 @@
-// The contract of `put`, `delete` and `list`: which blobs come into a store, stay there, and are deleted.
+// The contract of `put`, `compose`, `delete` and `list`: which blobs a store has, and with which bytes.
 
 import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -20,7 +20,7 @@ const SIZES = {
   'a page of the tree, 64 groups': around(MIB),
   'the first page of the second band': [64 * GROUP_LEN, 65 * GROUP_LEN],
   'a batch': [...around(4 * MIB), 4 * MIB + 200_000],
-  'a batch and what waits for its pairs': [4 * MIB + 64 * KIB + 1, ...around(4 * MIB + 128 * KIB)],
+  'a batch and the extents that wait for their pairs': [4 * MIB + 64 * KIB + 1, ...around(4 * MIB + 128 * KIB)],
   'two batches': [8 * MIB + 1]
 }
 
@@ -39,7 +39,7 @@ const SOURCES = {
     size: bytes.length,
     read: (/** @type {number} */ start, /** @type {number} */ end) => bytes.subarray(start, end)
   }),
-  'an async iterable that fills one buffer again and again': async function * (bytes) {
+  'an async iterable that reuses one buffer': async function * (bytes) {
     const buffer = new Uint8Array(50_000)
     for (let at = 0; at < bytes.length; at += buffer.length) {
       const piece = bytes.subarray(at, at + buffer.length)
@@ -93,12 +93,12 @@ export const PUTTING = {
   ...OF_SIZES,
   ...OF_SOURCES,
 
-  async 'put() does not change the bytes that it is given, and keeps no view of them' ({ open }) {
+  async 'put() does not change the given bytes, and keeps no view of them' ({ open }) {
     const store = await open()
     const bytes = noise(300_001)
     const given = bytes.slice()
     const { cid } = await store.put(given)
-    sameBytes(given, bytes, 'the bytes that were given')
+    sameBytes(given, bytes, 'the given bytes')
     given.fill(0)
     sameBytes(await store.bytes(cid), bytes, 'the blob')
   },

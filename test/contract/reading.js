@@ -1,4 +1,4 @@
-// The contract of `bytes`, `get`, `stream` and `slice`: what a store gives to readers.
+// The contract of `bytes`, `get`, `stream` and `slice`: readers get the right bytes of any range.
 
 import { createOutboardSync } from '../../encoder/outboard.js'
 import { encodeSliceSync } from '../../encoder/slice.js'
@@ -44,7 +44,7 @@ export const READING = {
     }
   },
 
-  async 'bytes() gives everything from a place on, and everything before it' ({ open }) {
+  async 'bytes() gives all bytes from a position on, and all bytes before it' ({ open }) {
     const store = await open()
     const bytes = noise(300_001)
     const { cid } = await store.put(bytes)
@@ -75,7 +75,7 @@ export const READING = {
     }
   },
 
-  async 'slice() gives the bytes that any encoder gives' ({ open }) {
+  async 'slice() gives the same bytes as the encoder' ({ open }) {
     const store = await open()
     for (const size of [0, 1, KIB + 1, GROUP_LEN + 1, 8 * GROUP_LEN + 1, 1_100_000]) {
       const bytes = noise(size)
@@ -104,7 +104,7 @@ export const READING = {
     sameBytes(part, bytes.subarray(100, 90_000), 'a part')
   },
 
-  async 'stream() and get() can be left early' ({ open }) {
+  async 'callers may stop stream() and get() early' ({ open }) {
     const store = await open()
     const bytes = noise(1_100_000)
     const { cid } = await store.put(bytes)
@@ -141,16 +141,16 @@ export const READING = {
     ]
     for (const read of readings) {
       const early = await errorOf(() => collect(read({ signal: AbortSignal.abort(reason) })))
-      equal(early === reason, true, 'it fails with the reason of an abort before it')
+      equal(early === reason, true, 'it fails with the reason of an earlier abort')
       const controller = new AbortController()
       const pieces = read({ signal: controller.signal })
       await pieces.next()
       controller.abort(reason)
-      equal(await errorOf(() => collect(pieces)) === reason, true, 'it fails with the reason of an abort meanwhile')
+      equal(await errorOf(() => collect(pieces)) === reason, true, 'it fails with the reason of a later abort')
     }
   },
 
-  async 'get() of a blob that is deleted meanwhile gives right bytes or fails' ({ open }) {
+  async 'get() of a blob that is deleted during the read gives right bytes, or fails' ({ open }) {
     const store = await open()
     const bytes = noise(3 * MIB)
     const { cid } = await store.put(bytes)
@@ -167,14 +167,14 @@ export const READING = {
     else equal(error.code, 'STORE_NOT_FOUND', 'the code of the error')
   },
 
-  async 'every call names a blob that was never put as not found' ({ open }) {
+  async 'every call reports a blob that was never put as not found' ({ open }) {
     const store = await open()
     const cid = toCid(hash(noise(5)))
     await store.put(noise(6))
     equal([await store.has(cid), (await store.delete(cid)).blobs], [false, 0], 'has and delete')
     equal((await store.missing(cid)).equals(ChunkRanges.all), true, 'everything is missing')
     const { boundaries } = await store.missing(cid, { start: 5000, end: 6000 })
-    equal(boundaries, [0, 16], 'what is missing of a range, in whole groups')
+    equal(boundaries, [0, 16], 'the missing chunks of a range, in whole groups')
     const reads = [() => store.bytes(cid), () => collect(store.stream(cid)), () => collect(store.slice(cid))]
     for (const ask of [...reads, () => store.stat(cid)]) {
       equal(String((await fails(ask, 'STORE_NOT_FOUND')).cid), String(cid), 'the CID that the error names')

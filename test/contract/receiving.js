@@ -1,4 +1,4 @@
-// The contract of `receive` and `missing`: how slices bring blobs into a store.
+// The contract of `receive` and `missing`: a store keeps the right groups of slices, and no others.
 
 import { hash } from '../../lib/hash/hasher.js'
 import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, sliceOf } from './checks.js'
@@ -10,13 +10,13 @@ import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, slice
 /**
  * Receives bytes that are not a right slice, and checks what the store has afterwards.
  *
- * @param {BlobStore} store @param {Uint8Array} bytes  of the blob @param {Uint8Array} given @param {string[]} codes
- * @param {string} what
+ * @param {BlobStore} store @param {Uint8Array} bytes  the blob @param {Uint8Array} given @param {string[]} codes
+ * @param {string} label  says what is wrong with the slice
  */
-async function expectRefused (store, bytes, given, codes, what) {
+async function expectRefused (store, bytes, given, codes, label) {
   const root = hash(bytes)
   const error = await errorOf(() => store.receive(root, given))
-  equal(codes.includes(error?.code), true, `the code ${error?.code}, with ${what}`)
+  equal(codes.includes(error?.code), true, `the code ${error?.code}, with ${label}`)
   if (await errorOf(() => store.stat(root))) return // The store has kept nothing.
   for (const { start, end } of (await store.stat(root)).present.toBytes(bytes.length)) {
     sameBytes(await store.bytes(root, { start, end }), bytes.subarray(start, end), `bytes ${start} to ${end}`)
@@ -26,7 +26,7 @@ async function expectRefused (store, bytes, given, codes, what) {
 
 /** @type {Tests} */
 export const RECEIVING = {
-  async 'receive() takes what slice() of another store gives, and counts new bytes only' ({ open, another }) {
+  async 'receive() takes the slices of another store, and counts new bytes only' ({ open, another }) {
     const [there, here] = [await open(), await (await another())()]
     for (const size of [1, KIB, GROUP_LEN, GROUP_LEN + 1, 4 * GROUP_LEN + 1, 8 * GROUP_LEN, 1_100_000, 5_000_000]) {
       const bytes = noise(size)
@@ -39,7 +39,7 @@ export const RECEIVING = {
     }
   },
 
-  async 'receive() takes slices in any order, and from several senders at once' ({ open, another }) {
+  async 'receive() takes slices in any order, and from several senders at the same time' ({ open, another }) {
     const [there, here] = [await open(), await (await another())()]
     const bytes = noise(40 * GROUP_LEN + 5001)
     const { cid } = await there.put(bytes)
@@ -62,7 +62,7 @@ export const RECEIVING = {
     sameBytes(await collect(here.slice(cid)), sliceOf(bytes), 'the slice of the blob')
   },
 
-  async 'receive() of a truncated or wrong slice keeps what is right, and nothing else' ({ open }) {
+  async 'receive() of a truncated or wrong slice keeps the right groups, and no others' ({ open }) {
     const store = await open()
     const bytes = noise(20 * GROUP_LEN + 5)
     const slice = sliceOf(bytes)

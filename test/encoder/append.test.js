@@ -1,5 +1,5 @@
-// An outboard that is appended to is the one of the whole blob, whatever was there before; and one that
-// lies is refused before anything is changed.
+// An outboard that is appended to equals that of the whole blob, for any old length. A wrong outboard is refused before
+// anything is changed.
 import { expect } from 'chai'
 import {
   Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard
@@ -62,7 +62,7 @@ describe('an outboard of a blob that has grown', () => {
   const info = { cid: old.root, size: old.size, groupLog: 1, order: 'post', header: false }
   const expected = post(SIZE, { groupLog: 1 })
 
-  it('is made from the last group and the new bytes: nothing else is read', async () => {
+  it('is made from only the last group and the new bytes', async () => {
     const reads = []
     const source = { size: SIZE, read: async (start, end) => { reads.push(start); return BYTES.slice(start, end) } }
     const pairs = []
@@ -72,12 +72,12 @@ describe('an outboard of a blob that has grown', () => {
     await writeOutboard(source, sink, { append: info })
     expect(Math.min(...reads)).to.equal(Math.floor(200_000 / 2048) * 2048)
     expect(same(sink.bytes, expected.bytes)).to.equal(true)
-    // What stays is not written again.
+    // Unchanged pairs are not written again.
     const [first] = sink.writes.map(([offset]) => offset).sort((a, b) => a - b)
     expect(first).to.be.greaterThan(old.bytes.length - 64 * 10)
   })
 
-  it('is the same from a Blob as from bytes', async () => {
+  it('is the same for a Blob and for bytes', async () => {
     const grown = await appendOutboard(new Blob([BYTES]), old)
     expect(same(grown.bytes, expected.bytes)).to.equal(true)
   })
@@ -94,7 +94,7 @@ describe('an outboard of a blob that has grown', () => {
     await writeOutboard(BYTES, sink, { append: info })
     const before = states.filter(state => same(state.subarray(0, old.bytes.length), old.bytes))
     expect(before.length).to.be.greaterThan(1)
-    // A caller that was interrupted begins again.
+    // An interrupted caller begins again.
     for (const state of before) {
       const again = new MemorySink({ bytes: state })
       await writeOutboard(BYTES, again, { append: info })
@@ -102,7 +102,7 @@ describe('an outboard of a blob that has grown', () => {
     }
   })
 
-  it('is truncated behind its last pair, where an interrupted call has left bytes', async () => {
+  it('is truncated after its last pair, where an interrupted call has left bytes', async () => {
     const sink = new MemorySink({ bytes: concat([old.bytes, noise(50_000)]) })
     sink.truncate = async len => { sink.bytes = sink.bytes.slice(0, len) }
     await writeOutboard(BYTES, sink, { append: info })
@@ -122,7 +122,7 @@ describe('an outboard of a blob that has grown', () => {
         expect(sink.writes).to.have.length(0)
       }
     }
-    // A pair elsewhere is not looked at, and stays what it is.
+    // A pair elsewhere is not read, and does not change.
     const grown = await appendOutboard(BYTES, Outboard.from({ ...old, cid: old.root, bytes: flipped(old.bytes, 5) }))
     expect(hex(grown.root)).to.equal(hex(expected.root))
     expect(same(grown.bytes, flipped(expected.bytes, 5))).to.equal(true)
@@ -144,7 +144,7 @@ describe('an outboard of a blob that has grown', () => {
     const short = new MemorySink({ bytes: old.bytes.subarray(0, -64) })
     expect(await errorOf(writeOutboard(BYTES, short, { append: info }))).to.be.instanceOf(Error)
     expect(short.writes).to.have.length(0)
-    // A blob of one group has no pair that could be wrong.
+    // A blob of one group has no pair.
     const small = post(1500, { groupLog: 1 })
     expect(
       await errorOf(appendOutboard(BYTES, new Outboard({ ...small, root: old.root })))
@@ -154,7 +154,7 @@ describe('an outboard of a blob that has grown', () => {
     ).to.include({ code: 'BAO_LEAF_MISMATCH' })
   })
 
-  it('is refused when the source no longer begins as it did, or is shorter', async () => {
+  it('is refused when the source no longer begins with the old bytes, or is shorter', async () => {
     const start = Math.floor(200_000 / 2048) * 2048
     for (const at of [start, 199_999]) {
       const sink = new MemorySink({ bytes: old.bytes })
@@ -169,7 +169,7 @@ describe('an outboard of a blob that has grown', () => {
     expect(await errorOf(appendOutboard(BYTES.subarray(0, 10), old))).to.include({ code: 'BAO_TRUNCATED', got: 0 })
   })
 
-  it('is read from where it is kept', async () => {
+  it('is extended several times in its target, and can be opened', async () => {
     const sink = new MemorySink()
     let written = await writeOutboard(BYTES.subarray(0, 100_000), sink, { order: 'post', groupLog: 0, key: KEY })
     for (const size of [100_001, 150_000, 300_001]) {

@@ -14,7 +14,7 @@ const BYTES = input({ gen: 'b3', len: 70_000 })
 const outboard = createOutboardSync(BYTES)
 
 describe('bad input to outboards', () => {
-  it('what is not bytes is refused', async () => {
+  it('values that are not bytes are refused', async () => {
     await refusesAllButBytes('bytes', value => createOutboardSync(value))
     await refusesAllButBytes('bytes', value => Outboard.fromBao(value, outboard.root))
     await refusesAllButBytes('bytes', value => Outboard.from({ ...outboard, cid: outboard.root, bytes: value }))
@@ -23,8 +23,8 @@ describe('bad input to outboards', () => {
     )
   })
 
-  it('what is not a source is refused', async () => {
-    // A string is a path here, so it is no slip.
+  it('values that are not a source are refused', async () => {
+    // A string is a path here, so it is allowed.
     for (const value of [undefined, null, 5, true, {}, () => {}]) {
       await expectSlip(
         'source', () => createOutboard(value), [TypeError]
@@ -54,26 +54,26 @@ describe('bad input to outboards', () => {
     }
   })
 
-  it('what is not a node is refused', () => refusesAllButCounts('node', node => outboard.pair(node)))
+  it('values that are not a node are refused', () => refusesAllButCounts('node', node => outboard.pair(node)))
 
-  it('larger groups have no form of bao', () => {
+  it('outboards of larger groups have no form of bao', () => {
     expect(() => outboard.toBao()).to.throw(RangeError)
   })
 })
 
 describe('bad input to encodings', () => {
-  it('what is not bytes is refused', async () => {
+  it('values that are not bytes are refused', async () => {
     await refusesAllButBytes('bytes', value => encode(value, { groupLog: 0 }))
     await refusesAllButBytes('bytes', value => encodeSliceSync(value, outboard, ChunkRanges.all))
   })
 
-  it('what is not a source is refused', async () => {
+  it('values that are not a source are refused', async () => {
     for (const value of [undefined, null, 5, {}, stream([BYTES])]) {
       await expectSlip('source', () => collect(encodeSlice(value, outboard, ChunkRanges.all)), [TypeError])
     }
   })
 
-  it('what is not an outboard is refused', async () => {
+  it('values that are not an outboard are refused', async () => {
     for (const value of [undefined, null, 5, 'outboard', outboard.bytes]) {
       await expectSlip('outboard', () => encodeSliceSync(BYTES, value, ChunkRanges.all), [TypeError])
       await expectSlip('outboard', () => collect(encodeSlice(BYTES, value, ChunkRanges.all)), [TypeError])
@@ -94,9 +94,9 @@ describe('bad input to encodings', () => {
     await refusesAllButKeys(key => collect(encodeSlice(BYTES, outboard, ChunkRanges.all, { key })))
   })
 
-  it('what is not a range is refused', async () => {
+  it('values that are not a range are refused', async () => {
     const cut = ranges => encodeSliceSync(BYTES, outboard, ranges)
-    // A list of boundaries has no start and no end, and must not pass for "everything".
+    // A list of boundaries has no start and no end, and must not mean "everything".
     for (const value of [null, 5, 'all', true, [0, 1]]) await expectSlip('ranges', () => cut(value), [TypeError])
     await refusesAllButCounts('start', start => cut({ start, end: 5 }))
     await refusesAllButCounts(

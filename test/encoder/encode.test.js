@@ -1,4 +1,4 @@
-// bao's combined encoding and its outboard: the size, then everything in pre-order.
+// bao's combined encoding and its outboard: the size, then pairs and bytes in pre-order.
 import { expect } from 'chai'
 import { hash, keyedHash } from '../../lib/index.js'
 import { createOutboardSync, encode } from '../../encoder/index.js'
@@ -56,7 +56,7 @@ forEachKernel(kernel => describe('bao encodings', () => {
       expect(encoded.buffer).to.equal(memory.buffer)
       expect(encoded.byteOffset).to.equal(offset)
       expect(hex(encoded)).to.equal(hex(expected))
-      expect(memory.subarray(offset + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
+      expect(memory.subarray(offset + expected.length).every(byte => byte === 7), 'the bytes after it').to.equal(true)
     }
     expect(
       () => encode(bytes, { into: new Uint8Array(expected.length - 1), groupLog: 0 })

@@ -1,5 +1,4 @@
-// Combined encodings, made and taken apart: from whatever holds a blob, with and without a header,
-// keyed, whole and in part.
+// Makes and opens combined encodings: from every source, with and without a header, keyed, whole and in part.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import {
@@ -30,7 +29,7 @@ const RANGES = [
 
 const later = bytes => ({ size: bytes.length, read: async (start, end) => bytes.slice(start, end) })
 
-/** What was given before something threw, and what that was. */
+/** The bytes that were given before an error, and the error. */
 async function given (pieces) {
   const parts = []
   const error = await errorOf(async () => { for await (const piece of pieces) parts.push(piece) })
@@ -75,7 +74,7 @@ forEachKernel(() => describe('combined encodings', () => {
         const outboard = createOutboardSync(bytes, { groupLog, key })
         for (const [hasHeader, encodedOf] of [
           [true, encoded => encoded], [false, encoded => later(encoded)],
-          [true, encoded => new Blob([encoded, 'and more behind'])]
+          [true, encoded => new Blob([encoded, 'and more after it'])]
         ]) {
           const encoded = encode(bytes, { groupLog, key, header: hasHeader }).bytes
           const opened = await openEncoding(
@@ -105,7 +104,7 @@ forEachKernel(() => describe('combined encodings', () => {
     }
   })
 
-  it('that were changed give everything before the change, and name its place', async () => {
+  it('with a changed byte give everything before the change, and name its place', async () => {
     for (const groupLog of [0, 4]) {
       const outboard = createOutboardSync(BYTES, { groupLog })
       const encoded = encode(BYTES, { groupLog }).bytes
@@ -160,7 +159,7 @@ describe('encodings of blobs that are present in part', () => {
           expect(same(bytes, whole.subarray(0, bytes.length))).to.equal(true)
           expect(bytes.length).to.be.greaterThan(PRESENT - groupLen)
         }
-        // What is there is served.
+        // The present bytes are given.
         const ranges = { start: 0, end: start }
         expect(
           same(await collect(encodeSlice(source, outboard, ranges)), encodeSliceSync(BYTES, outboard, ranges))
@@ -170,7 +169,7 @@ describe('encodings of blobs that are present in part', () => {
     })
 
     it(`fail where a hole begins, in groups of ${2 ** groupLog}`, async () => {
-      // As many stores have it: zeros where nothing has come yet.
+      // As in many stores: zeros where no bytes have arrived yet.
       const holed = BYTES.slice().fill(0, start, start + 100_000)
       for (const source of [holed, later(holed)]) {
         const { bytes, error } = await given(encodeStream(source, outboard))
@@ -188,7 +187,7 @@ describe('encodings of blobs that are present in part', () => {
 describe('openEncoding', () => {
   const { root, bytes: encoded } = encode(BYTES, { groupLog: 0 })
 
-  it('reads what it needs, once', async () => {
+  it('reads only the pages that it needs, each once', async () => {
     const reads = []
     const source = {
       size: encoded.length, read: async (start, end) => { reads.push([start, end]); return encoded.slice(start, end) }

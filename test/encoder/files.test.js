@@ -1,4 +1,4 @@
-// A file gives what its bytes give, by path, by URL, and as a stream of Node.js; and outboards are files too.
+// Files as sources, by path, by URL and as a stream of Node.js, give the results of their bytes. Outboards in files.
 import { execFileSync, spawn } from 'node:child_process'
 import fs, { createReadStream } from 'node:fs'
 import { appendFile, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises'
@@ -38,7 +38,7 @@ describe('files as sources', () => {
   describeRandomAccess(FILES)
 })
 
-describe('files that have to be waited for', () => {
+describe('files that block', () => {
   let folder
   let path
   before(async () => {
@@ -56,15 +56,15 @@ describe('files that have to be waited for', () => {
     appendOutboard: (path, signal) => appendOutboard(path, old, { signal })
   }
   for (const [name, way] of Object.entries(WAYS)) {
-    it(`do not hold up an abort: ${name} of a pipe that nobody writes to`, async function () {
+    it(`do not delay an abort: ${name} of a pipe without a writer`, async function () {
       if (process.platform === 'win32') this.skip()
       const pipe = join(folder, name)
       execFileSync('mkfifo', [pipe])
       expect(await errorOf(way(pipe, AbortSignal.timeout(20)))).to.include({ name: 'TimeoutError' })
-      await (await open(pipe, 'w')).close() // lets go of the thread that still waits
+      await (await open(pipe, 'w')).close() // ends the thread that still waits
     })
 
-    it(`do not hold up an abort: ${name} of a disk that hangs`, async function () {
+    it(`do not delay an abort: ${name} of a disk that hangs`, async function () {
       if (process.versions.bun || process.versions.deno) this.skip() // `read` cannot be replaced there
       const { read } = fs
       const stuck = []
@@ -98,7 +98,7 @@ describe('outboards in files', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('equal outboards in memory, and serve like them', async () => {
+  it('equal outboards in memory, and give the same results', async () => {
     for (const [name, source] of [['a path', () => blob], ['a stream', () => stream(ragged(BYTES, 3))]]) {
       for (const options of [{}, { groupLog: 0, order: 'post' }, { groupLog: 0, order: 'pre', header: true }]) {
         const { header, ...shape } = options

@@ -1,4 +1,4 @@
-// What all functions of the encoder have in common: how they take options, and how these name a blob.
+// All functions of the encoder take options in the same way, and name a blob in the same way.
 import { expect } from 'chai'
 import {
   Outboard, appendOutboard, createOutboard, createOutboardSync, createProof, createProofSync, encode, encodeSlice,
@@ -14,7 +14,7 @@ const outboard = createOutboardSync(BYTES, { order: 'post' })
 const encoded = encode(BYTES).bytes
 const RANGES = { start: 0, end: 10 }
 
-/** Every public function that takes options, called with some. */
+/** A call with options of every public function that takes them. */
 const CALLS = {
   createOutboard: options => createOutboard(BYTES, options),
   createOutboardSync: options => createOutboardSync(BYTES, options),
@@ -70,7 +70,7 @@ describe('the name of a blob in options of the encoder', () => {
     })
   }
 
-  it('writeOutboard returns it as `root` and as `cid`, and takes the `cid` in any form to append', async () => {
+  it('writeOutboard returns it as `root` and `cid`, and takes the `cid` of `append` in any form', async () => {
     const options = { order: 'post' }
     for (const name of [{ cid: outboard.root }, { cid: `${outboard.cid}` }]) {
       const sink = new MemorySink()

@@ -94,7 +94,7 @@ describe('Outboard', () => {
     expect(hex(again.flip().bytes)).to.equal(hex(createOutboardSync(bytes, { groupLog: 2 }).bytes))
   })
 
-  it('goes to bao\'s form and comes back', () => {
+  it('is the same after a conversion to bao\'s form and back', () => {
     for (const order of ORDERS) {
       const outboard = createOutboardSync(bytes, { groupLog: 0, order })
       const pre = createOutboardSync(bytes, { groupLog: 0 })
@@ -106,7 +106,7 @@ describe('Outboard', () => {
     }
   })
 
-  it('has no pair for nodes below the groups or outside the tree', async () => {
+  it('has no pairs for nodes below the group level or outside the tree', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 4 })
     for (const node of [0, 7, 2 ** 40 - 1, -1, 0.5]) {
       const error = await errorOf(

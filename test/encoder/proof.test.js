@@ -1,5 +1,4 @@
-// Proofs have two sides: what one makes and the other checks is tested here in one go, and what a liar
-// sends in test/verifier.
+// Makes proofs and checks them. Forged proofs are tested in test/verifier.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { BaoError, ChunkRanges, hash } from '../../lib/index.js'
@@ -19,7 +18,7 @@ import { Bao, Tree, modeOf } from '../support/twin/index.js'
 const SIZE = 24_000
 
 /**
- * The siblings, by recursion over a tree that is grown: the other child of every parent that has chosen
+ * The siblings, by recursion over a whole tree: the other child of every parent that has chosen
  * chunks on one side.
  */
 function twinSiblings (tree, list) {
@@ -92,7 +91,7 @@ forEachKernel(kernel => describe('proofs', () => {
           expect(refused(sent, content)).to.equal(false)
           for (let at = 0; at < sent.length; at += strideAtEffort()) {
             if (refused(flipped(sent, at), content)) continue
-            // Only a size that nothing in the proof depends on may be another.
+            // Only a size on which nothing in the proof depends may differ.
             expect(at, `byte ${at} of the proof of [${list}] of ${size} bytes`).to.be.lessThan(8)
             expect(Proof.fromBytes(flipped(sent, at)).provesSize).to.equal(false)
           }
@@ -120,7 +119,7 @@ forEachKernel(kernel => describe('proofs', () => {
     }
   })
 
-  it('never say anything untrue, whatever is changed', () => holds(`proofs: lies (${kernel})`, fc.property(
+  it('never prove anything wrong after any change', () => holds(`proofs: lies (${kernel})`, fc.property(
     sizes(SIZE), boundaries(SIZE).filter(list => list.length > 0), fc.nat(), fc.array(
       fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 3 }
     ), fc.nat(SIZE),
@@ -182,7 +181,7 @@ describe('making proofs', () => {
     }
   })
 
-  it('refuses what the root does not name', async () => {
+  it('refuses bytes and pairs of another root', async () => {
     const range = { start: 5000, end: 6000 }
     expect(
       () => createProofSync(flipped(bytes, 0), outboard, range)

@@ -90,7 +90,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     }
   })
 
-  it('writes into memory of the caller, and no byte more than the slice has', () => {
+  it('writes into memory of the caller, and only the bytes of the slice', () => {
     const bytes = input({ gen: 'xs', len: 300000 })
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const range = { start: 1000, end: 250000 }
@@ -99,7 +99,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     const slice = encodeSliceSync(bytes, outboard, range, { into: memory.subarray(3) })
     expect([slice.buffer, slice.byteOffset]).to.deep.equal([memory.buffer, 3])
     expect(same(slice, expected)).to.equal(true)
-    expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
+    expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'the bytes after it').to.equal(true)
     expect(
       () => encodeSliceSync(bytes, outboard, range, { into: memory.subarray(51) })
     ).to.throw(RangeError, /"into" expected at least/)
@@ -111,7 +111,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     expect(
       sliceLen({ size: 2 ** 40, groupLog: 4 }, { start: 2 ** 39, end: 2 ** 39 + 1 }, { header: false })
     ).to.equal(26 * 64 + 4 * 64 + 1024)
-    // By steps of a walk this would take hours.
+    // With a walk this would take hours.
     expect(
       sliceLen({ size: 2 ** 52, groupLog: 0 }, undefined, { header: false })
     ).to.equal(2 ** 52 + 64 * (2 ** 42 - 1))
@@ -119,7 +119,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     expect(() => sliceLen({ size: 1, groupLog: 17 })).to.throw(RangeError)
   })
 
-  it('is the same with and without validation, wherever batches end', async () => {
+  it('is the same with and without validation, for all ends of batches', async () => {
     // A little of many long groups: the sender's windows are short there, and out of step with those of
     // the checker from then on.
     for (const [groupLog, count] of [[5, 83], [5, 101], [6, 50]]) {
@@ -196,7 +196,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     }
   })
 
-  it('has sent everything before the place that does not match, and nothing from there on', async () => {
+  it('has sent everything before the place that does not match, and nothing after it', async () => {
     const long = input({ gen: 'xs', seed: 6, len: 400_000 })
     for (const at of [50_000, 350_000]) {
       for (const groupLog of [0, 2, 4]) {

@@ -1,4 +1,4 @@
-// What comes of a blob, whatever shape it comes in. sources.test.js and files.test.js run it.
+// The results for a blob are the same for every kind of source. sources.test.js and files.test.js run it.
 import { expect } from 'chai'
 import { hash, hashStream, keyedHash } from '../../lib/index.js'
 import {
@@ -9,7 +9,7 @@ import { hex, same } from '../support/bytes.js'
 import { collect } from '../support/feeding.js'
 import { KEY, input } from '../support/inputs.js'
 
-/** What every source holds. */
+/** The bytes of every source. */
 export const BYTES = input({ gen: 'xs', seed: 41, len: 300_001 })
 export const RANGES = { start: 100_000, end: 220_000 }
 

@@ -1,4 +1,4 @@
-// Bytes come in many shapes, and give the same outboards, slices and hashes in all of them.
+// Bytes from sources of every kind give the same outboards, slices and hashes.
 import { expect } from 'chai'
 import { hashStream } from '../../lib/index.js'
 import { createOutboard, createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'

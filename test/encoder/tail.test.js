@@ -1,4 +1,4 @@
-// A tree of finished subtrees and of bytes is the tree of all bytes, wherever the subtrees stand.
+// A tree of finished subtrees and of bytes is the tree of all bytes, wherever the subtrees are.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Tail } from '../../encoder/tail.js'
@@ -22,7 +22,7 @@ function pairKeeper () {
   return { pairs, sink: eachPair(4, (node, at) => pairs.set(node, hex(u8.slice(at, at + 64)))) }
 }
 
-/** The subtrees side by side from one border of a group to another one, or to the end of the blob. */
+/** The adjacent subtrees from one border of a group to another one, or to the end of the blob. */
 function subtreesBetween (start, end, size) {
   const spans = []
   for (let at = start; at < end; at = spans.at(-1).end) {
@@ -43,7 +43,7 @@ const borders = fc.uniqueArray(fc.integer({ min: 1, max: 43 }), { maxLength: 4 }
   .map(groups => groups.sort((a, b) => a - b).map(group => group * GROUP))
 
 forEachKernel(kernel => describe('a tree of subtrees and bytes', () => {
-  it('is the tree of all bytes, wherever the subtrees stand', () => holds(
+  it('is the tree of all bytes, wherever the subtrees are', () => holds(
     `a tree of subtrees and bytes, kernel ${kernel}`,
     fc.property(sizes, borders, fc.boolean(), fc.integer({ min: 1, max: 200 * KIB }), (size, borders, isFirst, len) => {
       const blob = BYTES.subarray(0, size)
@@ -53,7 +53,7 @@ forEachKernel(kernel => describe('a tree of subtrees and bytes', () => {
       tree.hash()
       const { pairs, sink } = pairKeeper()
       const tail = new Tail(HASH_MODE, sink)
-      let isSubtrees = isFirst && size > GROUP // one group alone would be the root
+      let isSubtrees = isFirst && size > GROUP // a single group would be the root
       for (const end of [...borders.filter(border => border < size), size]) {
         if (isSubtrees) {
           for (const span of subtreesBetween(tail.size, end, size)) {
@@ -76,7 +76,7 @@ forEachKernel(kernel => describe('a tree of subtrees and bytes', () => {
       expect([...pairs].sort()).to.deep.equal([...whole.pairs].sort())
     }), 300))
 
-  it('is the tree of nothing without any', () => {
+  it('is that of the empty blob without any', () => {
     expect(hex(new Tail(HASH_MODE).hash())).to.equal(hex(hash(new Uint8Array(0))))
   })
 }))

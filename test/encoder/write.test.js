@@ -1,5 +1,4 @@
-// Outboards that are written while the blob is read, and read in pages while they are used, are those
-// that lie in memory.
+// Outboards that are written while the blob is read, and read in pages while they are used, are those in memory.
 import { expect } from 'chai'
 import { BaoError, ChunkRanges, closeWorkers } from '../../lib/index.js'
 import {
@@ -32,7 +31,7 @@ const SIZES = [
   5 * 256 * KIB + 777
 ]
 
-/** Ways to bring a blob: some tell its size, some do not. */
+/** Ways to give a blob: some state its size, some do not. */
 const SOURCES = {
   bytes: bytes => bytes,
   'an object that reads': bytes => ({ size: bytes.length, read: async (start, end) => bytes.slice(start, end) }),
@@ -41,7 +40,7 @@ const SOURCES = {
 
 forEachKernel(() => describe('writeOutboard', () => {
   for (const [name, sourceOf] of Object.entries(SOURCES)) {
-    it(`writes what createOutboardSync makes, from ${name}`, async () => {
+    it(`writes the outboard of createOutboardSync, from ${name}`, async () => {
       for (const size of SIZES) {
         const bytes = noise(size, size)
         for (const groupLog of [0, 1, 4]) {
@@ -89,7 +88,7 @@ describe('writeOutboard', () => {
     expect(wasAsked).to.equal(false)
   })
 
-  it('gathers pairs for a write, and holds no more of them', async () => {
+  it('gathers the pairs of one write at a time', async () => {
     for (const [source, order] of [[bytes, 'pre'], [stream(ragged(bytes, 1)), 'post']]) {
       const sink = new MemorySink()
       await writeOutboard(source, sink, { groupLog: 0, order })
@@ -225,7 +224,7 @@ forEachKernel(() => describe('openOutboard', () => {
     ChunkRanges.last
   ]
 
-  it('gives the slices, proofs, reads and audits of an outboard in memory', async () => {
+  it('gives the same slices, proofs, reads and audits as an outboard in memory', async () => {
     for (const options of cases) {
       const outboard = createOutboardSync(bytes, options)
       const later = { size: outboard.bytes.length, read: async (start, end) => outboard.bytes.slice(start, end) }
@@ -267,7 +266,7 @@ forEachKernel(() => describe('openOutboard', () => {
     ).to.equal(true))
   })
 
-  it('refuses a wrong pair where it is used, and only there', async () => {
+  it('refuses a wrong pair only where it is used', async () => {
     for (const options of cases) {
       const outboard = createOutboardSync(bytes, options)
       for (const at of [0, 64, Math.floor(outboard.bytes.length / 128) * 64 + 40, outboard.bytes.length - 1]) {
@@ -284,7 +283,7 @@ forEachKernel(() => describe('openOutboard', () => {
     }
   })
 
-  it('reports missing pairs where they are needed, and says which', async () => {
+  it('reports which pairs are missing, where they are needed', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     for (const len of [0, 63, 64, 20_000]) {
       const paged = await openOutboard(outboard.bytes.subarray(0, len), outboard)
@@ -375,7 +374,7 @@ describe('openOutboard', () => {
     expect(some.reduce((sum, [start, end]) => sum + end - start, 0)).to.equal(outboard.bytes.length)
   })
 
-  it('reads again what could not be read', async () => {
+  it('reads pages again that could not be read', async () => {
     let fails = true
     const source = {
       size: outboard.bytes.length,
@@ -387,7 +386,7 @@ describe('openOutboard', () => {
     expect(same(await collect(encodeSlice(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
   })
 
-  it('refuses sources that give other bytes than they were asked for', async () => {
+  it('refuses sources that give other bytes than those of the read', async () => {
     for (const read of [
       () => outboard.bytes.subarray(0, 65), async () => undefined,
       (start, end) => Array.from(outboard.bytes.subarray(start, end))

@@ -31,7 +31,7 @@ describe('hashing', () => {
     await refusesAllButBytes('bytes', value => new Hasher().update(value))
   })
 
-  it('refuses an output that is not bytes or too short', async () => {
+  it('refuses an output that is not bytes, or is too short', async () => {
     await refusesAllButBytes('out', value => hashInto(BYTES, value))
     await refusesAllButBytes('out', value => new Hasher().digestInto(value))
     await refusesAllButBytes('out', value => new Hasher().reader().readInto(value))
@@ -65,7 +65,7 @@ describe('hashing', () => {
     await refusesAllButCounts('position', value => new Hasher().reader().seek(value))
   })
 
-  it('refuses unknown options, and options that are no object', async () => {
+  it('refuses unknown options, and options that are not an object', async () => {
     for (const call of [options => new Hasher(options), options => hashStream(BYTES, options)]) {
       await expectSlip('kye', () => call({ kye: KEY }), [TypeError])
       for (const options of [null, 5, 'key']) expect(await errorOf(() => call(options))).to.be.instanceOf(TypeError)
@@ -73,7 +73,7 @@ describe('hashing', () => {
     await expectSlip('length', () => hashStream(BYTES, { length: 64 }), [TypeError])
   })
 
-  it('leaves a hasher as it was before the refused call', async () => {
+  it('does not change a hasher by a refused call', async () => {
     const hasher = new Hasher().update(BYTES)
     await errorOf(() => hasher.update('abc'))
     await errorOf(() => hasher.digest(-1))
@@ -83,11 +83,11 @@ describe('hashing', () => {
 })
 
 describe('the tree', () => {
-  it('refuses input that is no chunk, or no subtree, at its place', async () => {
+  it('refuses input that is not a chunk, or not a subtree, at its place', async () => {
     await refusesAllButBytes('bytes', value => chunkCv(value, 0))
     await refusesAllButBytes('bytes', value => subtreeCv(value, 0))
     await expectSlip('bytes', () => chunkCv(new Uint8Array(1025), 0), [RangeError])
-    // There is no empty subtree, and none that reaches over the edge of its power of two.
+    // No subtree is empty, or crosses the border of its power of two.
     await expectSlip('bytes', () => subtreeCv(new Uint8Array(0), 0), [RangeError])
     await expectSlip('bytes', () => subtreeCv(new Uint8Array(1025), 1), [RangeError])
     await expectSlip('bytes', () => subtreeCv(new Uint8Array(2049), 2), [RangeError])
@@ -104,7 +104,7 @@ describe('the tree', () => {
     }
   })
 
-  it('refuses impossible keys and contexts, and both at once', async () => {
+  it('refuses impossible keys and contexts, and both together', async () => {
     for (const call of NODE_CALLS) {
       await refusesAllButKeys(key => call({ key }))
       await expectSlip('context', () => call({ context: 5 }), [TypeError])
@@ -120,7 +120,7 @@ describe('the tree', () => {
   it('refuses impossible places in a blob', async () => {
     await refusesAllButCounts('chunkIndex', value => chunkCv(BYTES, value))
     await refusesAllButCounts('startChunk', value => subtreeCv(BYTES, value))
-    // The last chunk of the largest blob, and one further.
+    // The last chunk of the largest blob, and the one after it.
     expect(chunkCv(BYTES, 2 ** 43 - 1)).to.have.length(32)
     await expectSlip('chunkIndex', () => chunkCv(BYTES, 2 ** 43), [RangeError])
   })
@@ -177,18 +177,18 @@ describe('ChunkRanges', () => {
 })
 
 describe('CIDs', () => {
-  it('refuses what is no hash and no code', async () => {
+  it('refuses values that are not a hash or not a code', async () => {
     await refusesAllButBytes('hash', value => toCid(value))
     for (const len of [0, 31, 33]) await expectSlip('hash', () => toCid(new Uint8Array(len)))
     await refusesAllButCounts('code', value => toCid(CV, value))
   })
 
-  it('refuses what is no name', async () => {
+  it('refuses values that are not a name', async () => {
     for (const value of [undefined, null, 5, {}, [1]]) {
       await expectSlip('cid', () => fromCid(value), [TypeError])
       await expectSlip('cid', () => parseRoot(value), [TypeError])
     }
-    // A name may come from outside of the program, so this is no slip of the caller: the error has a code.
+    // A name may come from outside of the program, so this is not a mistake of the caller: the error has a code.
     for (const value of ['', 'nonsense', 'ab'.repeat(31), new Uint8Array(31)]) {
       expect(await errorOf(() => parseRoot(value)), value).to.include({ code: 'CID_UNSUPPORTED' })
     }

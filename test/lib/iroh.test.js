@@ -1,4 +1,4 @@
-// What iroh-blobs writes when it exports a blob: the size, then the response in groups of 16 chunks.
+// Exports of iroh-blobs: the size, then the response in groups of 16 chunks.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'

@@ -7,7 +7,7 @@ import { ALL_KERNELS, forEachKernel, onEachKernel } from '../support/kernels.js'
 import { cutAt, cuts, holds, keys, sizes } from '../support/property.js'
 import { chainingValue, hash as twinHash, modeOf } from '../support/twin/index.js'
 
-/** Plain, keyed, or deriving a key: as options for the functions under test and for the twin. */
+/** Plain, keyed, or deriving a key: options for the functions under test and for the twin. */
 const modes = fc.oneof(
   keys.map(key => ({ key })),
   fc.string().map(context => ({ context }))
@@ -46,7 +46,7 @@ describe('property: kernel against kernel', () => {
 })
 
 forEachKernel(kernel => describe('property: the twin', () => {
-  it('hashes the same, whatever the pieces, and at every pause', () => holds(`twin: hash (${kernel})`, fc.property(
+  it('hashes the same, in any pieces, and at every pause', () => holds(`twin: hash (${kernel})`, fc.property(
     sizes(12_000), cuts, fc.integer({ min: 1, max: 200 }), modes, fc.nat(),
     (len, places, length, mode, seed) => {
       const bytes = noise(len, seed)
@@ -86,7 +86,7 @@ forEachKernel(kernel => describe('property: the twin', () => {
   const fedLens = fc.oneof(fc.nat(100), sizes(5000), sizes(300_000))
   const otherActs = fc.constantFrom('digest', 'clone', 'clone', 'swap', 'swap', 'reset')
 
-  it('gives the digest of what a hasher was fed, whatever else is done to it', () => holds(
+  it('gives the digest of the input of a hasher, after any other calls to it', () => holds(
     `twin: hashers (${kernel})`, fc.property(
       modes,
       fc.array(fc.oneof(
@@ -94,9 +94,9 @@ forEachKernel(kernel => describe('property: the twin', () => {
         { weight: 4, arbitrary: fc.record({ act: otherActs }) }
       ), { minLength: 4, maxLength: 20 }),
       (mode, acts) => {
-        // The twin is too slow for much input: there, the digest is compared with that of hashing at once.
+        // The twin is too slow for long input: then the digest is compared with that of hashing the whole input.
         const expected = bytes => bytes.length < 10_000 ? twinHash(bytes, 32, modeOf(mode)) : once(bytes, 32, mode)
-        // Two hashers with the input of each written down beside it; a clone replaces the one that is not in hand.
+        // Two hashers, each with a record of its input. A clone replaces the one that is not in use.
         let [hand, other] = [{ hasher: hasher(mode), fed: [] }, { hasher: hasher(mode), fed: [] }]
         for (const { act, len, seed } of [...acts, { act: 'digest' }, { act: 'swap' }, { act: 'digest' }]) {
           if (act === 'update') {

@@ -32,7 +32,7 @@ forEachKernel(kernel => describe('property: outboards', () => {
         expect(same(slice, encodeSliceSync(bytes, expected, ranges, { key }))).to.equal(true)
       }), 60))
 
-  it('an outboard that is flipped twice is what it was', () => holds(`outboards: turned (${kernel})`, fc.property(
+  it('an outboard that is flipped twice is the same', () => holds(`outboards: turned (${kernel})`, fc.property(
     sizes(SIZE), groupLogs, orders,
     (size, groupLog, order) => {
       const bytes = BYTES.subarray(0, size)

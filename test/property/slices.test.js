@@ -13,7 +13,7 @@ import { Bao, modeOf } from '../support/twin/index.js'
 const SIZE = 24_000
 const orders = fc.constantFrom('pre', 'post')
 
-/** A blob, a query, and all that the twin says about them. */
+/** A blob, a query, and the results of the twin. */
 const casesOf = parts => fc.record({ ...parts, key: keys, seed: fc.nat() })
   .map(({ size, groupLog, list, key, seed }) => {
     const bytes = noise(size, seed)
@@ -35,7 +35,7 @@ const casesOf = parts => fc.record({ ...parts, key: keys, seed: fc.nat() })
 
 const smallCases = casesOf({ size: sizes(SIZE), groupLog: groupLogs, list: boundaries(SIZE) })
 
-/** Blobs of several windows of 128 chunks, in groups that may be larger than one. The twin takes its time for them. */
+/** Blobs of several windows of 128 chunks, in groups that may be larger than a window. The twin is slow for them. */
 const LARGE = 700_000
 const windowEdges = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.constantFrom(-1, 0, 1))
   .map(([windows, by]) => windows * 131_072 + by)
@@ -49,7 +49,7 @@ const plain = leaves => leaves.map(({ offset, bytes }) => `${offset} ${hex(bytes
 
 const placeOf = error => error && { code: error.code, node: error.node, start: error.start }
 
-/** Whatever was given out is what the blob has at that place. */
+/** Expects that all given bytes are those of the blob at that place. */
 const expectTrue = (leaves, bytes) => {
   for (const { offset, bytes: given } of leaves) {
     expect(same(given, bytes.subarray(offset, offset + given.length)), `bytes at ${offset}`).to.equal(true)
@@ -58,7 +58,7 @@ const expectTrue = (leaves, bytes) => {
 
 forEachKernel(kernel => describe('property: outboards and slices', () => {
   for (const [title, cases, runs] of [['small', smallCases, 120], ['large', largeCases, 20]]) {
-    it(`${title} ones are the twin's, and verify`, () => holds(`slices: twin (${title}, ${kernel})`, fc.asyncProperty(
+    it(`${title} ones equal the twin's, and verify`, () => holds(`slices: twin (${title}, ${kernel})`, fc.asyncProperty(
       cases, orders, cuts, cuts,
       async ({ bytes, tree, groupLog, list, key, slice, options }, order, placesIn, placesOut) => {
         const outboard = createOutboardSync(bytes, { groupLog, order, key })
@@ -83,7 +83,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
 
   const readPlaces = fc.array(fc.tuple(fc.nat(SIZE + 3000), fc.nat(8000)), { minLength: 1, maxLength: 4 })
 
-  it('are read at any place, from either form', () => holds(`slices: reader (${kernel})`, fc.asyncProperty(
+  it('are read at any offset, from both forms', () => holds(`slices: reader (${kernel})`, fc.asyncProperty(
     smallCases, orders, readPlaces, fc.option(fc.nat(), { nil: undefined }),
     async ({ bytes, tree, groupLog, key }, order, reads, flip) => {
       const root = tree.cv
@@ -100,7 +100,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
           const got = []
           const error = await errorOf(async () => got.push(await reader.read({ start, end: start + len })))
           if (flip === undefined) expect(error).to.equal(undefined)
-          // Changed or not: what is given is the blob's.
+          // Changed or not: the given bytes are those of the blob.
           if (error) expect(error).to.be.instanceOf(BaoError)
           else expect(same(got[0], bytes.subarray(start, start + len)), `${start} to ${start + len}`).to.equal(true)
         }
@@ -146,7 +146,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       const { leaves, error } = feed(verifier, cutAt(flipped(slice, at, xor), places))
       expectTrue(leaves, bytes)
       if (error) return
-      // Only the header may lie unnoticed, and only as long as nobody is told that it is proven.
+      // Only a wrong header may stay unnoticed, and only while the size is not said to be proven.
       expect(at).to.be.lessThan(8)
       expect(verifier.sizeProven).to.equal(false)
       expect(provesSize(bytes.length, list)).to.equal(false)
@@ -154,7 +154,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
 
   for (const [title, cases, runs] of [['small', smallCases, 200], ['large', largeCases, 20]]) {
     // However a slice is cut into pieces, it gives the same leaves, and then the same fault.
-    it(`${title} ones fail alike however they are cut`, () => holds(`slices: cuts (${title}, ${kernel})`, fc.property(
+    it(`${title} ones fail in the same way for all cuts`, () => holds(`slices: cuts (${title}, ${kernel})`, fc.property(
       cases, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { maxLength: 2 }), fc.nat(), cuts,
       fc.constantFrom('soon', 'window', 'leaf'),
       ({ bytes, tree, groupLog, list, key, slice, options }, flips, cutOff, places, release) => {
@@ -181,7 +181,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       }), runs))
   }
 
-  it('that are cut anywhere give exactly the leaves before the cut', () => holds(
+  it('that end anywhere give exactly the leaves before the end', () => holds(
     `slices: truncation (${kernel})`, fc.property(
       smallCases.filter(({ slice }) => slice.length < 5000),
       ({ bytes, tree, groupLog, list, slice, options }) => {
@@ -199,7 +199,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
       }), 16))
 }))
 
-/** The bytes of the leaves that are complete in the first `to` bytes of a slice, and the place where it breaks off. */
+/** The bytes of the complete leaves in the first `to` bytes of a slice, and the place where it ends. */
 function whatStands (items, to) {
   if (to < 8) return { before: 0, place: { wanted: 8, got: to } }
   let at = 8

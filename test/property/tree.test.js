@@ -38,7 +38,7 @@ describe('property: ChunkRanges', () => {
     expect(a.difference(b).union(a.intersect(b)).boundaries).to.deep.equal(a.boundaries)
   }), 200))
 
-  it('select the chunks that asking each one selects', () => holds(
+  it('select the same chunks as a check of each one', () => holds(
     'ranges: canonical', fc.property(sizes(SIZE), boundaries(SIZE), (size, list) => {
       const canonical = ranges(list).canonical(size)
       const chosen = Tree.selected(size, list)
@@ -48,7 +48,7 @@ describe('property: ChunkRanges', () => {
       expect(canonical.canonical(size).boundaries).to.deep.equal(canonical.boundaries)
     }), 200))
 
-  it('round outwards to the smallest set of groups that holds them', () => holds(
+  it('round outwards to the smallest set of groups that contains them', () => holds(
     'ranges: groups', fc.property(boundaries(SIZE), groupLogs, (list, groupLog) => {
       const group = 2 ** groupLog
       const set = ranges(list)

@@ -70,7 +70,7 @@ describe('large collections', () => {
     await store.gc()
   })
 
-  it('names that are as deep as they can be take memory for at most 2^22 folders', () => {
+  it('names of the greatest depth take memory for at most 2^22 folders', () => {
     const idle = used()
     const safe = new SafeNames({ isForWindows: false })
     const addAll = () => { for (let i = 0; i < 3000; i++) safe.add(`${i}/${'a/'.repeat(2040)}a`) }
@@ -79,7 +79,7 @@ describe('large collections', () => {
     expect(safe.tops.size).to.be.greaterThan(2000)
   })
 
-  it(`${FILES} files are imported, exported and imported again as the same`, async () => {
+  it(`${FILES} files are imported, exported and imported again with the same CID`, async () => {
     const top = join(folder, 'top')
     await mkdir(top)
     for (let i = 0; i < FILES; i++) {

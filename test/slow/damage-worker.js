@@ -1,5 +1,5 @@
-// Reads, checks and repairs a store whose files were damaged. It is a process of its own, since LevelDB aborts some.
-// Prints what it found as one line of JSON.
+// Reads, checks and repairs a store with damaged files. It is a process of its own, because LevelDB aborts some.
+// Prints its findings as one line of JSON.
 import { BlobStore } from '../../store/index.js'
 import { GROUP } from '../support/constants.js'
 import { errorOf, listed } from '../support/feeding.js'
@@ -38,7 +38,7 @@ export async function fill (location) {
   }
 }
 
-/** @returns {Promise<string>} what a read gives: `all`, the code of an error, or `WRONG` */
+/** @returns {Promise<string>} the result of a read: `all`, the code of an error, or `WRONG` */
 async function readOf (store, i) {
   const range = partOf(i) ?? { start: 0, end: BLOBS[i].length }
   const got = []
@@ -53,7 +53,7 @@ async function readOf (store, i) {
   return got[0] ?? error?.code ?? 'all'
 }
 
-/** Reports what is wrong with the store, before and after repairs. @param {string} location */
+/** Reports the faults of the store, before and after repairs. @param {string} location */
 export async function look (location) {
   const steps = []
   const failed = code => steps.push(code)
@@ -72,11 +72,11 @@ export async function look (location) {
   let store = await opened()
   const reads = []
   for (const i of BLOBS.keys()) reads.push(await readOf(store, i))
-  /** For each blob: does the store miss a part of what it had? */
+  /** For each blob: true if the store lacks a part that it had. */
   const missed = []
   for (const [i, bytes] of BLOBS.entries()) {
     const missing = store.missing(hash(bytes), partOf(i) ?? { start: 0 })
-    missed.push(await missing.then(ranges => !ranges.isEmpty, () => false)) // of a damaged record nothing is known
+    missed.push(await missing.then(ranges => !ranges.isEmpty, () => false)) // nothing is known without a record
   }
   /** @param {(store: BlobStore) => Promise<unknown>} work */
   const orRescued = async work => {

@@ -1,5 +1,5 @@
 // A process that downloads a blob to a file until download.test.js kills it. It prints its progress, and at the end
-// what came of it.
+// the result.
 import { downloadFile } from '../../exchange/download/index.js'
 
 const [cid, path, ...from] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 // A long download over loopback from four servers: two honest ones, one that corrupts and one that stalls. The process
-// that downloads is killed in the middle, and another one goes on.
+// that downloads is killed in the middle, and another one continues.
 import { expect } from 'chai'
 import { spawn } from 'node:child_process'
 import { createReadStream } from 'node:fs'
@@ -16,7 +16,7 @@ import { noise } from '../support/inputs.js'
 
 const MIB = 1 << 20
 const SIZE = MIB * Number(process.env.DOWNLOAD_MIB ?? 256)
-/** Far more than a download needs, and far less than the blob of a long run. */
+/** Much more memory than a download needs, and much less than the blob of a long run has. */
 const MAX_MEMORY = 400 * MIB
 const WORKER = fileURLToPath(new URL('download-worker.js', import.meta.url))
 
@@ -33,7 +33,7 @@ async function writeNoise (path) {
 }
 
 /**
- * A server of files with ranges. `spoil` changes the bytes that it sends, by where they stand in the file; undefined
+ * A server of files with ranges. `spoil` changes the bytes that it sends, by their offset in the file; undefined
  * ends nothing and sends nothing more.
  */
 async function serving (paths, spoil = bytes => bytes) {
@@ -65,7 +65,7 @@ async function serving (paths, spoil = bytes => bytes) {
   return { url: `http://127.0.0.1:${server.address().port}/blob`, close }
 }
 
-/** Waits until a client takes more, or has gone. */
+/** Waits until a client takes more, or has ended. */
 const drained = response => new Promise(resolve => {
   const done = () => {
     response.off('drain', done).off('close', done)
@@ -74,7 +74,7 @@ const drained = response => new Promise(resolve => {
   response.on('drain', done).on('close', done)
 })
 
-/** Runs the worker, and gives what it prints. */
+/** Runs the worker, and gives its output. */
 async function * download (args) {
   const worker = spawn(process.execPath, [WORKER, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(worker, 'exit')

@@ -1,6 +1,6 @@
 // Damages copies of a store, one bit each, rescues those that do not open, and brings every blob back by `put` or
-// `receive` alone. It is a process of its own, since LevelDB aborts some. Prints what came of each trial as one line of
-// JSON.
+// `receive` alone. It is a process of its own, because LevelDB aborts some. Prints the result of each trial as a line
+// of JSON.
 import { cp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const SIZES = [300, GROUP, 40_000, 200_000, 64 * GROUP, 1_300_000]
 const REFERENCE_LEN = 300_000
 const BLOBS = [...SIZES, REFERENCE_LEN].map((size, i) => noise(size, 4000 + i))
 const SLICES = new Map(BLOBS.map(bytes => [bytes, sliceOf(bytes)]))
-/** Trials that one process makes, so that LevelDB's memory does not grow. */
+/** The most trials of one process, so that LevelDB's memory does not grow. */
 const PER_PROCESS = 100
 /** A read notes 1 MiB, so there may be several rounds. */
 const MAX_ROUNDS = 12
@@ -58,7 +58,7 @@ async function readOf (store, bytes) {
   return got[0] ?? (error === undefined ? 'all' : error.code ?? error.message)
 }
 
-/** Brings a blob back. @returns {Promise<string>} what a read gives then */
+/** Brings a blob back. @returns {Promise<string>} the result of a read after that */
 async function heal (store, bytes, byPut) {
   let read = 'all'
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -15,7 +15,7 @@ import { inPieces, putOrAppend, splicedOf } from './disk/look.js'
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
 /** Blobs of these sizes come first, then small ones, for jobs with many blobs. */
 export const LONG_COUNT = 11
-/** Some begin with another one, and are appended to that when they are put. */
+/** Some blobs begin with another one. They are put by appending to that. */
 const PARENT = { 9: 4, 10: 9 }
 const GROWTH = 350_000
 export const SMALL_COUNT = 14
@@ -28,7 +28,7 @@ for (let i = 0; i < BLOB_COUNT; i++) {
   blobs.push(parent === undefined ? noise(sizeOf(i), 1000 + i) : concat([parent, noise(GROWTH, 1000 + i)]))
 }
 
-/** Does a blob share its file with others? @param {number} i */
+/** True if a blob shares its file with others. @param {number} i */
 export const sharesFile = i => i in PARENT || Object.values(PARENT).includes(i)
 
 /** The numbers of some small blobs. @param {number} from @param {number} count */
@@ -64,7 +64,7 @@ const JOBS = {
   untag: (store, i) => () => store.tags.delete(`tag ${i}`),
   gc: store => () => store.gc(),
   fsck: store => () => store.fsck({ repair: true }),
-  /** A disk errs, a read notes that, and the right bytes come by `receive` or `put`. */
+  /** A disk damages a blob, a read notes that, and `receive` or `put` brings the right bytes. */
   heal: (store, i, byPut) => async () => {
     const bytes = blobOf(i)
     const root = hash(bytes)

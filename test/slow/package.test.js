@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The least TypeScript that the README promises. */
+/** The oldest TypeScript that the README promises. */
 const LEAST_TYPESCRIPT = '5.7'
 const TSC_OPTIONS = [
   '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'
@@ -98,12 +98,12 @@ export async function again (error: unknown) {
   if (error instanceof BaoError && error.code === 'STORE_MISSING' && error.ranges && error.cid) {
     await store.receive(error.cid, 'slice', error.ranges)
   }
-  // @ts-expect-error there is no such code
+  // @ts-expect-error this code does not exist
   return error instanceof BaoError && error.code === 'STORE_MISING'
 }
-// @ts-expect-error a number is no source
+// @ts-expect-error a number is not a source
 await hashStream(12345)
-// @ts-expect-error there is no such option
+// @ts-expect-error this option does not exist
 await createOutboard(bytes, { nonsense: true })
 `
 
@@ -140,7 +140,7 @@ const PAGE_OPTIONS = {
   files: ['page.ts']
 }
 
-/** A type that is not exported on purpose: only the store itself calls the method that mentions it. */
+/** A type that is not exported on purpose: only the store itself calls the method with it. */
 const OF_THE_STORE = 'Protection, of TempTag'
 
 /** The test suite for stores, as a user of the package runs it. */

@@ -1,5 +1,5 @@
 // Two calls that receive one blob at the same time, while something fails at a call to databases and files.
-// EFFORT=1 has each call fail in turn; EFFORT=0.2, every fifth.
+// EFFORT=1 makes each call fail in turn; EFFORT=0.2, every fifth.
 import { strideAtEffort } from '../support/effort.js'
 import { TWO_AT_A_TIME, testFailing } from '../support/store/receive-jobs.js'
 

@@ -16,7 +16,7 @@ import { MIB } from '../support/constants.js'
 import { noise } from '../support/inputs.js'
 
 const SIZE = 2 ** 32 + 300 * MIB + 12345
-/** Bytes of memory more than at rest: buffers, memory that V8 frees later, and about 15 MiB for each other thread. */
+/** Additional bytes of memory: buffers, memory that V8 frees later, and about 15 MiB for each other thread. */
 const bound = threads => (threads === 1 ? 24 : 32 + 24 * threads) * MIB
 
 /** The file has these bytes at its start, on both sides of 4 GiB, and at its end. */

@@ -43,7 +43,7 @@ const DAMAGES = {
   'a missing file': (_random, path) => rm(path)
 }
 
-/** May the damage be what a power cut leaves of writes that were under way? */
+/** True if a power cut during writes can leave the same damage. */
 const mayBeTorn = (how, name) =>
   name.endsWith('.log') && ['a sector of zeros', 'a file that is cut short'].includes(how)
 

@@ -1,8 +1,8 @@
-// Makes each write to the disk fail, once or from there on, in each call to a store. All that was acknowledged before,
-// during and after the failure is present. A call that failed has happened or has not. Once the disk works again, so
+// Makes each write to the disk fail, once or from then on, in each call to a store. Everything acknowledged before,
+// during and after the failure is present. A failed call has its whole effect or none. When the disk works again, so
 // does the store.
 //
-// POINTS says at how many writes to fail, SEED chooses them: `SEED=7 POINTS=2000 npm run test:slow -- -g 'write to'`.
+// POINTS is the number of writes that fail, SEED chooses them: `SEED=7 POINTS=2000 npm run test:slow -- -g 'write to'`.
 // CALL=gc only tests that call.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,12 +22,12 @@ const POINTS = Number(process.env.POINTS ?? atEffort(500))
 const PROCESSES = Math.min(availableParallelism(), 4)
 /** Milliseconds without output after which a process counts as stuck. */
 const PATIENCE = 60_000
-/** Tasks for one process at most. */
+/** The most tasks of one process. */
 const TASKS = 100
 
 /**
  * @typedef {{ what: string, fault: string, pass?: number, seed?: number }} Task  `pass`: how many calls to the disk are
- *   done before one fails; undefined: they are counted
+ *   done before one fails; undefined: only counts them
  */
 
 describe('store: every write to the disk', () => {
@@ -42,9 +42,9 @@ describe('store: every write to the disk', () => {
 
   let processes = 0
   /**
-   * Lets a process do tasks. When it ends early, another process continues after the task at which it ended.
+   * Lets a process do tasks. If it ends early, another process continues after the task at which it ended.
    *
-   * @param {Task[]} tasks @returns {Promise<object[]>} what each came to
+   * @param {Task[]} tasks @returns {Promise<object[]>} the result of each
    */
   async function run (tasks) {
     if (tasks.length === 0) return []
@@ -85,7 +85,7 @@ describe('store: every write to the disk', () => {
   /**
    * Points at which to fail: for each task about the same number, spread over its writes.
    *
-   * @param {Task[]} tasks @param {number[]} seen  how many there are of each @param {Random} random
+   * @param {Task[]} tasks @param {number[]} seen  the number of writes of each @param {Random} random
    */
   function pointsOf (tasks, seen, random) {
     let most = 1
@@ -113,7 +113,7 @@ describe('store: every write to the disk', () => {
     for (const [i, { wrong, outcome }] of results.entries()) {
       const { what, fault, pass } = tasks[i]
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-      const told = [`${what}, ${fault}, behind ${pass} calls: ${outcome}`, ...wrong.slice(0, 6)]
+      const told = [`${what}, ${fault}, after ${pass} calls: ${outcome}`, ...wrong.slice(0, 6)]
       if (wrong.length > 0) failures.push(told.join('\n  '))
     }
     const sum = seen.reduce((sum, count) => sum + count)

@@ -1,5 +1,5 @@
-// Tests a store on a full disk: a small one in memory, which only a user that may mount can make.
-// test/store/write/failed-puts.test.js tests the same with writes that are made to fail.
+// Tests a store on a full disk: a small one in memory, which only a user with the right to mount can make.
+// test/store/write/failed-puts.test.js tests the same with simulated failures of writes.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, readdir, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -108,7 +108,7 @@ describe('store: a full disk', () => {
       expect(await readdir(location)).to.deep.equal(['file'])
     }]
   ]) {
-    it(`ends a ${name} with STORE_FULL, which goes on once there is space, and keeps what has come`, async () => {
+    it(`ends a ${name} with STORE_FULL, which continues once there is space, and keeps received bytes`, async () => {
       const location = join(disk, 'store')
       const ballast = join(disk, 'ballast')
       await mkdir(location)

@@ -1,7 +1,7 @@
-// Flips one bit in a file of a store, of every kind in turn. A store that does not open is rescued. Each blob that was
-// harmed is brought back by `put` or `receive` alone: no repair. No read may give a wrong byte.
+// Flips one bit in a file of a store, for every kind of file in turn. A store that does not open is rescued. Each
+// damaged blob is brought back only by `put` or `receive`, without a repair. No read may give a wrong byte.
 //
-// A seed decides what is flipped: `SEED=7 FLIPS=500 npm run test:slow -- -g heal`.
+// A seed chooses the bits: `SEED=7 FLIPS=500 npm run test:slow -- -g heal`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const WORKER = fileURLToPath(new URL('heal-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
 const FLIPS = Number(process.env.FLIPS ?? atEffort(1000))
 
-/** Some trials, from one on. @returns {Promise<object[]>} results, until the process ended */
+/** Runs some trials in a process. @returns {Promise<object[]>} the results until the process ended */
 async function trialsFrom (first, sound, copies) {
   const args = [WORKER, sound, copies, SEED, first, FLIPS]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,8 +1,8 @@
-// Kills a process at random moments of everything that a store does. All that the store acknowledged is present. A job
-// that was running is done, or not done, or done in part where that is allowed. No orphans are left.
+// Kills a process at random moments of all calls to a store. Everything that the store acknowledged is present. A job
+// that was running is done, or not done, or done in part if that is allowed. No orphans are left.
 //
 // A seed decides the jobs and the pauses before a kill: `SEED=7 KILLS=500 npm run test:slow -- -g killed`. The machine
-// decides where exactly the process is killed.
+// determines where exactly the process is killed.
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
@@ -19,18 +19,18 @@ import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, sharesFile, smallFr
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
 const KILLS = Number(process.env.KILLS ?? atEffort(200))
-/** Milliseconds from the beginning of a job to the kill, at most. */
+/** The most milliseconds from the beginning of a job to the kill. */
 const PATIENCE = 15
 const PER_LIFE = 12
 
 const random = new Random(Number(SEED))
 
-/** What the store has acknowledged of one blob. */
+/** The acknowledged state of one blob. */
 class Acknowledged {
   isTagged = false
   /** Ranges that must be present. */
   ranges = []
-  /** Must the blob be missing? If not, more than the ranges may be present. */
+  /** True if the blob must be missing. If false, more than the ranges may be present. */
   isGone = true
 
   add (range) {
@@ -47,7 +47,7 @@ class Acknowledged {
 /** Jobs that keep a blob as a whole, or nothing of it. */
 const PUTS = ['put', 'putTagged', 'splice', 'putMany']
 
-/** What is acknowledged once a job is done. */
+/** Notes the acknowledged result of a job. */
 const AFTER = {
   put: (blobs, i) => blobs[i].add(PARTS[0](blobOf(i).length)),
   putTagged (blobs, i) {
@@ -66,17 +66,17 @@ const AFTER = {
   heal (blobs, i, byPut) { if (byPut && !blobs[i].isGone) AFTER.put(blobs, i) }
 }
 
-/** Is a job about this blob, alone or with others? */
+/** True if a job concerns this blob, alone or with others. */
 const isAbout = ([what, i, count], blob) => what.endsWith('Many') ? smallFrom(i, count).includes(blob) : i === blob
 
-/** Jobs for one life, those of one list at once; deleting one is for blobs without a tag. */
+/** Jobs for one life. Those of one list run at the same time. Blobs are deleted only without a tag. */
 function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   const jobOn = i => {
     const less = tagged[i] ? 'untag' : 'delete'
     const jobs = ['put', 'putTagged', 'splice', 'receive', 'receive', less, less, 'tag']
     // A blob that is lost as a whole leaves an orphan until the next collection.
-    const mayHeal = blobOf(i).length > 8 * GROUP && !sharesFile(i) // damage of one would be damage of others
+    const mayHeal = blobOf(i).length > 8 * GROUP && !sharesFile(i) // damage to one would be damage to others
     const what = random.pick(mayHeal ? [...jobs, 'heal', 'heal', 'heal'] : jobs)
     if (what === 'putTagged' || what === 'tag') tagged[i] = true
     if (what === 'untag') tagged[i] = false
@@ -102,8 +102,8 @@ const live = (location, blobs) => killDuring([WORKER, location, JSON.stringify(o
 })
 
 /**
- * Has reads note the damage that a job has done to a blob, and brings back what was acknowledged. Not more than one
- * group was damaged, at any moment of it.
+ * Lets reads note the damage that a job has done to a blob, and brings back the acknowledged bytes. At any moment of
+ * the job, at most one group was damaged.
  */
 async function bringBack (store, i, acknowledged) {
   const bytes = blobOf(i)
@@ -125,9 +125,9 @@ async function bringBack (store, i, acknowledged) {
 }
 
 /**
- * Compares a blob with what was acknowledged of it. What is present counts as acknowledged from now on.
+ * Compares a blob with its acknowledged state. Present bytes count as acknowledged from now on.
  *
- * @returns {Promise<string>} what was found
+ * @returns {Promise<string>} the finding
  */
 async function settle (store, i, acknowledged, jobs) {
   const bytes = blobOf(i)
@@ -144,7 +144,7 @@ async function settle (store, i, acknowledged, jobs) {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })
   if (stat === undefined) {
-    // A tag that was being set or deleted does not protect its blob for sure.
+    // A tag that was being set or deleted may or may not protect its blob.
     const isProtected = wasTagged && !isMine('tag', 'untag', 'putTagged')
     const mayBeGone = acknowledged.isGone || isMine('delete', 'deleteMany') || (isMine('gc') && !isProtected)
     expect(mayBeGone, `blob ${i} is gone, after ${JSON.stringify(jobs)}`).to.equal(true)
@@ -164,7 +164,7 @@ async function settle (store, i, acknowledged, jobs) {
   if (sizeProven) expect(size).to.equal(bytes.length)
   expect(await store.has(root)).to.equal(complete)
   const ranges = present.toBytes(bytes.length)
-  // `fsck` reads all blobs. This reads those that a job was about.
+  // `fsck` reads all blobs. This reads those of the jobs.
   for (const { start, end } of jobs.some(job => isAbout(job, i)) ? ranges : []) {
     const got = await store.bytes(root, { start, end })
     if (!same(got, bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
@@ -180,7 +180,7 @@ describe('store: being killed', () => {
   before(async () => { place = await onDisk() })
   after(() => place.remove())
 
-  it(`${KILLS} times (seed ${SEED}) keeps what was acknowledged and leaves no orphans`, async function () {
+  it(`${KILLS} times (seed ${SEED}) keeps everything acknowledged and leaves no orphans`, async function () {
     this.timeout(Math.max(600_000, KILLS * 10_000))
     const blobs = Array.from({ length: BLOB_COUNT }, () => new Acknowledged())
     const found = {}

@@ -1,9 +1,8 @@
-// Cuts the power at random moments of everything that a store does. What was synced by then is on the disk; of the
-// rest, a random part is. In every case the store opens, has all that it acknowledged, and keeps no orphans.
+// Cuts the power at random moments of all calls to a store. Synced bytes are on the disk; of the others, a random part
+// is. In every case the store opens, has everything acknowledged, and keeps no orphans.
 //
-// A seed decides what is done and where it is cut: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. The machine
-// decides the order in which writes reach the disk. KEEP=1 keeps the journals, and what is left of each store that
-// failed.
+// A seed chooses the jobs and the cuts: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. The machine determines the
+// order in which writes reach the disk. KEEP=1 keeps the journals, and the folder of each store that failed.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -21,10 +20,10 @@ import { environmentOf, makeDisk } from './disk/shim.js'
 const WORKER = fileURLToPath(new URL('disk/power-worker.js', import.meta.url))
 const { SEED = 1, KEEP } = process.env
 const CUTS = Number(process.env.CUTS ?? atEffort(300))
-/** Cuts of one life, and jobs in it. */
+/** The numbers of cuts and jobs in one life. */
 const PER_LIFE = 60
 const JOB_COUNT = 130
-/** Microseconds that a sync takes at most; other calls go on meanwhile. */
+/** The most microseconds of a sync. Other calls go on during it. */
 const SYNC_MICROS = 1500
 const PROCESSES = Math.min(availableParallelism(), 4)
 /** Kinds of journal entries around which a cut matters most. */

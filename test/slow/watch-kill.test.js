@@ -1,8 +1,8 @@
-// Kills a process that puts, tags and deletes blobs, and opens its store again. `watch` then tells exactly what was
-// committed, behind a point that was kept before as well as behind the last event that the process has seen.
+// Kills a process that puts, tags and deletes blobs, and opens its store again. `watch` then gives exactly the
+// committed changes, after a point that was kept before as well as after the last event that the process has seen.
 //
 // A seed decides the jobs and the pauses before a kill: `SEED=7 KILLS=100 npm run test:slow -- -g events`. The machine
-// decides where exactly the process is killed.
+// determines where exactly the process is killed.
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { hash, toCid } from '../../lib/index.js'
@@ -16,14 +16,14 @@ import { BLOB_COUNT, LONG_COUNT, SMALL_COUNT, blobOf, smallFrom } from './kill-w
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
 const KILLS = Number(process.env.KILLS ?? atEffort(60))
-/** Milliseconds from the beginning of a job to the kill, at most. */
+/** The most milliseconds from the beginning of a job to the kill. */
 const PATIENCE = 25
 const PER_LIFE = 8
 
 const random = new Random(Number(SEED))
 const CIDS = Array.from({ length: BLOB_COUNT }, (_, i) => `${toCid(hash(blobOf(i)))}`)
 
-/** What each job makes of a blob, and the types of the events that tell it. @type {Record<string, Function>} */
+/** The state of a blob after each job, and the types of its events. @type {Record<string, Function>} */
 const EVENTS_OF = {
   put: ({ isWhole }) => isWhole ? [] : ['added'],
   putTagged: blob => [...EVENTS_OF.put(blob), 'tagged'],
@@ -35,18 +35,18 @@ const EVENTS_OF = {
   gc: ({ isWhole, isTagged }) => isWhole && !isTagged ? ['removed'] : []
 }
 
-/** What an event says of its blob. */
+/** The state of its blob in an event. */
 const AFTER = {
   added: { isWhole: true }, removed: { isWhole: false }, tagged: { isTagged: true }, untagged: { isTagged: false }
 }
 
-/** The numbers of the blobs that a job is about. */
+/** The numbers of the blobs of a job. */
 function blobsOf ([what, i, count]) {
   if (what === 'gc') return CIDS.keys()
   return what.endsWith('Many') ? smallFrom(i, count) : [i]
 }
 
-/** Jobs for one life, those of one list at once; deleting one is for blobs without a tag. */
+/** Jobs for one life. Those of one list run at the same time. Blobs are deleted only without a tag. */
 function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   const jobOn = i => {
@@ -64,7 +64,7 @@ function ordersFor (blobs) {
   })
 }
 
-/** Everything behind a point, as the worker prints it. */
+/** The events after a point, as the worker prints them. */
 async function eventsAfter (store, after) {
   const { point: last } = await store.info()
   const events = []
@@ -80,7 +80,7 @@ describe('store: the events of a store that is killed', () => {
   before(async () => { place = await onDisk() })
   after(() => place.remove())
 
-  it(`${KILLS} times (seed ${SEED}) tell exactly what was committed`, async function () {
+  it(`${KILLS} times (seed ${SEED}) are exactly those of the committed changes`, async function () {
     this.timeout(Math.max(600_000, KILLS * 10_000))
     const blobs = CIDS.map(() => ({ isWhole: false, isTagged: false }))
     const counts = { events: 0, 'seen by the process': 0, 'of jobs under way': 0 }
@@ -120,7 +120,7 @@ describe('store: the events of a store that is killed', () => {
         else expect(complete).to.equal(type === 'added')
       }
       for (const [i, types] of told.entries()) {
-        // A job that was under way is done, with all of its events of a blob, or not done, with none of them.
+        // A job that was under way is done, with all its events of a blob, or not done, with none of them.
         const job = running.find(job => [...blobsOf(job)].includes(i))
         const more = job === undefined ? [] : EVENTS_OF[job[0]](state[i])
         const isMore = types.length > expected[i].length

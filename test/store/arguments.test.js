@@ -1,4 +1,4 @@
-// Arguments that no call of a store takes. Each is refused with an error that names the argument.
+// Wrong arguments: every call of a store refuses them with an error that names the argument.
 import { expect } from 'chai'
 import { BlobStore } from '../../store/index.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
@@ -14,11 +14,11 @@ describe('store: arguments', () => {
       cid = (await store.put(noise(5000))).cid
     })
 
-    it('has() refuses what is no name of a blob', async () => {
+    it('has() refuses values that do not name a blob', async () => {
       for (const bad of [5, undefined]) await expectSlip('cid', () => store.has(bad))
     })
 
-    it('bytes(), slice() and missing() refuse ranges that are none', async () => {
+    it('bytes(), slice() and missing() refuse wrong ranges', async () => {
       for (const bad of [-1, 0.5, NaN, '7', null]) {
         await expectSlip('start', () => store.bytes(cid, { start: bad }))
         await expectSlip('end', () => store.bytes(cid, { end: bad }))
@@ -28,7 +28,7 @@ describe('store: arguments', () => {
       await expectSlip('ranges', () => store.missing(cid, 5))
     })
 
-    it('bytes() and get() refuse what is no range', async () => {
+    it('bytes() and get() refuse values that are not ranges', async () => {
       for (const bad of [10, [10, 20], null, Uint8Array.of(1)]) {
         await expectSlip('ranges', () => store.bytes(cid, bad))
         await expectSlip('ranges', () => collect(store.get(cid, bad)))
@@ -41,7 +41,7 @@ describe('store: arguments', () => {
       }
     })
 
-    it('put() refuses what is no source, and pieces that are no bytes', async () => {
+    it('put() refuses values that are not sources, and pieces that are not bytes', async () => {
       await expectSlip('source', () => store.put(5))
       await expectSlip('source', () => store.put(undefined))
       await expectSlip('piece of the source', () => store.put(['text']))
@@ -50,10 +50,10 @@ describe('store: arguments', () => {
   })
 })
 
-describe('store: wrong arguments of a call that gives a promise', () => {
+describe('store: wrong arguments of a call that returns a promise', () => {
   const newStore = newStores()
   const BYTES = noise(100)
-  /** Right arguments of each call: the options come last. */
+  /** Right arguments of each call; the options come last. */
   const CALLS = {
     put: () => [BYTES, {}],
     append: ({ cid }) => [cid, BYTES, {}],
@@ -80,7 +80,7 @@ describe('store: wrong arguments of a call that gives a promise', () => {
     'closing', 'location', 'isReadOnly', 'quota', 'verifies', 'syncReads'
   ]
 
-  it('are those of all calls', () => {
+  it('are tested for all calls', () => {
     const names = Object.getOwnPropertyNames(BlobStore.prototype)
     expect(names).to.have.members([...Object.keys(CALLS), ...OTHERS])
   })

@@ -1,4 +1,4 @@
-// close() in the middle of anything.
+// close() in the middle of other calls.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
@@ -14,7 +14,7 @@ describe('store: close()', () => {
   const bytes = noise(MIB, 5)
   const root = hash(bytes)
 
-  it('close() has every later call fail with STORE_CLOSED', async () => {
+  it('after close() every call fails with STORE_CLOSED', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.close()
@@ -43,10 +43,10 @@ describe('store: close()', () => {
     for (const [name, call] of Object.entries(calls)) {
       expect(await errorOf(call), name).to.include({ code: 'STORE_CLOSED' })
     }
-    await store.close() // may be said twice
+    await store.close() // may be called twice
   })
 
-  it('close() that is called twice resolves once the store is closed', async () => {
+  it('a second close() also resolves only when the store is closed', async () => {
     const { store, index } = await newStore()
     const first = store.close()
     await store.close()
@@ -83,14 +83,14 @@ describe('store: close()', () => {
     const again = await place.open()
     expect(await again.has(hash(large))).to.equal(false)
     const { present } = await again.stat(hash(large))
-    expect(present.contains(0, 5 * 1024), 'what came before is kept').to.equal(true)
+    expect(present.contains(0, 5 * 1024), 'groups received before are kept').to.equal(true)
     expect(same(await again.bytes(hash(large), { end: 5 * MIB }), large.subarray(0, 5 * MIB))).to.equal(true)
     expect((await again.fsck()).isSound).to.equal(true)
     await again.close()
     await expectNoOrphans(place)
   })
 
-  it('close() waits for no source, not even for one that waits for close()', async () => {
+  it('close() does not wait for sources, not even for a source that waits for close()', async () => {
     const large = noise(3 * MIB, 7)
     for (const job of [
       (store, source) => store.put(source(large)),
@@ -110,7 +110,7 @@ describe('store: close()', () => {
     }
   })
 
-  it('after close() nothing is written, also when the databases are opened again at once', async () => {
+  it('after close() nothing is written, even if the databases are opened again immediately', async () => {
     const large = noise(2 * MIB, 7)
     const jobs = {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
@@ -144,7 +144,7 @@ describe('store: close()', () => {
     }
   })
 
-  it('close() in the middle of a delete leaves no data once the store is opened again', async () => {
+  it('close() in the middle of a delete leaves no data after the next opening', async () => {
     for (let steps = 0; steps < 30; steps += strideAtEffort()) {
       const { store, place } = await newStore()
       await store.put(bytes)

@@ -1,5 +1,5 @@
-// What guests of a store ask of it: its properties, looks at many blobs at once, names of other hash functions, and
-// parts of outboards.
+// Calls that guests of a store need: its properties, lookups of many blobs, names of other hash functions, and parts of
+// outboards.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -28,7 +28,7 @@ const textsOf = cids => cids.map(textOf)
 describe('store: assertStore()', () => {
   const newStore = newStores()
 
-  it('takes whatever has the calls of a store', async () => {
+  it('accepts any object that has the calls of a store', async () => {
     const { store } = await newStore()
     assertStore(store)
     const calls = [
@@ -45,9 +45,9 @@ describe('store: assertStore()', () => {
   }
 })
 
-describe('store: what a store is', () => {
+describe('store: properties', () => {
   forEachPlace(newPlace => {
-    it('it tells where it is, and how it was opened', async () => {
+    it('say where the store is, and how it was opened', async () => {
       const place = await newPlace()
       const store = await place.open({ quota: 1e6, verify: false, syncReads: false })
       expect(store.location).to.equal(typeof place.where === 'string' ? place.where : undefined)
@@ -69,10 +69,10 @@ describe('store: what a store is', () => {
   })
 })
 
-describe('store: looks at blobs', () => {
+describe('store: lookups of blobs', () => {
   const newStore = newStores()
 
-  it('stat() tells how many aliases a blob has, and whether it is kept under them only', async () => {
+  it('stat() returns how many aliases a blob has, and whether it is kept under them only', async () => {
     const { store } = await newStore()
     await store.put(bytes, { alias })
     expect(await store.stat(own)).to.include({ names: 1, isAliasOnly: true, isReference: false })
@@ -82,7 +82,7 @@ describe('store: looks at blobs', () => {
     expect(await store.stat(own)).to.include({ names: 2, isAliasOnly: false }).and.not.have.property('path')
   })
 
-  it('statMany() tells what list() tells but the last use, in the order in which it is asked', async () => {
+  it('statMany() returns the same of each blob as list() but the last use, in the order of its arguments', async () => {
     const { store } = await newStore()
     await store.put(bytes, { alias })
     const range = { start: 0, end: GROUP }
@@ -100,7 +100,7 @@ describe('store: looks at blobs', () => {
     expect(await store.statMany([])).to.deep.equal([])
   })
 
-  it('statMany() gives nothing for a damaged record, and for the empty blob what stat() gives', async () => {
+  it('statMany() returns undefined for a damaged record, and the same as stat() for the empty blob', async () => {
     const { store, index } = await newStore()
     const empty = toCid(hash(new Uint8Array(0)))
     await store.put(bytes)
@@ -111,13 +111,13 @@ describe('store: looks at blobs', () => {
     expect(await errorOf(store.stat(own))).to.include({ code: 'STORE_CORRUPT' })
   })
 
-  it('statMany() refuses what is no list of CIDs', async () => {
+  it('statMany() refuses values that are not lists of CIDs', async () => {
     const { store } = await newStore()
     expect(await errorOf(store.statMany(5))).to.be.instanceOf(TypeError)
     expect(await errorOf(store.statMany([alias]))).to.include({ code: 'CID_UNSUPPORTED' })
   })
 
-  it('getMany() compares bytes with the hash, unless it is told not to', async () => {
+  it('getMany() compares bytes with the hash, unless "verify" is false', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     expect(bytes.length).to.be.below(LOOKUP_LEN)
@@ -135,7 +135,7 @@ describe('store: putting under other names', () => {
     let store
     beforeEach(async () => { store = await newPlace().then(place => place.open()) })
 
-    it('put() with "alias" keeps a blob under that name only, until it is put without', async () => {
+    it('put() with "alias" keeps a blob under that name only, until it is put without "alias"', async () => {
       expect(await store.put(bytes, { alias })).to.include({ isNew: true })
       expect(textOf(await store.aliases.resolve(alias))).to.equal(textOf(own))
       expect(await store.aliases.resolve(own)).to.equal(undefined)
@@ -144,7 +144,7 @@ describe('store: putting under other names', () => {
       expect(textOf(await store.aliases.resolve(own))).to.equal(textOf(own))
     })
 
-    it('putMany() keeps blobs under the names that come with them', async () => {
+    it('putMany() keeps blobs under the aliases that come with them', async () => {
       const longAlias = await cidOf(sha256, long)
       const other = noise(20, 35)
       const results = await listed(store.putMany([{ source: bytes, alias }, other, { source: long, alias: longAlias }]))
@@ -153,7 +153,7 @@ describe('store: putting under other names', () => {
         .to.deep.equal([textOf(own), textOf(longCid), undefined, undefined, textOf(toCid(hash(other))), undefined])
     })
 
-    it('putMany() under a quota keeps names, too', async () => {
+    it('putMany() under a quota keeps aliases, too', async () => {
       const limited = await newPlace().then(place => place.open({ quota: 1e6 }))
       await listed(limited.putMany([{ source: bytes, alias }, { source: bytes, alias: second }]))
       expect(textsOf((await limited.aliases.of(own))).sort()).to.deep.equal(textsOf([alias, second]).sort())
@@ -167,7 +167,7 @@ describe('store: putting under other names', () => {
       expect(await store.has(own)).to.equal(false)
     })
 
-    it('put() with "alwaysRead" reads and compares a source that the store has already', async () => {
+    it('put() with "alwaysRead" reads and compares the source, although the store already has the blob', async () => {
       await store.put(bytes)
       const wrong = noise(3000, 36)
       expect(await store.put(wrong, { expect: own })).to.include({ isNew: false })
@@ -181,7 +181,7 @@ describe('store: putting under other names', () => {
 describe('store: names', () => {
   const newStore = newStores()
 
-  it('aliases.add() gives a whole blob one more name', async () => {
+  it('aliases.add() gives a whole blob another name', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.aliases.add(own, alias)
@@ -198,7 +198,7 @@ describe('store: names', () => {
     expect(await errorOf(store.aliases.add(own, absent))).to.be.instanceOf(TypeError)
   })
 
-  it('aliases.add() refuses what the store does not have whole', async () => {
+  it('aliases.add() refuses blobs that the store does not have whole', async () => {
     const { store } = await newStore()
     expect(await errorOf(store.aliases.add(own, alias))).to.include({ code: 'STORE_NOT_FOUND' })
     const range = { start: 0, end: GROUP }
@@ -210,7 +210,7 @@ describe('store: names', () => {
     expect(await store.resolve(alias)).to.equal(undefined)
   })
 
-  it('aliases.delete() deletes a name, and the blob with its last', async () => {
+  it('aliases.delete() deletes a name, and the blob with its last name', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.aliases.add(own, alias)
@@ -223,7 +223,7 @@ describe('store: names', () => {
     expect(await store.aliases.delete(own)).to.equal(false)
   })
 
-  it('aliases.delete() leaves a blob that a tag names', async () => {
+  it('aliases.delete() keeps a blob that a tag names', async () => {
     const { store } = await newStore()
     await store.put(bytes, { alias, tag: 'a' })
     expect(await store.aliases.delete(alias)).to.equal(true)
@@ -231,7 +231,7 @@ describe('store: names', () => {
     expect(await store.aliases.of(own)).to.deep.equal([])
   })
 
-  it('a deleted alias that a tag names is shown on demand only, and leads the tag to its blob', async () => {
+  it('a forgotten alias is shown on demand only, and still leads its tag to the blob', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.aliases.add(own, alias)
@@ -259,7 +259,7 @@ describe('store: names', () => {
     for (const { cid, alias } of all) expect(textOf(await store.aliases.resolve(alias))).to.equal(textOf(cid))
   })
 
-  it('a store that is read only takes and deletes no name', async () => {
+  it('a read-only store adds and deletes no name', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.close()
@@ -281,7 +281,7 @@ describe('store: names', () => {
     expect(await errorOf(store.tags.add('', own))).to.be.instanceOf(RangeError)
   })
 
-  it('areSameTags() compares all that tags say', async () => {
+  it('areSameTags() compares all properties of tags', async () => {
     const { store } = await newStore()
     const { store: other } = await newStore()
     const expires = new Date(Date.now() + 1e6)
@@ -302,7 +302,7 @@ describe('store: parts of outboards', () => {
   const newStore = newStores()
 
   for (const groupLog of [0, 3, 4, 6]) {
-    it(`outboard() gives all of it, or bytes of it, at group log ${groupLog}`, async () => {
+    it(`outboard() gives a whole outboard, or a range of it, at group log ${groupLog}`, async () => {
       const { store } = await newStore()
       await store.put(long)
       const whole = createOutboardSync(long, { groupLog }).bytes
@@ -318,7 +318,7 @@ describe('store: parts of outboards', () => {
     })
   }
 
-  it('outboard() ends at the end of an outboard, and refuses wrong parts', async () => {
+  it('outboard() stops at the end of an outboard, and refuses wrong ranges', async () => {
     const { store } = await newStore()
     await store.put(long)
     const { length } = createOutboardSync(long).bytes

@@ -1,4 +1,4 @@
-// Any sequence of calls leaves the store with what a plain Map would have.
+// After any sequence of calls, the store has the same as a model with plain Maps.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LEVEL } from '#runtime'
@@ -20,21 +20,21 @@ const FAST = { durability: 'process' }
 const blob = fc.oneof(
   { weight: 5, arbitrary: fc.nat(FEW - 1) }, fc.integer({ min: FEW, max: BLOBS.length - 1 })
 )
-/** Some of them, and of the crowd rather many: one blob may be twice among them. */
+/** Some blobs, at least half of the small ones among them. A blob may occur twice. */
 const some = fc.tuple(
   fc.array(blob, { maxLength: 4 }), fc.subarray(
     Array.from({ length: CROWD }, (_, i) => FEW + i), { minLength: CROWD / 2 }
   )
 ).map(parts => parts.flat())
-/** Two places in a blob, as shares of it, a little beyond its end. */
+/** The two ends of a range, as shares of the blob; they may be a little beyond its end. */
 const share = fc.double({ min: 0, max: 1.1, noNaN: true })
 const pair = fc.tuple(share, share)
-/** A share of what may be left alone. */
+/** The share of equal bytes that are replaced, too. */
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const NUMBERS = [...BLOBS.keys()]
 const name = fc.constantFrom('a', 'b', 'c')
 const tag = fc.option(name, { nil: undefined })
-/** One of what there is, or anything. */
+/** Chooses one of the existing things, or any. */
 const which = fc.record({ number: fc.nat(99), isAny: fc.boolean() })
 const chosen = ({ number, isAny }, all, there) => {
   const from = isAny || there.length === 0 ? all : there
@@ -66,7 +66,9 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('getMany'), some }),
   fc.record({ do: fc.constant('deleteMany'), some }),
   fc.record({ do: fc.constant('compact') }),
-  fc.record({ do: fc.constant('tag'), blob, name, ttl: fc.option(fc.nat(5000), { nil: undefined, freq: 2 }) }),
+  fc.record({
+    do: fc.constant('tag'), blob, name, ttl: fc.option(fc.nat(5000), { nil: undefined, freq: 2 }), weak: fc.boolean()
+  }),
   fc.record({ do: fc.constant('sleep'), ms: fc.nat(4000) }),
   fc.record({ do: fc.constant('untag'), name }),
   fc.record({ do: fc.constant('rename'), name, other: name }),
@@ -93,7 +95,7 @@ const CALLS = {
     let slice = sliceOf(bytes, ranges)
     if (claim !== undefined) slice.set(header(claim))
     if (flip !== undefined) slice = flipped(slice, Math.min(slice.length - 1, Math.floor(flip * slice.length)))
-    // The verifier says how far the slice may be believed. Whole groups of that are kept.
+    // The verifier finds how much of the slice is right. Whole groups of that are kept.
     const verifier = new SliceVerifier({ cid: root, ranges })
     const { leaves, error } = feed(verifier, whole(slice))
     let believed = ChunkRanges.none
@@ -138,14 +140,14 @@ const CALLS = {
     const got = []
     const error = await errorOf(async () => got.push(await collect(store.slice(root, ranges))))
     if (!model.isThere(blob)) return expect(error).to.include({ code: 'STORE_NOT_FOUND' })
-    // Without a proven length the store may not know what the end of the blob is, nor tell it.
+    // Without a proven size, the store may not know the end of the blob.
     if (!await isProven(store, root)) return
     const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(ranges.start, ranges.end)).difference(model.of(blob))
     if (!missing.isEmpty) expect(error).to.include({ code: 'STORE_MISSING' })
     else expect(same(got[0], sliceOf(bytes, ranges)), `slice ${start} to ${end}`).to.equal(true)
   },
 
-  /** Makes a blob of another one, whatever that has in common with it. */
+  /** Makes a blob of another one, with or without common bytes. */
   async splice (real, { which, other, part, verify, tag }) {
     const blob = chosen(which, NUMBERS, real.model.known)
     const { start, end, bytes } = changeBetween(BLOBS[blob], BLOBS[other], part)
@@ -155,7 +157,7 @@ const CALLS = {
       () => splice(real.store, BLOBS[blob].root, change, { verify, tag }))
   },
 
-  /** No blob in a file: what happens to the bytes that two blobs share is not in the model. */
+  /** Not for blobs in files: the model does not know damage to bytes that two blobs share. */
   async append (real, { which, other, tag }) {
     const fronts = NUMBERS.filter(i => BLOBS[i].bytes.length <= MIB && beginsWith(BLOBS[other], BLOBS[i]))
     const blob = chosen(which, fronts, fronts.filter(i => real.model.isThere(i)))
@@ -182,7 +184,7 @@ const CALLS = {
       expect(missing.boundaries).to.deep.equal(
         groupsOf(BLOBS[blob], ranges).difference(model.of(blob)).boundaries
       )
-    } else expect(missing.intersect(model.of(blob)).boundaries, 'what is here is not missing').to.deep.equal([])
+    } else expect(missing.intersect(model.of(blob)).boundaries, 'no present chunk is missing').to.deep.equal([])
   },
 
   async delete ({ store, model }, { blob }) {
@@ -216,12 +218,12 @@ const CALLS = {
 
   async compact ({ store }) { await store.compact() },
 
-  async tag ({ store, model }, { blob, name, ttl }) {
-    await store.tags.set(name, BLOBS[blob].root, { ttl })
-    model.tags.set(name, { blob, expires: ttl === undefined ? undefined : clock.time + ttl })
+  async tag ({ store, model }, { blob, name, ttl, weak }) {
+    await store.tags.set(name, BLOBS[blob].root, { ttl, weak })
+    model.tags.set(name, { blob, expires: ttl === undefined ? undefined : clock.time + ttl, weak })
   },
 
-  /** Time passes, for the store and the model. */
+  /** Moves the clock of the store and the model. */
   async sleep (_real, { ms }) { clock.time += ms },
 
   async untag ({ store, model }, { name }) {
@@ -247,7 +249,7 @@ const CALLS = {
     model.tags = model.liveTags
   },
 
-  /** Nothing is ever wrong, and looking changes nothing. */
+  /** Expects no damage. */
   async fsck ({ store, model }, { repair }) {
     expect(await store.fsck({ repair })).to.deep.include({ isSound: true, blobs: model.ids })
   },
@@ -258,7 +260,7 @@ const CALLS = {
     real.store = await real.place.open(FAST)
   },
 
-  /** What is opened for reading beside the store has everything. */
+  /** Opens the store read-only while it is open, and expects everything in it. */
   async readOnly ({ place, model, point }) {
     if (typeof place.where !== 'string') return
     const store = await place.open({ readOnly: true })
@@ -266,7 +268,7 @@ const CALLS = {
     await store.close()
   },
 
-  /** A disk errs, and reads find out. Exactly what is damaged is missing then: no byte of a tree that is whole. */
+  /** Damages a blob and reads it. Then exactly the damaged groups are missing; none for the tree of a whole blob. */
   async damage ({ store, model }, { which, share, isTree }) {
     const blob = model.known[which % model.known.length]
     if (blob === undefined) return
@@ -286,18 +288,18 @@ const CALLS = {
     const before = model.of(blob)
     const present = stat?.present ?? ChunkRanges.none
     const lost = before.difference(present)
-    expect(present.difference(before).boundaries, 'nothing has come').to.deep.equal([])
-    if (isTree) expect(wasWhole && !lost.isEmpty, 'a whole tree is computed again').to.equal(false)
+    expect(present.difference(before).boundaries, 'no chunk is new').to.deep.equal([])
+    if (isTree) expect(wasWhole && !lost.isEmpty, 'the tree of a whole blob is computed again').to.equal(false)
     else {
       const damaged = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(at, at + 1)).intersect(before)
       expect(lost.boundaries).to.deep.equal(damaged.boundaries)
     }
     if (stat === undefined) model.delete(blob)
     else model.lose(blob, present)
-    await store.compact() // what is under an id that was given up
+    await store.compact() // deletes data that was given up
   },
 
-  /** Another store has everything afterwards, and nothing is left to be copied. What damage has taken is reported. */
+  /** Copies everything to another store. A second copy has nothing to do. Damaged blobs are reported. */
   async copyTo ({ store, model }) {
     for (const blob of model.lost) await CALLS.put({ store, model }, { blob })
     const place = await inMemory()
@@ -316,7 +318,7 @@ const CALLS = {
 }
 
 /**
- * Makes a blob of others, each of which must be there as far as it is needed.
+ * Makes a blob of others, of which the needed chunks must be present.
  *
  * @param {{ parts: { blob: number, needed: ChunkRanges }[], whole: number, tag?: string }} what
  */
@@ -338,19 +340,19 @@ async function makes ({ model }, { parts, whole, tag }, make) {
 
 const isProven = async (store, root) => (await store.stat(root)).sizeProven
 
-/** What the events since the beginning say: which blobs are whole, and what tags name. */
+/** Returns which blobs are whole and what tags name, according to the events since the beginning. */
 async function replayed (store, point) {
   const [blobs, tags] = [new Map(), new Map()]
   const { point: last } = await store.info()
   if (last === point) return { blobs, tags }
-  for await (const { type, cid, complete, tag, point: behind } of store.watch({ after: point })) {
+  for await (const { type, cid, complete, tag, point: reached } of store.watch({ after: point })) {
     if (tag !== undefined) type === 'tagged' ? tags.set(tag, `${cid}`) : tags.delete(tag)
     else type === 'removed' ? blobs.delete(`${cid}`) : blobs.set(`${cid}`, complete)
-    if (behind === last) return { blobs, tags }
+    if (reached === last) return { blobs, tags }
   }
 }
 
-/** Everything, at the end. */
+/** Expects everything that the model has. */
 async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags }) {
   const { blobs: blobsOfEvents, tags: tagsOfEvents } = await replayed(store, point)
   const stats = await listed(store.list())
@@ -360,7 +362,7 @@ async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags 
     expect(tagsOfEvents.get(name)).to.equal(`${toCid(BLOBS[blob].root)}`)
   }
   const { blobs, tags: tagCount } = await store.info()
-  expect({ blobs, tagCount }).to.deep.equal({ blobs: stats.length, tagCount: model.liveTags.size })
+  expect({ blobs, tagCount }).to.deep.equal({ blobs: stats.length, tagCount: model.strongTags.length })
   await CALLS.fsck({ store, model }, { repair: false })
   const tags = []
   for await (const { name, cid } of store.tags.list()) {
@@ -388,10 +390,10 @@ async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags 
   expect((await idsIn(data)).length).to.be.at.least(ids.length - model.lost.length)
 }
 
-/** What calls fail with when a blob is deleted meanwhile, or replaced by a whole one. */
+/** Codes of errors when a blob is deleted during the call, or replaced by a whole one. */
 const RACES = ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
 
-/** A call gives the blob of these bytes, unless what it is made of was not there. */
+/** Expects that a call gives the blob of these bytes, unless its parts were missing. */
 async function expectMade (making, bytes) {
   const results = []
   const error = await errorOf(async () => results.push(await making))
@@ -399,7 +401,7 @@ async function expectMade (making, bytes) {
   else expect(same(results[0].cid.multihash.digest, hash(bytes))).to.equal(true)
 }
 
-/** Where, and how many runs there are of each. Files there are on a disk alone. */
+/** The kinds of places, with their shares of the runs. Only stores on a disk have files. */
 const PLACES = {
   'in memory': { newPlace: inMemory, share: 1 },
   ...LEVEL === 'classic-level' && { 'on a disk': { newPlace: onDisk, share: 0.3 } }
@@ -423,10 +425,11 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
         await place.remove()
       }
     })
-    it('any calls in turn give what the model gives', () => holds(`store: model ${where}`, inTurn, 100 * share))
+    it('any calls one after the other give the same as the model', () =>
+      holds(`store: model ${where}`, inTurn, 100 * share))
 
     const name = `store: model ${where} at once`
-    it('any calls at once lose no blob and give no wrong byte', () => holds(name, fc.asyncProperty(
+    it('any calls at the same time lose no blob and give no wrong byte', () => holds(name, fc.asyncProperty(
       fc.array(fc.record({
         what: fc.constantFrom(
           'put', 'putMany', 'putMany', 'receive', 'splice', 'append', 'concat', 'get', 'getMany', 'missing', 'delete',
@@ -470,7 +473,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
             expectMade(joined(store, [blob.root, other.root]), concat([blob.bytes, other.bytes])),
           deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => run.delete({ root }))),
           missing: ({ root }) => store.missing(root),
-          /** What a call is made of that goes on is not deleted. */
+          /** Parts of calls that are under way are not deleted. */
           async delete ({ root }) {
             const error = await errorOf(store.delete(root))
             if (error) expect(error, error.stack).to.include({ code: 'STORE_TAGGED' })
@@ -490,7 +493,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
             for (const { start, end } of present.toBytes(bytes.length)) {
               expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
             }
-            // Whatever was lost from sight could never be completed.
+            // A blob that the store has lost could never be completed.
             if (complete) continue
             expect((await store.receive(root, sliceOf(bytes))).complete).to.equal(true)
           }

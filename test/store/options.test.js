@@ -1,4 +1,4 @@
-// What a caller may give to the calls of a store, beside what each call is about.
+// The options of a store's calls.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
@@ -17,7 +17,7 @@ const ROOT = hash(BYTES)
 describe('store: options', () => {
   const newStore = newStores()
 
-  describe('that no call knows are a TypeError that names them', () => {
+  describe('that a call does not know are a TypeError that names them', () => {
     const odd = { ofset: 5 }
     const calls = {
       put: store => store.put(BYTES, odd),
@@ -25,7 +25,7 @@ describe('store: options', () => {
       putMany: store => listed(store.putMany([BYTES], odd)),
       getMany: store => listed(store.getMany([ROOT], odd)),
       get: store => listed(store.get(ROOT, odd)),
-      'get with options behind the range': store => listed(store.get(ROOT, {}, odd)),
+      'get with options after the range': store => listed(store.get(ROOT, {}, odd)),
       'get of chunk ranges': store => listed(store.get(ROOT, ChunkRanges.all, odd)),
       bytes: store => store.bytes(ROOT, odd),
       stream: store => listed(store.stream(ROOT, odd)),
@@ -79,7 +79,7 @@ describe('store: options', () => {
   })
 
   describe('a range', () => {
-    it('is { start, end }, and options stand behind it', async () => {
+    it('is { start, end }, and options come after it', async () => {
       const { store } = await newStore()
       await store.put(BYTES)
       const range = { start: 5000, end: 40_000 }
@@ -97,7 +97,7 @@ describe('store: options', () => {
       expect(await store.bytes(ROOT, [])).to.have.length(0)
     })
 
-    it('may be ranges of chunks, whose bytes come one behind the other', async () => {
+    it('may be ranges of chunks, whose bytes come one after the other', async () => {
       const { store } = await newStore()
       await store.put(BYTES)
       const ranges = new ChunkRanges([1, 3, 20, 60, 97, 300])
@@ -112,7 +112,7 @@ describe('store: options', () => {
       expect((await store.missing(ROOT, ranges)).isEmpty).to.equal(true)
     })
 
-    it('of chunks is missing where the blob is present in part', async () => {
+    it('of chunks is reported as missing where a partial blob lacks them', async () => {
       const { store } = await newStore()
       const range = { start: 0, end: 16_384 }
       await store.receive(ROOT, sliceOf(BYTES, range), range)

@@ -1,4 +1,4 @@
-// A store that is opened again: what it remembers, and when it cannot be opened.
+// A store that is opened again: the blobs and times that it remembers, and openings that fail.
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
@@ -37,7 +37,7 @@ describe('store: open()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.deep.equal([]))
     })
 
-    it('stat() and list() know when a blob was last used, also after the store is opened again', async () => {
+    it('stat() and list() give the time of the last use of a blob, also after the store is opened again', async () => {
       const place = await newPlace()
       let store = await place.open()
       const bytes = noise(20_000)
@@ -57,7 +57,7 @@ describe('store: open()', () => {
         expect(lastUsed.getTime(), use.toString()).to.be.greaterThan(before.getTime())
         await later()
         await store.has(cid)
-        expect((await store.stat(cid)).lastUsed, 'asking is no use').to.deep.equal(lastUsed)
+        expect((await store.stat(cid)).lastUsed, 'stat() does not count as a use').to.deep.equal(lastUsed)
         await store.close()
         store = await place.open()
         expect((await store.stat(cid)).lastUsed, 'after opening again').to.deep.equal(lastUsed)
@@ -87,7 +87,7 @@ describe('store: open()', () => {
       }
       await (await place.open()).close()
       await (await place.open({ create: false })).close()
-      // A store that has lost its state is one, too.
+      // A store that has lost its state still counts as a store.
       const store = await place.open()
       await store.put(Uint8Array.of(1))
       await store.close()
@@ -95,7 +95,7 @@ describe('store: open()', () => {
       expect(await (await place.open({ create: false })).has(hash(Uint8Array.of(1)))).to.equal(true)
     })
 
-    it('put() of the same bytes several times at once stores them once', async () => {
+    it('several calls of put() with the same bytes at the same time store them once', async () => {
       const place = await newPlace()
       const store = await place.open()
       const blobs = [noise(100, 1), noise(6 * MIB, 2)]
@@ -136,7 +136,7 @@ describe('store: open()', () => {
               at += piece.length
             }
           })
-          // Nothing is damaged: the one thing it must not say is that.
+          // Nothing is damaged, so the error must not say so.
           if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_CHANGED'])
           else expect(at).to.equal(expected.length)
         }
@@ -178,12 +178,12 @@ describe('store: open()', () => {
       for (let attempt = 0; attempt < 2; attempt++) {
         expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
       }
-      expect(await store.bytes(cid), 'the first is not harmed').to.deep.equal(Uint8Array.of(1))
+      expect(await store.bytes(cid), 'the first store still works').to.deep.equal(Uint8Array.of(1))
       await store.close()
       expect(await (await place.open()).has(cid)).to.equal(true)
     })
 
-    it('open() works again after an opening that failed', async () => {
+    it('open() works again after a failed opening', async () => {
       await (await place.open()).close()
       const states = []
       await place.look(async ({ index }) => {
@@ -197,5 +197,5 @@ describe('store: open()', () => {
   })
 })
 
-/** The clock that `lastUsed` is read from counts milliseconds. */
+/** Waits for the next millisecond, because `lastUsed` has no smaller unit. */
 const later = () => new Promise(resolve => setTimeout(resolve, 3))

@@ -1,6 +1,6 @@
-// A process that asks mirrors for a blob in one of the ways in which callers can. Each mirror breaks the rules of HTTP
-// in its own way. When the caller has his answer, the mirror breaks the connections that are left. The process prints
-// the outcome of each request as JSON, and ends by itself.
+// A process that asks mirrors for a blob in one of the ways that callers have. Each mirror breaks the rules of HTTP in
+// its own way. When the caller has an answer, the mirror breaks the open connections. The process prints the outcome of
+// each request as JSON, and ends by itself.
 import { createServer } from 'node:net'
 import process from 'node:process'
 import { createOutboardSync } from '../../encoder/index.js'
@@ -22,7 +22,7 @@ const ENCODED = 'content-encoding: gzip, gzip, gzip, gzip, gzip, gzip\r\n'
 const ONE_EACH = 'content-encoding: gzip\r\n'.repeat(6)
 const OPEN = { isOpen: true }
 
-/** What mirrors send by name. They break the connection behind it, or leave it open until the caller has his answer. */
+/** Answers by name. The mirror then breaks the connection, or leaves it open until the caller has an answer. */
 const ANSWERS = {
   'six encodings, left open': [`${OK}${ENCODED}content-length: 100000\r\n\r\nx`, OPEN],
   'six encodings, broken off': [`${OK}${ENCODED}content-length: 100000\r\n\r\nx`],
@@ -34,9 +34,9 @@ const ANSWERS = {
   'fewer bytes than it says': [`${OK}content-length: 100000\r\n\r\nx`],
   'more bytes than it says': [`${OK}content-length: 1\r\n\r\nxyz`],
   'a broken chunk': [`${OK}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n`],
-  'an answer behind the answer': [`${OK}content-length: 1\r\n\r\nx${OK}content-length: 1\r\n\r\nx`, OPEN],
+  'a second answer after the answer': [`${OK}content-length: 1\r\n\r\nx${OK}content-length: 1\r\n\r\nx`, OPEN],
   'another protocol': ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nx'],
-  'early answers without a last one': ['HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(50)],
+  'early answers without a final one': ['HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(50)],
   'no HTTP': ['hello\r\n\r\n'],
   nothing: ['']
 }
@@ -91,7 +91,7 @@ for (const [name, [answer, { isOpen = false } = {}]] of Object.entries(ANSWERS))
   const sockets = new Set()
   const server = createServer(socket => {
     sockets.add(socket)
-    socket.on('error', () => {}) // the caller may end the connection first
+    socket.on('error', () => {}) // The caller may end the connection first.
     socket.on('data', () => isOpen ? socket.write(answer) : socket.end(answer))
   })
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))

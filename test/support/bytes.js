@@ -1,4 +1,4 @@
-// Small things tests do with bytes, in whatever runs them: browsers have no Buffer.
+// Small helpers for bytes, for all runtimes: browsers have no Buffer.
 
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
@@ -23,7 +23,7 @@ export function concat (parts) {
   return out
 }
 
-/** Are they equal? Tests spend seconds here: Buffer compares fastest, and four bytes at a time come next. */
+/** Returns true if they are equal. Tests spend seconds here: Buffer is fastest, comparing whole words comes next. */
 export function same (a, b) {
   if (a.length !== b.length) return false
   if (globalThis.Buffer) return globalThis.Buffer.compare(a, b) === 0
@@ -33,27 +33,27 @@ export function same (a, b) {
   return true
 }
 
-/** All whole words of some bytes. */
+/** Returns the whole 32-bit words of bytes. */
 function wordsOf (bytes) {
   const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
   return new Uint32Array(buffer, byteOffset, bytes.length >>> 2)
 }
 
-/** A size as the 8 little-endian bytes that stand in front of encodings. @param {number | bigint | string} size */
+/** Returns the header of encodings: a size in 8 little-endian bytes. @param {number | bigint | string} size */
 export function header (size) {
   const out = new Uint8Array(8)
   new DataView(out.buffer).setBigUint64(0, BigInt(size), true)
   return out
 }
 
-/** A copy with one byte changed. */
+/** Returns a copy with one byte changed. */
 export function flipped (bytes, offset, xor = 1) {
   const out = bytes.slice()
   out[offset] ^= xor
   return out
 }
 
-/** A copy whose first eight bytes claim another size. */
+/** Returns a copy whose header claims another size. */
 export function withHeader (bytes, size) {
   const out = bytes.slice()
   out.set(header(size))
@@ -61,8 +61,8 @@ export function withHeader (bytes, size) {
 }
 
 /**
- * A copy whose first byte lies at `offset` in its ArrayBuffer. Code that reads 32-bit words must not care where
- * its input starts, and a kernel that aliases memory as words only fails at the odd places.
+ * Returns a copy whose first byte is at `offset` in its ArrayBuffer. Code that reads 32-bit words must work wherever
+ * its input starts. A kernel that views memory as words fails only at odd offsets.
  */
 export function placed (bytes, offset) {
   const out = new Uint8Array(new ArrayBuffer(offset + bytes.length + 4), offset, bytes.length)

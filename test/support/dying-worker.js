@@ -1,4 +1,4 @@
-// A worker that dies of the first span it is given: its data says how.
+// A worker that dies when it gets its first span, in the way that its data names.
 import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -9,7 +9,7 @@ const WAYS = {
   reject () { Promise.reject(new Error('it rejected')) },
   silence () {},
   memory () {
-    // A little in each turn: of one that takes all at once, Node.js 24 may die as a whole.
+    // It takes memory little by little: if a worker takes all in one step, the whole process of Node.js 24 may die.
     const kept = []
     setInterval(() => { for (let i = 0; i < 1000; i++) kept.push(new Array(100).fill(i)) })
   }

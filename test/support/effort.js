@@ -1,15 +1,15 @@
-// Sizes of the suites that draw random cases or try many places. EFFORT=0.2, the default, makes them five times smaller
+// Scales the suites that draw random cases or try many places. EFFORT=0.2, the default, makes them five times smaller
 // than EFFORT=1, and EFFORT=5 makes them five times larger.
 import { EFFORT } from '#runtime'
 
-/** @param {number} count  of cases at EFFORT=1 @returns {number} at least 1 */
+/** @param {number} count  cases at EFFORT=1 @returns {number} cases to run, at least 1 */
 export const atEffort = count => Math.max(1, Math.round(count * EFFORT))
 
-/** Of cases in a row: 1 for each of them at EFFORT=1 and above, 5 for every fifth at EFFORT=0.2. @returns {number} */
+/** Returns the step through a list of cases: 1 at EFFORT=1 and above, 5 at EFFORT=0.2. @returns {number} */
 export const strideAtEffort = () => Math.max(1, Math.round(1 / EFFORT))
 
 /**
- * All of a list at EFFORT=1 and above; below, the first, the last and some between.
+ * Returns a whole list at EFFORT=1 and above; below, the first item, the last and some between.
  *
  * @template T
  * @param {T[]} list
@@ -17,7 +17,7 @@ export const strideAtEffort = () => Math.max(1, Math.round(1 / EFFORT))
 export const someOf = list => list.filter((_, i) => i % strideAtEffort() === 0 || i === list.length - 1)
 
 /**
- * All pairs of two lists at EFFORT=1 and above; below, as many as it takes for each item to be in one.
+ * Returns all pairs of two lists at EFFORT=1 and above; below, just enough pairs that each item is in one.
  *
  * @template A, B
  * @param {A[]} list @param {B[]} others

@@ -1,10 +1,10 @@
-// A clock whose time passes when nothing else happens, so that waits of minutes take no time in tests.
+// A clock whose time passes while the process is idle, so that waits of minutes take no time in tests.
 
 const isDeno = globalThis.process?.versions.deno !== undefined
-/** Turns of the event loop in which nothing may happen before time passes. */
+/** Idle turns of the event loop before time passes. */
 const IDLE_TURNS = isDeno ? 5 : 30
 
-/** Lets the event loop run once. In Deno, messages overtake all other work, and timers, which take longer, do not. */
+/** Lets the event loop run once. In Deno this takes a timer: messages would overtake other work. */
 export const turn = () => new Promise(resolve => {
   if (isDeno) {
     setTimeout(resolve, 0)
@@ -18,7 +18,7 @@ export const turn = () => new Promise(resolve => {
   port2.postMessage(null)
 })
 
-/** So many of them: more than a call takes that waits for nothing but memory. */
+/** Lets the event loop run many times: more often than a call needs that only works in memory. */
 export const turns = async (count = 100) => { for (let i = 0; i < count; i++) await turn() }
 
 export class FakeClock {

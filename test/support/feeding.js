@@ -1,4 +1,4 @@
-// Ways to hand bytes over, and to look at what came out.
+// Ways to pass bytes to code under test, and to collect its results.
 import { concat } from './bytes.js'
 import { chunkCount, selected } from './twin/tree.js'
 
@@ -6,7 +6,7 @@ export const whole = bytes => [bytes]
 
 export const oneByOne = bytes => pieces(bytes, () => 1)
 
-/** Pieces of 0 to 4095 bytes, short ones more often; the same ones for the same `seed`. */
+/** Cuts bytes into pieces of 0 to 4095 bytes, short ones more often; the same ones for the same `seed`. */
 export function ragged (bytes, seed) {
   let s = seed >>> 0 || 1
   return pieces(bytes, () => {
@@ -26,10 +26,10 @@ function pieces (bytes, nextLen) {
 }
 
 /**
- * Feeds a verifier to the end, or until it throws. What stood before a fault is given first and the fault thrown at the
- * next call; what came of a slice that was cut is given by a flush, before the end is told.
+ * Feeds a verifier to the end, or until it throws. A verifier first gives the leaves before a fault, and throws at the
+ * next call. For a slice that was cut, `flush` gives the last leaves before `end` throws.
  *
- * @returns {{ leaves: Array<{ offset: number, bytes: Uint8Array }>, error?: any }} leaves with their neighbours joined
+ * @returns {{ leaves: Array<{ offset: number, bytes: Uint8Array }>, error?: any }} adjacent leaves are joined
  */
 export function feed (verifier, pieces) {
   const leaves = []
@@ -43,7 +43,7 @@ export function feed (verifier, pieces) {
   return { leaves: joined(leaves) }
 }
 
-/** How leaves are cut is the sender's and verifier's business: neighbours are joined, empty ones left out. */
+/** Joins adjacent leaves, and leaves out empty ones: how leaves are divided does not matter. */
 export function joined (leaves) {
   const runs = []
   for (const { offset, bytes } of leaves) {
@@ -58,20 +58,20 @@ export function joined (leaves) {
   return runs.map(({ offset, parts }) => ({ offset, bytes: concat(parts) }))
 }
 
-/** What must come out for a query: the chosen chunks of `bytes`, neighbours joined. */
+/** Returns the expected leaves of a query: the selected chunks of `bytes`, adjacent ones joined. */
 export function chosenRuns (bytes, boundaries) {
   const leaves = [...selected(bytes.length, boundaries)].sort((a, b) => a - b)
     .map(chunk => ({ offset: chunk * 1024, bytes: bytes.subarray(chunk * 1024, chunk * 1024 + 1024) }))
   return joined(leaves)
 }
 
-/** Whether a query proves the size: only the last chunk does. */
+/** Returns true if a query proves the size, because it selects the last chunk. */
 export const provesSize = (size, boundaries) => selected(size, boundaries).has(chunkCount(size) - 1)
 
-/** The bytes of leaves, one after the other. */
+/** Joins the bytes of leaves. */
 export const bytesOf = leaves => concat(leaves.map(({ bytes }) => bytes))
 
-/** What an async iterable gives, as bytes. */
+/** Collects an async iterable of bytes. */
 export async function collect (parts) {
   const out = []
   for await (const part of iterable(parts)) out.push(part)
@@ -79,7 +79,7 @@ export async function collect (parts) {
 }
 
 /**
- * Makes `for await` possible also over streams: in WebKitGTK they are no async iterables.
+ * Makes `for await` work over streams, too: in WebKitGTK they are not async iterables.
  *
  * @param {AsyncIterable<any> | Iterable<any> | ReadableStream} parts
  */
@@ -94,14 +94,14 @@ async function * read (reader) {
   }
 }
 
-/** What an async iterable gives, as an array. */
+/** Collects an async iterable in an array. */
 export async function listed (items) {
   const out = []
   for await (const item of iterable(items)) out.push(item)
   return out
 }
 
-/** What a function or promise throws, or undefined. */
+/** Returns the error of a function or promise; undefined when it succeeds. */
 export async function errorOf (action) {
   try {
     await (typeof action === 'function' ? action() : action)
@@ -110,7 +110,7 @@ export async function errorOf (action) {
   }
 }
 
-/** An async iterable over pieces, which come one turn of the event loop apart. */
+/** Returns an async iterable over pieces, which come one turn of the event loop apart. */
 export async function * stream (pieces) {
   for (const piece of pieces) {
     await undefined
@@ -119,8 +119,8 @@ export async function * stream (pieces) {
 }
 
 /**
- * The same as a ReadableStream, piece by piece as they are asked for. (`ReadableStream.from` is not in all
- * browsers.)
+ * Returns the same as a ReadableStream, which gives each piece when it is asked for. (`ReadableStream.from` is not in
+ * all browsers.)
  */
 export function readable (pieces) {
   const iterator = pieces[Symbol.iterator]()
@@ -134,8 +134,8 @@ export function readable (pieces) {
 }
 
 /**
- * Reads a body until it ends or breaks. Not by `response.arrayBuffer()`: browsers put errors of their own in the place
- * of those of a stream.
+ * Reads a body until it ends or breaks. It avoids `response.arrayBuffer()`, because browsers replace the error of a
+ * stream by their own.
  *
  * @param {Response} response
  * @returns {Promise<{ bytes: Uint8Array, error?: any }>}

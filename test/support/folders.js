@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, readdir, readlink, rm, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Gives folders that are removed after each test. @returns {() => Promise<string>} */
+/** Returns a function that makes folders, which are removed after each test. @returns {() => Promise<string>} */
 export function newFolders () {
   const made = []
   afterEach(async () => { for (const path of made.splice(0)) await rm(path, { recursive: true, force: true }) })
@@ -23,7 +23,7 @@ export async function writeFiles (folder, files) {
 }
 
 /**
- * Everything in a folder and below: text of files, targets of links.
+ * Reads everything in a folder and below: the text of files, the targets of links.
  *
  * @param {string} folder
  * @returns {Promise<Record<string, string>>} by path, with `/`; folders end in one

@@ -5,12 +5,12 @@ export const KEY = new TextEncoder().encode('whats the Elvish word for friend')
 export const CONTEXT = 'BLAKE3 2019-12-27 16:29:52 test vectors context'
 
 const GENERATORS = {
-  /** Byte i is i mod 251: no power of two divides the period, so no two chunks or blocks are alike. */
+  /** Byte i is i mod 251. The period is odd, so neighbouring chunks and blocks differ. */
   b3 (out) {
     for (let i = 0; i < out.length; i++) out[i] = i % 251
   },
 
-  /** A 32-bit little-endian counter from 1. */
+  /** 32-bit little-endian numbers, counted from 1. */
   bao (out) {
     for (let i = 0; i < out.length; i++) out[i] = ((i >>> 2) + 1) >>> (8 * (i & 3))
   },
@@ -30,7 +30,8 @@ const GENERATORS = {
 const made = new Map()
 
 /**
- * The bytes a vector names. One copy per name is kept for the whole run, so callers must not write into it.
+ * Returns the bytes that a vector names. One copy for each name is kept for the whole run, so callers must not change
+ * it.
  *
  * @param {{ gen: 'b3' | 'bao' | 'xs', len: number, seed?: number }} name
  * @returns {Uint8Array}
@@ -45,7 +46,7 @@ export function input ({ gen, len, seed = 0 }) {
   return made.get(key)
 }
 
-/** `len` bytes without structure; the same ones for the same `seed`. Not kept, so the caller may write into them. */
+/** Returns `len` bytes without structure, the same ones for the same `seed`. They are the caller's own. */
 export const noise = (len, seed = 1) => {
   const bytes = new Uint8Array(len)
   GENERATORS.xs(bytes, seed)

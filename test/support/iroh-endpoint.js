@@ -1,7 +1,7 @@
-// An endpoint of @number0/iroh that the test plays, so that no package is needed.
+// A fake endpoint of @number0/iroh that the test controls, so that the package is not needed.
 import { IROH_ALPN } from '../../exchange/iroh/index.js'
 
-/** An endpoint at which connections come when the test says so. */
+/** An endpoint that accepts the connections that the test makes. */
 export class FakeEndpoint {
   #queue = []
   #wake = () => {}
@@ -11,13 +11,13 @@ export class FakeEndpoint {
     return this.#queue.shift()
   }
 
-  /** A connection that comes in; `finish` ends its handshake, and `ask` gives the answer to a request. */
+  /** An incoming connection. `finish` ends its handshake, and `ask` returns the answer to a request. */
   arrive (peer, { finishes = true } = {}) {
     const arrival = { isRefused: false, isClosed: false, isServed: false }
     const requests = []
     let fail
     let take
-    /** Gives a request to whoever waits for one. */
+    /** Passes a request to the code that waits for one. */
     const next = () => {
       if (take === undefined || requests.length === 0) return
       take(requests.shift())

@@ -2,15 +2,15 @@
 import { ALL } from '#runtime'
 import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 
-/** All kernels that can be had here, with both forms of the SIMD kernel. */
+/** All kernels of this machine, with both forms of the SIMD kernel. */
 export const ALL_KERNELS = ['simd-words', 'simd-rows', 'js'].filter(isAvailable)
-/** The quicker form of the SIMD kernel, and the JavaScript kernel. */
+/** The faster form of the SIMD kernel, and the JavaScript kernel. */
 const KERNELS = ['simd', 'js'].filter(isAvailable)
-/** Without ALL=1, suites run on the kernel that is in use. */
+/** Without ALL=1, suites run on the default kernel. */
 const CHOSEN = ALL ? KERNELS : KERNELS.filter(kernel => kernelName().startsWith(kernel))
 
 /**
- * @param {(kernel: string) => void} tests  defines tests; hashes only inside them, when the kernel is set
+ * @param {(kernel: string) => void} tests  defines tests. It must hash only inside them, when the kernel is set
  * @param {string[]} [kernels]
  */
 export function forEachKernel (tests, kernels = CHOSEN) {
@@ -25,7 +25,7 @@ export function forEachKernel (tests, kernels = CHOSEN) {
 }
 
 /**
- * Runs the same in one test on several kernels.
+ * Runs a function on several kernels, inside of one test.
  *
  * @template T
  * @param {() => T} run
@@ -48,7 +48,7 @@ function isAvailable (name) {
     useKernel(name)
     return true
   } catch (err) {
-    console.log(`kernel ${name} cannot be had here, its tests do not run: ${err.message}`)
+    console.log(`kernel ${name} is not available, its tests do not run: ${err.message}`)
     return false
   } finally {
     useKernel(usual)

@@ -1,4 +1,4 @@
-// Lives of a worker process that works on a store, prints what it does, and is killed in the middle of it.
+// Runs a worker process that works on a store and prints its steps, and kills it in the middle.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
@@ -7,15 +7,15 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 
 /**
- * Runs a worker until it is killed. It prints `begin JOB` and `done JOB`, and `over` behind the last job. A job is
+ * Runs a worker, and kills it. The worker prints `begin JOB` and `done JOB`, and `over` after the last job. A job is
  * JSON.
  *
- * @param {string[]} args  the worker's file, and what it gets
+ * @param {string[]} args  the worker's file, and its arguments
  * @param {object} options
- * @param {number} options.job  the worker is killed after this job began, counted from 1, or when all are done
- * @param {number} options.pause  milliseconds from then to the kill
+ * @param {number} options.job  the worker is killed after it has begun this job, counted from 1, or has done all
+ * @param {number} options.pause  milliseconds between that moment and the kill
  * @param {(job: any) => void} options.onDone
- * @param {(event: any) => void} [options.onEvent]  what the worker prints behind `event`, as JSON
+ * @param {(event: any) => void} [options.onEvent]  gets the JSON that the worker prints after `event`
  * @returns {Promise<any[]>} the jobs that were under way when it was killed
  */
 export async function killDuring (args, { job: left, pause, onDone, onEvent }) {

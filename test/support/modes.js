@@ -1,4 +1,4 @@
-// The names that the vectors give to the three modes, and the options that ask for them here.
+// The options for the three modes, by the names that the vectors give to the modes.
 import { CONTEXT, KEY } from './inputs.js'
 
 export const MODES = {

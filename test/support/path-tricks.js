@@ -1,7 +1,7 @@
-// Names of collections that must not become paths: each leads out of the folder on some system, or to the file of
+// Names in collections that must not become paths: on some system, each leads out of the folder or to the file of
 // another name.
 
-/** By what they try. Each list is the names of one collection. @type {Record<string, string[]>} */
+/** Lists of names by the trick that they try. Each list is one collection. @type {Record<string, string[]>} */
 export const TRICKS = {
   'a parent folder': ['../out'],
   'a parent folder in the middle': ['top/../../out'],
@@ -18,13 +18,13 @@ export const TRICKS = {
   'a share of Windows': ['\\\\server\\share\\out'],
   'a device path of Windows': ['\\\\?\\C:\\out'],
   'a zero byte': ['out\0.txt'],
-  'a zero byte behind a parent folder': ['..\0/out'],
+  'a zero byte after a parent folder': ['..\0/out'],
   'a drive letter': ['C:/out'],
   'a drive letter without a slash': ['c:out'],
   'a drive letter in the middle': ['top/D:out'],
   'a device': ['NUL'],
   'a device in lower case with an extension': ['top/aux.tar.gz'],
-  'a device with spaces in front of the extension': ['con  .txt'],
+  'a device with spaces before the extension': ['con  .txt'],
   'a device as a folder': ['prn/out'],
   'a device with a digit': ['COM1'],
   'a device with a superscript digit': ['lpt²'],
@@ -33,7 +33,7 @@ export const TRICKS = {
   'a device in wide characters as a folder': ['top/\uff50\uff52\uff4e/out'],
   'a device in wide characters with a wide extension': ['\uff41\uff55\uff58\uff0e\uff54'],
   'a device in circled letters': ['\u24dd\u24e4\u24db.txt'],
-  'a device with an odd space in front of the extension': ['con\u3000.txt'],
+  'a device with an odd space before the extension': ['con\u3000.txt'],
   'a device with a stream': ['nul:stream'],
   'the input of the console': ['CONIN$'],
   'a dot at the end': ['top./out'],
@@ -43,22 +43,22 @@ export const TRICKS = {
   'a dot of another kind at the end of a folder': ['out\u2024/a'],
   'a parent folder with a space at the end': ['.. /out'],
   'a parent folder with a dot and a space': ['top/. ./out'],
-  'a parent folder with a character of no width': ['.\u200b./out'],
-  'a parent folder behind a mark of the byte order': ['\ufeff../out'],
+  'a parent folder with a zero-width character': ['.\u200b./out'],
+  'a parent folder after a byte order mark': ['\ufeff../out'],
   'a parent folder in wide characters': ['\uff0e\uff0e/out'],
   'a parent folder as one character': ['\u2025/out'],
   'a wide slash': ['..\uff0fout'],
   'a wide backslash': ['..\uff3cout'],
   'a character that has a slash in it': ['\u2100'],
-  'a part of nothing but characters of no width': ['top/\u200b/out'],
-  'a device with a character of no width': ['N\u00adUL'],
-  'a dot at the end with a character of no width behind it': ['out.\u200d'],
-  'an odd space at the end with a character of no width behind it': ['out\u00a0\ufe0f'],
-  'a joiner behind a letter that joins nothing': ['out\u200d'],
-  'a selector of variants behind a letter that has none': ['out\ufe0f'],
+  'a part of zero-width characters only': ['top/\u200b/out'],
+  'a device with a zero-width character': ['N\u00adUL'],
+  'a dot and a zero-width character at the end': ['out.\u200d'],
+  'an odd space and a zero-width character at the end': ['out\u00a0\ufe0f'],
+  'a joiner after a letter that joins nothing': ['out\u200d'],
+  'a variation selector after a letter that has no variants': ['out\ufe0f'],
   'a line feed at the end': ['out\n'],
-  'a character of no width at the beginning': ['top/\u200bout'],
-  'a character that turns the text after it around': ['out\u202egpj.exe'],
+  'a zero-width character at the beginning': ['top/\u200bout'],
+  'a character that reverses the text after it': ['out\u202egpj.exe'],
   'an odd space for a space': ['a b', 'a\u00a0b'],
   'an odd space for another in a folder': ['a\u2003b/c', 'a\u3000b/d'],
   'the same name twice': ['out', 'out'],
@@ -74,7 +74,7 @@ export const TRICKS = {
   'two letters for a capital sharp s': ['stra\u1e9ee', 'strasse'],
   'a sharp s for a capital one': ['stra\u00dfe', 'stra\u1e9ee'],
   'a final sigma': ['\u03c3', '\u03c2'],
-  'a character of no width beside the name without it': ['out', 'o\u200but'],
+  'a zero-width character beside the name without it': ['out', 'o\u200but'],
   'a file that is a folder, too': ['top', 'top/out'],
   'a folder that is a file, too': ['top/out', 'top'],
   'a file that is a folder in another case': ['top/Out', 'top/out/more'],
@@ -83,7 +83,7 @@ export const TRICKS = {
   'a path of more than 4096 bytes': [`${'a/'.repeat(2048)}a`]
 }
 
-/** Characters that show nothing, or nothing but a space. */
+/** Characters that show nothing, or only a space. */
 const BLANKS = '\t\u0085\u00a0\u00ad\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a' +
   '\u200b\u2028\u2029\u202f\u205f\u2060\u2800\u3000\u3164\ufeff'
 for (const blank of BLANKS) {
@@ -91,13 +91,13 @@ for (const blank of BLANKS) {
   TRICKS[`the blank U+${code} at the end`] = [`top/out${blank}`]
 }
 
-/** Names that only Windows cannot have. */
+/** Names that only Windows refuses. */
 export const NOT_IN_WINDOWS = [
   ['12:30'], ['file.txt:stream'], ['out::$DATA'], ['what?'], ['a*b'], ['"quoted"'], ['a|b'], ['<a>'], ['line\nfeed'],
   ['escape\x1b[2J']
 ]
 
-/** Names that look odd and are harmless. */
+/** Names that look odd but are harmless. */
 export const HARMLESS = [
   ['a/b', 'a/c', 'a.txt', 'A b/..c'], ['..a', '...b', 'a..b', '.hidden', '-rf', '~', '$HOME', '%PATH%', 'a b', ' a'],
   ['nul1', 'console', 'com', 'com10', 'auxiliary.txt', 'lptx'], ['i\u0307', '\u00fc', '\u4e2d\u6587', '\u{1f600}'],

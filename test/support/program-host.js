@@ -1,9 +1,9 @@
-// Runs command lines one after the other in one process, as program.js asks by messages. A process for each of them
-// would spend most of its time in starting.
+// Runs command lines one after the other in one process, as messages of program.js ask. A process for each of them
+// would spend most of its time starting.
 import { Readable, Writable } from 'node:stream'
 import { main } from '../../bin/main.js'
 
-/** Bytes that a pipe holds, and hence the most that a program reads from one at a time. */
+/** Bytes that a pipe holds: the most that a program reads from it at a time. */
 const PIPE_LEN = 65536
 
 let last = Promise.resolve()
@@ -13,7 +13,7 @@ process.on('message', run => {
 })
 
 /**
- * Stands in for a process.
+ * Runs one command line.
  *
  * @param {{ id: number, args: string[], cwd: string, env: Record<string, string>, input: string }} run  `input`:
  *   stdin, in base64
@@ -31,12 +31,12 @@ async function result ({ id, args, cwd, env, input }) {
   return { id, code: await main(args, new AbortController().signal), out: out.text(), err: err.text() }
 }
 
-/** Keeps what is written to it. */
+/** Keeps the bytes that are written to it. */
 class Collector extends Writable {
   #pieces = /** @type {Buffer[]} */ ([])
 
   _write (piece, encoding, callback) {
-    this.#pieces.push(Buffer.from(piece)) // a copy: the writer uses its memory again
+    this.#pieces.push(Buffer.from(piece)) // A copy, because the writer reuses its memory.
     callback()
   }
 

@@ -11,11 +11,11 @@ const HOST = fileURLToPath(new URL('program-host.js', import.meta.url))
 
 const isDeno = process.versions.deno !== undefined
 
-/** These variables of the shell must not reach the program under test. */
+/** Variables of the shell that must not reach the program under test. */
 const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
 
 export class Folder {
-  /** Commands that have run here as a process. */
+  /** Commands that have run as a process of their own. */
   #known = new Set()
   /** @type {Host | undefined} */
   #host
@@ -30,8 +30,8 @@ export class Folder {
   write (name, bytes) { return writeFile(this.at(name), bytes) }
 
   /**
-   * How the program runs in this folder. Its temporary files go here, too, so that tests see those that are left. The
-   * store that is used by default is the folder `baobox`.
+   * The environment of the program in this folder. Its temporary files go there, too, so that tests see leftover ones.
+   * The default store is the folder `baobox`.
    */
   #options (env) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
@@ -42,13 +42,13 @@ export class Folder {
   /** Starts the program as a process. */
   start (args, { env } = {}) {
     const child = spawn(process.execPath, [PROGRAM, ...args], this.#options(env))
-    child.stdin.on('error', () => {}) // the program may end before it has read everything
+    child.stdin.on('error', () => {}) // The program may end before it has read everything.
     return child
   }
 
   /**
    * Runs the program to its end. The first run of a command in a folder is a process of its own, which must end by
-   * itself. Later ones share a process, which is quicker.
+   * itself. Later runs share a process, which is faster.
    *
    * @param {string[]} args
    * @param {{ input?: Uint8Array | string, env?: Record<string, string> }} [options]
@@ -73,7 +73,7 @@ export class Folder {
 /** A process of program-host.js, which runs command lines one after the other. */
 class Host {
   #child = spawn(process.execPath, [HOST], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  /** By id: how the promises of runs settle. */
+  /** How to resolve or reject the promises of runs, by their ids. */
   #waiting = new Map()
   #count = 0
 
@@ -100,7 +100,7 @@ class Host {
   end () { this.#child.disconnect() }
 }
 
-/** Waits for the end of a started program: its exit code and its output. */
+/** Waits for the end of a started program. Returns its exit code and its output. */
 export async function ended (child) {
   const out = []
   const err = []
@@ -115,8 +115,8 @@ export async function ended (child) {
  *
  * @param {import('node:child_process').ChildProcess} child
  * @param {NodeJS.Signals} [signal]
- * @returns {Promise<number | null>} its exit code. Deno reports none for a child that was sent a signal: 0 stands for
- *   it, if it was this signal that ended the child
+ * @returns {Promise<number | null>} its exit code. Deno reports none for a child that was sent a signal: then 0, if
+ *   this signal has ended the child
  */
 export async function stopped (child, signal = 'SIGINT') {
   child.kill(signal)
@@ -127,7 +127,7 @@ export async function stopped (child, signal = 'SIGINT') {
 /** @param {number} code @param {Buffer} out @param {Buffer} err */
 const resultOf = (code, out, err) => ({ code, bytes: new Uint8Array(out), out: `${out}`, err: `${err}` })
 
-/** A folder for all tests of the surrounding `describe`. It is removed after them. @returns {Folder} */
+/** Makes a folder for all tests of the surrounding `describe`, and removes it after them. @returns {Folder} */
 export function newFolder () {
   const folder = new Folder('')
   before(async () => { folder.path = await mkdtemp(join(tmpdir(), 'baobox-test-')) })

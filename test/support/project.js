@@ -1,4 +1,4 @@
-// Programs outside of this checkout, that use the package by its name.
+// Makes projects outside of this checkout that import the package by its name.
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

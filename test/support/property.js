@@ -1,5 +1,6 @@
-// Properties over random cases. A case that once failed is kept in test/property/seeds.json, by its seed and path, and
-// replayed before new ones are drawn. When the arbitraries of a property change, its seeds mean other cases: drop them.
+// Checks properties with random cases. Cases that once failed are kept in test/property/seeds.json, by seed and path,
+// and replayed before new ones are drawn. When the arbitraries of a property change, drop its seeds: they then mean
+// other cases.
 import fc from 'fast-check'
 import { readJson } from '#runtime'
 import { atEffort } from './effort.js'
@@ -7,8 +8,8 @@ import { atEffort } from './effort.js'
 const seeds = await readJson('property/seeds.json')
 
 /**
- * @param {string} name  of the property, as in seeds.json
- * @param {any} property  of fast-check, sync or async
+ * @param {string} name  the property's name in seeds.json
+ * @param {any} property  a property of fast-check, sync or async
  * @param {number} [runs]
  */
 export async function holds (name, property, runs = 100) {
@@ -21,7 +22,7 @@ export async function holds (name, property, runs = 100) {
   }
 }
 
-/** Sizes of blobs: any, but often at the edge of a chunk. @param {number} max */
+/** Sizes of blobs, often near the border of a chunk. @param {number} max */
 export const sizes = max => fc.oneof(
   fc.nat(max),
   fc.tuple(
@@ -29,7 +30,7 @@ export const sizes = max => fc.oneof(
   ).map(([chunks, by]) => Math.max(0, chunks * 1024 + by))
 )
 
-/** Boundary lists of up to three ranges, that may lie beyond the end of a blob of `max` bytes. */
+/** Boundary lists of up to three ranges, which may be beyond the end of a blob of `max` bytes. */
 export const boundaries = max => fc.oneof(
   { weight: 8, arbitrary: fc.uniqueArray(fc.nat(Math.ceil(max / 1024) + 4), { maxLength: 6 }).map(sorted) },
   { weight: 1, arbitrary: fc.constantFrom([], [0], [0, 1], [Number.MAX_SAFE_INTEGER], [0, 1, Number.MAX_SAFE_INTEGER]) }
@@ -39,11 +40,11 @@ export const groupLogs = fc.integer({ min: 0, max: 5 })
 
 const sorted = numbers => numbers.sort((a, b) => a - b)
 
-/** What the functions under test are asked to do in one of the three modes. */
+/** Options for the functions under test, in one of the three modes. */
 export const keys = fc.option(fc.uint8Array({ minLength: 32, maxLength: 32 }), { nil: undefined })
 
 /**
- * Cuts of `bytes` at any places, so that empty pieces occur.
+ * Cuts `bytes` into pieces at any places; some pieces may be empty.
  *
  * @param {number[]} places  each between 0 and 1
  */

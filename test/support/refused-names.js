@@ -1,7 +1,7 @@
-// What an export would refuse of some names.
+// Finds the names that an export would refuse.
 import { SafeNames, compareNames } from '../../exchange/collections/safe-names.js'
 
-/** The names that are refused, each beside those before it. @param {string[]} names */
+/** Returns the names that are refused beside the names before them. @param {string[]} names */
 export function refusedAmong (names) {
   const safe = new SafeNames({ isForWindows: false })
   return names.filter(name => {
@@ -14,5 +14,5 @@ export function refusedAmong (names) {
   })
 }
 
-/** Names as a walk gives them: once each, in the order of their bytes. @param {string[]} names */
+/** Returns names as a walk gives them: each once, in the order of their bytes. @param {string[]} names */
 export const inOrderOfNames = names => [...new Set(names)].sort(compareNames)

@@ -1,16 +1,16 @@
-// What the suites need of Node.js, Bun and Deno. In a browser, test/browser/runtime.js stands in its place:
-// test/package.json says so.
+// Functions of Node.js, Bun and Deno that the suites need. In browsers, test/package.json replaces this file by
+// test/browser/runtime.js.
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What `level` is here. */
+/** The package that implements `level` in this runtime. */
 export const LEVEL = 'classic-level'
 
 /** A factor for the number of random cases; `effort.js` applies it. */
 export const EFFORT = Number(process.env.EFFORT ?? 0.2)
 
-/** True if suites run on each kernel and in each kind of place; otherwise they run on one. */
+/** True if suites run on each kernel and in each kind of place; otherwise they run on one of each. */
 export const ALL = process.env.ALL === '1'
 
 /** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */
@@ -22,17 +22,17 @@ export async function readJson (path) {
   }
 }
 
-/** A new name for levels to live under: a directory. */
+/** Makes a directory for levels. */
 export const newLocation = () => mkdtemp(join(tmpdir(), 'baobox-'))
 
-/** Removes everything under it; the levels are closed. @param {string} location */
+/** Removes a directory of closed levels. @param {string} location */
 export const removeLocation = location => rm(location, { recursive: true })
 
-/** The ids of the blobs that a store there keeps in files. @param {string} location @returns {Promise<number[]>} */
+/** Returns the ids of the blob files of a store. @param {string} location @returns {Promise<number[]>} */
 export const filesIn = location => readdir(join(location, 'blobs')).then(names => names.map(Number), () => [])
 
 /**
- * The reasons of rejections that nobody handled while `run` ran, and a moment longer.
+ * Returns the reasons of rejections that nobody handled during `run`, and for a moment after it.
  *
  * @param {() => Promise<void>} run
  */

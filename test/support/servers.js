@@ -1,11 +1,11 @@
-// Servers inside the process: functions in the place of `fetch`. Honest ones, and every kind of bad one.
+// Servers inside the process, honest ones and bad ones: functions that replace `fetch`.
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { ChunkRanges } from '../../lib/index.js'
 
 const PIECE_LEN = 40_000
 
 /**
- * A body in pieces that knows whether it was cancelled.
+ * Makes a body of pieces that records whether it was cancelled.
  *
  * @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} pieces
  */
@@ -27,7 +27,7 @@ export function * piecesOf (bytes, len = PIECE_LEN) {
 
 const never = () => new Promise(() => {})
 
-/** The first bytes of a body, and then something bad. */
+/** Ways in which a body ends: whole, or with a fault after its first bytes. */
 export const endings = {
   whole: bytes => piecesOf(bytes),
   reset: at => async function * (bytes) {
@@ -35,7 +35,7 @@ export const endings = {
     throw new TypeError('terminated')
   },
   cut: at => bytes => piecesOf(bytes.subarray(0, at)),
-  /** `onStall` is called when all bytes before the stall have been taken. */
+  /** `onStall` is called when the reader has taken all bytes before the stall. */
   stall: (at, onStall = () => {}) => async function * (bytes) {
     yield * piecesOf(bytes.subarray(0, at))
     if (bytes.length > at) onStall()
@@ -59,7 +59,7 @@ export const endings = {
 }
 
 /**
- * A plain file. `change` gets the answer that a good server would give, and may return another.
+ * Serves a plain file. `headers` gets the headers of a good answer, and returns those to send.
  *
  * @param {Uint8Array} bytes
  * @param {{ ranges?: boolean, headers?: (headers: object, range?: [number, number]) => object, ending?: Function,
@@ -82,7 +82,11 @@ export const file = (bytes, how = {}) => request => {
   return new Response(streamOf(ending(part)), { status: status ?? 206, headers: headers(own, range) })
 }
 
-/** A Bao endpoint. @param {Uint8Array} bytes @param {{ ending?: Function, header?: number, old?: boolean }} [how] */
+/**
+ * Serves as a Bao endpoint.
+ *
+ * @param {Uint8Array} bytes @param {{ ending?: Function, header?: number, old?: boolean }} [how]
+ */
 export function endpoint (bytes, { ending = endings.whole, size } = {}) {
   return ({ url, headers }) => {
     const query = url.searchParams
@@ -109,7 +113,7 @@ export const unreachable = () => { throw new TypeError('fetch failed') }
 export const silent = () => never()
 
 /**
- * A `fetch` for some servers. Whatever they throw is a connection that failed.
+ * Makes a `fetch` for some servers. A server that throws is a connection that fails.
  *
  * @param {Record<string, (request: { url: URL, headers: Headers }) => Response | Promise<Response>>} routes  by URL
  *   without query; others are 404

@@ -1,4 +1,4 @@
-// Which types the signatures of an entry point speak of, and whether they can be imported from it.
+// Finds the types and options in the signatures of entry points.
 
 import ts from 'typescript'
 
@@ -7,21 +7,20 @@ const OPTIONS = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022
 /**
  * @param {string} file  the declarations of an entry point
  * @param {string} root  the folder of all declarations of the package
- * @returns {string[]} types of the package that are mentioned, with what mentions them, and cannot be imported.
- *   Constructors are not looked at: they take
- *   what only the package itself has
+ * @returns {string[]} types of the package that signatures mention but that cannot be imported, and where they are
+ *   mentioned. Constructors are left out: their arguments come from the package itself
  */
 export function unnamedTypes (file, root) {
   const program = ts.createProgram([file], OPTIONS)
   const checker = program.getTypeChecker()
-  const behind = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+  const resolved = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
   const isOurs = symbol =>
     symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(root))
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))
   const names = new Set(exported.map(({ name }) => name))
   const unnamed = []
-  // A set gives also what is added while it is gone through: what is mentioned mentions others.
-  const symbols = new Set(exported.map(behind))
+  // The loop adds types that a type mentions; a set also iterates over items that are added during the iteration.
+  const symbols = new Set(exported.map(resolved))
   for (const symbol of symbols) {
     const look = node => {
       if (ts.isConstructorDeclaration(node)) return
@@ -38,20 +37,20 @@ export function unnamedTypes (file, root) {
 
   function mentioned (node) {
     const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isImportTypeNode(node) ? node.qualifier : undefined
-    return name && behind(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
+    return name && resolved(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
   }
 }
 
-/** Parameters that hold options, or facts that are given as options are. */
+/** Names of parameters that hold options, or values that are passed like options. */
 const OPTIONS_PARAMETERS = ['options', 'info', 'parts']
 
 /**
- * The options that entry points take, by name.
+ * Finds the options that entry points take.
  *
  * @param {string[]} files  the sources of entry points
  * @param {string} root  the folder of the package
- * @returns {Map<string, Map<string, string[]>>} of each option the types that it has, and the calls that take it as
- *   such: `hashStream`, `blobStore.put`, `BlobStore.open`, `new Walk`
+ * @returns {Map<string, Map<string, string[]>>} by the option's name, then by its type: the calls that take it, such as
+ *   `hashStream`, `blobStore.put`, `BlobStore.open` or `new Walk`
  */
 export function optionsOf (files, root) {
   const program = ts.createProgram(files, { ...OPTIONS, allowJs: true, noEmit: true, strict: true, types: ['node'] })

@@ -1,7 +1,7 @@
-// Something to write to, in memory, that is as strict as its contract lets it be.
+// A sink in memory that is as strict as its contract allows.
 import { expect } from 'chai'
 
-/** `bytes` is what has been written; `writes` and `reads` count calls. */
+/** `bytes` has the written bytes; `writes` and `reads` count calls. */
 export class MemorySink {
   bytes = new Uint8Array(0)
   writes = []
@@ -40,7 +40,7 @@ export class MemorySink {
 
   sync = () => this.#alone(async () => { this.syncs++ })
 
-  /** One call at a time, and the first asked for is the first done. */
+  /** Allows one call at a time. */
   async #alone (action) {
     expect(this.#isBusy, 'two calls at the same time').to.equal(false)
     this.#isBusy = true

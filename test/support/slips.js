@@ -1,20 +1,21 @@
-// A caller's slip is a TypeError or RangeError that names the argument. It carries no code: nobody should catch it.
+// A caller's mistake is a TypeError or RangeError that names the argument. It has no code, because nobody should catch
+// it.
 import { expect } from 'chai'
 import { errorOf } from './feeding.js'
 
-/** What is not bytes, though some of it looks like bytes. */
+/** Values that are not bytes, although some look like bytes. */
 export const NOT_BYTES = [
   transferred(), cutOff(), undefined, null, 'abcd', '', 5, 5n, true, [1, 2], {}, new ArrayBuffer(4),
   new Uint16Array(4), new DataView(new ArrayBuffer(4)), () => {}
 ]
 
-/** What is not the length or index of anything. */
+/** Numbers that are not a length or an index. */
 export const NOT_NUMBERS = [null, '5', '', 5n, true, [5], {}]
 export const IMPOSSIBLE_NUMBERS = [-1, -0.5, 1.5, NaN, Infinity, -Infinity, 2 ** 53]
 
 /**
- * @param {string} name  of the argument
- * @param {() => any} action  throws, or gives a promise that rejects
+ * @param {string} name  the argument's name
+ * @param {() => any} action  throws, or returns a promise that rejects
  * @param {Function[]} types
  */
 export async function expectSlip (name, action, types = [TypeError, RangeError]) {
@@ -24,24 +25,24 @@ export async function expectSlip (name, action, types = [TypeError, RangeError])
   expect(error.message).to.include(`"${name}"`)
 }
 
-/** Refused as bytes, whatever it is. @param {(value: any) => any} use */
+/** Expects a call to refuse everything that is not bytes. @param {(value: any) => any} use */
 export async function refusesAllButBytes (name, use) {
   for (const value of NOT_BYTES) await expectSlip(name, () => use(value), [TypeError])
 }
 
-/** Refused as a number: by type, or because there is no such number. @param {(value: any) => any} use */
+/** Expects a call to refuse everything that is not a length or index. @param {(value: any) => any} use */
 export async function refusesAllButCounts (name, use, impossible = IMPOSSIBLE_NUMBERS) {
   for (const value of NOT_NUMBERS) await expectSlip(name, () => use(value), [TypeError])
   for (const value of impossible) await expectSlip(name, () => use(value), [RangeError])
 }
 
-/** Refused as a key: a wrong type or a wrong length. @param {(value: any) => any} use */
+/** Expects a call to refuse keys of a wrong type or length. @param {(value: any) => any} use */
 export async function refusesAllButKeys (use) {
   for (const value of NOT_BYTES.filter(value => value !== undefined)) await expectSlip('key', () => use(value))
   for (const len of [0, 31, 33, 64]) await expectSlip('key', () => use(new Uint8Array(len)))
 }
 
-/** Refused as a group log. @param {(value: any) => any} use */
+/** Expects a call to refuse wrong group logs. @param {(value: any) => any} use */
 export const refusesAllButGroupLogs = use => refusesAllButCounts('groupLog', use, [...IMPOSSIBLE_NUMBERS, 17])
 
 function transferred () {

@@ -4,9 +4,8 @@ import { integer } from './vectors.js'
 const LIMIT = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * What bao calls a slice of `len` bytes at `start`. Both may reach 2^64 - 1, which lies beyond the end of every
- * blob here
- * as well as the last number does.
+ * Converts bao's slice of `len` bytes at `start`. Both may reach 2^64 - 1. The greatest safe integer replaces greater
+ * numbers: it is beyond the end of every blob here, too.
  */
 export function span (start, len) {
   const from = BigInt(integer(start))

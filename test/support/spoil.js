@@ -1,10 +1,10 @@
-// The changes that the liar vectors make to a good response, and the names their errors have there.
+// The changes that the vectors of liars make to a good response, and the names of their errors.
 import { concat, flipped, unhex } from './bytes.js'
 
 /**
  * @template Options
- * @param {Uint8Array} response  good
- * @param {Options} options  of the decoder
+ * @param {Uint8Array} response  a good response
+ * @param {Options} options  the decoder's options
  * @param {{ what: string }} spoilt  a case of `responses_bad`
  * @returns {Options & { response: Uint8Array }}
  */
@@ -20,7 +20,7 @@ export function spoil (response, options, spoilt) {
   }
 }
 
-/** What the bao-tree crate calls an error of ours. @param {{ code: string, node?: number, start?: number }} error */
+/** Returns the bao-tree crate's name of an error. @param {{ code: string, node?: number, start?: number }} error */
 export function nameOf ({ code, node, start }) {
   switch (code) {
     case 'BAO_PARENT_MISMATCH': return { kind: 'ParentHashMismatch', node }

@@ -1,4 +1,4 @@
-// The twin is the oracle of the property tests, so it answers to the vectors first.
+// The twin is the oracle of the property tests, so the vectors test it first.
 import { expect } from 'chai'
 import { hex, unhex } from './bytes.js'
 import { counter } from './count.js'
@@ -9,7 +9,7 @@ import {
 } from './twin/index.js'
 import { integer, integers, vectors } from './vectors.js'
 
-// The twin hashes some megabytes a second: what is bigger adds waiting and no case that the small ones lack.
+// The twin hashes only some megabytes a second, and longer vectors have no case that the short ones lack.
 const isQuick = ({ input }) => input.len <= 20000
 
 const MODES = { hash: HASH, keyed_hash: keyed(KEY), derive_key: derived(CONTEXT) }

@@ -1,8 +1,9 @@
-// Counts the timers that are begun and not ended.
+// Counts the timers that were started and have not ended.
 
 /**
  * @param {'Timeout' | 'Interval'} kind
- * @param {(timers: Set<unknown>) => Promise<void>} run  `timers`: those that are begun while it runs, and not ended
+ * @param {(timers: Set<unknown>) => Promise<void>} run  `timers`: timers that were started during `run`, and have not
+ *   ended
  */
 export async function withTimers (kind, run) {
   const { [`set${kind}`]: set, [`clear${kind}`]: clear } = globalThis

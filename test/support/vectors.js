@@ -1,10 +1,10 @@
-// The vectors that live beside the tests, and the official ones, which live with the projects they come from.
+// The vectors of this repository, and the official ones, which are in the repositories of their projects.
 import { readJson } from '#runtime'
 
-/** Written by the bao, bao-tree and blake3 crates. */
+/** Vectors written by the bao, bao-tree and blake3 crates. */
 export const vectors = await readJson('vectors/vectors.json')
 
-/** Written by iroh-blobs. */
+/** Vectors written by iroh-blobs. */
 export const irohVectors = await readJson('vectors/iroh_vectors.json')
 
 const OFFICIAL = {
@@ -13,15 +13,15 @@ const OFFICIAL = {
 }
 
 /**
- * The official vectors of BLAKE3 and bao belong to their projects and are not copied into this one. Where a copy
- * lies next to the checkout it is used; elsewhere the tests say aloud that they did not run.
+ * The official vectors of BLAKE3 and bao belong to their projects and are not copied into this one. Tests use a copy
+ * beside the checkout. Without a copy they report that they did not run.
  *
  * @param {'blake3' | 'bao'} project
  * @returns {any | undefined}
  */
 export const official = project => OFFICIAL[project]
 
-/** Stands in for a whole file of tests. */
+/** Replaces a whole file of tests. */
 export function skipAloud (title, reason) {
   it(title, function () {
     console.log(`    skipped: ${title}: ${reason}`)
@@ -29,7 +29,7 @@ export function skipAloud (title, reason) {
   })
 }
 
-/** Numbers of 2^53 and more are strings of digits in the files. @returns {number | bigint} */
+/** Decodes a number: from 2^53 on, the files have strings of digits. @returns {number | bigint} */
 export const integer = value => typeof value === 'string' ? BigInt(value) : value
 
 export const integers = values => values.map(integer)

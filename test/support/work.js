@@ -1,13 +1,13 @@
-// Counts work in steps and not in seconds: steps of walks, and blocks that are compressed. Both are counted where
-// everything comes by.
+// Counts work in steps instead of seconds: steps of walks, and compressed blocks. Both are counted where all of them
+// pass.
 import { PARENT } from '../../lib/core/constants.js'
 import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 import { Walk } from '../../lib/tree/walk.js'
 
-/** Done so far in this thread. */
+/** The work so far in this thread. */
 export const work = { steps: 0, blocks: 0 }
 
-/** Runs on a kernel whose work is counted. (To make a kernel takes milliseconds: many cases are run on one.) */
+/** Runs a function on a kernel that counts its work. Making a kernel takes milliseconds, so run many cases in one. */
 export async function counted (name, run) {
   const before = kernelName()
   const kernel = useKernel(name)

@@ -1,4 +1,4 @@
-// Audits on several threads find what one thread finds, whatever is wrong with the source or the outboard.
+// Audits on several threads have the result of one thread, for every fault of the source or the outboard.
 import { expect } from 'chai'
 import { ChunkRanges, closeWorkers } from '../../lib/index.js'
 import { Outboard, createOutboardSync, openOutboard } from '../../encoder/index.js'
@@ -18,7 +18,7 @@ const SIZE = 600_001
 const BYTES = noise(SIZE, 4)
 const RANGES = [undefined, ChunkRanges.fromBoundaries([3, 200, 300, 301, 500]), ChunkRanges.last]
 
-/** Bytes that all threads can read. A page may have no such memory. */
+/** Bytes that all threads can read. A page may have no shared memory. */
 function shared (bytes) {
   if (typeof SharedArrayBuffer !== 'function') return new Blob([bytes])
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length))
@@ -49,7 +49,7 @@ forEachKernel(() => describe('audits on several threads', () => {
 
   for (const [groupLog, order, key] of [[0, 'pre'], [0, 'post', KEY], [4, 'pre'], [4, 'post'], [6, 'pre']]) {
     const options = { groupLog, order, key }
-    it(`find what one thread finds, in groups of ${2 ** groupLog}, ${order}-order${key ? ', keyed' : ''}`, async () => {
+    it(`equal those on one thread, in groups of ${2 ** groupLog}, ${order}-order${key ? ', keyed' : ''}`, async () => {
       const outboard = createOutboardSync(BYTES, options)
       const len = outboard.bytes.length
       await expectSame(BYTES, outboard, { key }, 'nothing wrong')
@@ -115,7 +115,7 @@ describe('audits on several threads', () => {
     }
   })
 
-  it('end at once with an abort', async () => {
+  it('end immediately with an abort', async () => {
     for (const pool of [sharedPool, poolOf(() => {})]) {
       const abort = new AbortController()
       const auditing = findValid(
@@ -126,7 +126,7 @@ describe('audits on several threads', () => {
     }
   })
 
-  it('audit again what became too short for a thread', async () => {
+  it('audit a span again that became too short for a thread', async () => {
     const pool = poolOf((job, say) => say(
       { id: job.id, failure: errorToMessage(truncated({ start: job.start, wanted: job.len, got: 0 })) }
     ))

@@ -22,7 +22,7 @@ const OPTIONS = { cid: root, ranges: ChunkRanges.all, groupLog: 0 }
 describe('bad input to slice verifiers', () => {
   const create = options => new SliceVerifier({ ...OPTIONS, ...options })
 
-  it('what is not bytes is refused', async () => {
+  it('values that are not bytes are refused', async () => {
     await refusesAllButBytes('bytes', value => create().write(value))
     await refusesAllButBytes('slice', value => verifySlice(value, OPTIONS))
     await refusesAllButBytes('combined', value => decode(value, root, { groupLog: 0 }))
@@ -32,14 +32,14 @@ describe('bad input to slice verifiers', () => {
     }
   })
 
-  it('a refused piece leaves the verifier as it was', async () => {
+  it('a refused piece does not change the verifier', async () => {
     const verifier = create()
     await errorOf(() => verifier.write('abc'))
     expect(verifier.write(encoded).length + (verifier.end() ?? []).length).to.be.greaterThan(0)
     expect(verifier.done).to.equal(true)
   })
 
-  it('wrong options are refused at once, not at the first byte', async () => {
+  it('wrong options are refused at the call, not at the first byte', async () => {
     for (const bad of [undefined, null, 5, root, [root]]) {
       for (const action of [
         () => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad)
@@ -83,7 +83,7 @@ describe('bad input to slice verifiers', () => {
     verifier.write(header(Number.MAX_SAFE_INTEGER))
     expect(verifier.size).to.equal(Number.MAX_SAFE_INTEGER)
     expect(verifier.sizeProven).to.equal(false)
-    // The blob has three parents above its first chunk. The fourth that the header asks for is made of
+    // The blob has three parents above its first chunk. The fourth that the header requires is made of
     // that chunk's bytes.
     const { leaves, error } = feed(verifier, [encoded.subarray(8)])
     expect(leaves).to.deep.equal([])

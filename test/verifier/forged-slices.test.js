@@ -1,4 +1,4 @@
-// What a verifier must do with encodings that lie: give what stood before the lie, then refuse, and say where.
+// A verifier must give the bytes before the fault of a forged encoding, then refuse it, and name the place.
 import { expect } from 'chai'
 import { BaoError, ChunkRanges, hash, outboardLen } from '../../lib/index.js'
 import { Outboard, createOutboardSync, encode, encodeSliceSync } from '../../encoder/index.js'
@@ -18,12 +18,12 @@ const CODES = {
   truncated: ['BAO_TRUNCATED']
 }
 
-/** Sizes from 2^53 on are no numbers: they are refused as such, where bao goes on to a mismatch. */
+/** Sizes from 2^53 on are not safe integers. They are refused, where bao goes on to a mismatch. */
 const isTooLarge = size => size !== undefined && BigInt(size) > BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * An outboard that is shorter than the size in its own header asks for is no outboard: `fromBao`
- * refuses it at the door, where bao reads on until the missing pair is due.
+ * An outboard that is too short for the size in its own header is refused by `fromBao` immediately, where bao reads on
+ * to the missing pair.
  */
 const isShort = (
   { what, header }, outboard
@@ -37,7 +37,7 @@ function expectError (error, spoilt, message) {
   )
 }
 
-/** The slice that a case of `bao_bad` spoils, and how it is to be read. */
+/** The slice that a case of `bao_bad` spoils, and the options to read it. */
 function spoiltSlice (good, { encoded, slice }, spoilt) {
   const ranges = span(spoilt.start ?? 0, spoilt.len ?? Number.MAX_SAFE_INTEGER)
   const read = { cid: good, ranges, groupLog: 0 }
@@ -57,7 +57,7 @@ function spoiltSlice (good, { encoded, slice }, spoilt) {
   }
 }
 
-/** The reader that a case of `bao_bad` spoils. May throw itself: a lie can show before anything is read. */
+/** The reader of an encoding that a case of `bao_bad` spoils. May throw: some faults show before the first read. */
 function spoiltReader (root, { bytes, encoded, outboard }, spoilt) {
   const withOutboard = (source, outboard) => new VerifiedReader(
     { cid: root, source, outboard: Outboard.fromBao(outboard, root) }
@@ -140,7 +140,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
         })
         expectError(readError, spoilt, message)
 
-        // The size is told only when the last chunk proves it: never from a header alone.
+        // The size is returned only when the last chunk proves it, never from a header alone.
         const told = []
         const sizeError = await errorOf(async () => told.push(await spoiltReader(root, encodings, spoilt).size()))
         if (sizeError === undefined) expect(told, message).to.deep.equal([bytes.length])
@@ -154,7 +154,7 @@ forEachKernel(kernel => describe('forged bao encodings', () => {
 }))
 
 forEachKernel(() => describe('a wrong byte anywhere in a long slice', () => {
-  // Long enough that much is hashed side by side before anything is compared: the place must still be the exact one.
+  // The slice is long, so much is hashed side by side before anything is compared. The place must still be exact.
   const bytes = input({ gen: 'xs', seed: 31, len: 300 * 1024 + 1 })
 
   for (const groupLog of [0, 1, 3]) {
@@ -241,7 +241,7 @@ forEachKernel(kernel => describe('forged responses', () => {
   }
 }))
 
-/** The leaves before the error. Of long lists the vectors tell only how many items there were; those are the twin's. */
+/** The leaves before the error. Of long lists the vectors have only the number of items; the twin has the items. */
 function expectedLeaves (bytes, response, { cid, size, groupLog, boundaries }, { ok_items: okItems }) {
   if (typeof okItems === 'number') {
     const decoded = Bao.decode(response, { root: cid, size, groupLog, boundaries, mode: HASH })

@@ -1,4 +1,4 @@
-// Chunk numbers beyond 32 bits and sizes up to the last number: slices of blobs that exist only around what is wanted.
+// Chunk indices beyond 32 bits and sizes up to the largest: slices of blobs that exist only around the wanted bytes.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'

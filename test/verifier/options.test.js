@@ -1,4 +1,4 @@
-// What all functions of the verifier have in common: how they take options and ranges, and how these name a blob.
+// All functions of the verifier take options and ranges in the same way, and name a blob in the same way.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import { createOutboardSync, createProofSync, encode, encodeSliceSync, openEncoding } from '../../encoder/index.js'
@@ -28,7 +28,7 @@ const fetch = async url => {
   return new Response(encodeSliceSync(BYTES, outboard, ranges), { headers })
 }
 
-/** Every public function that takes options, called with some. */
+/** A call with options of every public function that takes them. */
 const CALLS = {
   SliceVerifier: options => new SliceVerifier({ cid: root, ...options }),
   verifySlice: options => verifySlice(slice, { cid: root, ranges: RANGES, ...options }),
@@ -81,7 +81,7 @@ describe('the name of a blob in options of the verifier', () => {
       }
     })
 
-    it(`${name} knows no \`root\``, async () => {
+    it(`${name} has no option \`root\``, async () => {
       const error = await errorOf(() => verify({ root, cid }))
       expect(error).to.be.instanceOf(TypeError)
       expect(error.message).to.include('"root"')
@@ -90,7 +90,7 @@ describe('the name of a blob in options of the verifier', () => {
 })
 
 describe('the group log', () => {
-  it('is 4 wherever none is given', async () => {
+  it('is 4 by default in every function', async () => {
     const { bytes } = encode(BYTES, { groupLog: 4 })
     expect(encoded).to.deep.equal(bytes)
     expect(decode(bytes, root)).to.deep.equal(BYTES)
@@ -128,7 +128,7 @@ describe('the ranges of a read', () => {
     }
   })
 
-  it('read() refuses what is no range', async () => {
+  it('read() refuses values that are not a range', async () => {
     for (const ranges of [null, true, 'all', [0, 1], { start: 5, end: 4 }, { start: -1 }, { from: 5 }]) {
       const error = await errorOf(reader.read(ranges))
       expect(

@@ -23,7 +23,7 @@ const codeOf = action => errorOf(action).then(error => {
   return error.code
 })
 
-describe('a proof that a liar made', () => {
+describe('a forged proof', () => {
   it('is refused before anything is done with it', async () => {
     for (const [title, lie, code = 'BAO_BAD_PROOF'] of [
       ['nothing', new Uint8Array(0)],
@@ -50,7 +50,7 @@ describe('a proof that a liar made', () => {
     }
   })
 
-  it('may claim any size: bytes that nobody sent are not waited for, nor is memory', async () => {
+  it('may claim any size: that takes neither memory nor time', async () => {
     const all = sent(Number.MAX_SAFE_INTEGER, [0, 2 ** 43])
     expect(Proof.fromBytes(all).contentLen).to.equal(Number.MAX_SAFE_INTEGER)
     expect(await errorOf(() => verifyProof(all, content, options))).to.include(
@@ -61,14 +61,14 @@ describe('a proof that a liar made', () => {
     ).to.equal('BAO_PROOF_MISMATCH')
   })
 
-  it('with many ranges and no siblings costs no more than to read it', async () => {
+  it('with many ranges and no siblings costs no more than reading it', async () => {
     const ranges = Array.from({ length: 200_000 }, (_, i) => i * 1_000_003 + 1)
     const lie = sent(Number.MAX_SAFE_INTEGER, ranges)
-    // Who looked at every range for each would not be done in time for any test.
+    // A check of every range for each range would not end within the timeout of a test.
     expect(await codeOf(() => Proof.fromBytes(lie))).to.equal('BAO_BAD_PROOF')
   })
 
-  it('is refused when it is about other chunks than were asked for', async () => {
+  it('is refused when it is about other chunks than the wanted ones', async () => {
     expect(verifyProof(proof, content, { ...options, ranges: { start: 2500, end: 2501 } })).to.have.length(1)
     for (const ranges of [
       ChunkRanges.all, ChunkRanges.last, ChunkRanges.none, { start: 0, end: 1 }, { start: 2048, end: 3073 }
@@ -112,12 +112,12 @@ describe('a proof', () => {
     expect(await codeOf(() => verifyProof(empty, nothing, { cid: root }))).to.equal('BAO_PROOF_MISMATCH')
   })
 
-  it('may stand anywhere in memory', () => {
+  it('may be anywhere in memory', () => {
     const memory = concat([new Uint8Array(3), proof.toBytes(), new Uint8Array(5)])
     expect(verifyProof(memory.subarray(3, -5), content, options)).to.have.length(1)
   })
 
-  it('refuses slips', async () => {
+  it('refuses wrong arguments', async () => {
     await refusesAllButBytes('proof', value => verifyProof(value, content, options))
     await refusesAllButBytes('proof', value => Proof.fromBytes(value))
     await refusesAllButBytes('bytes', value => verifyProof(proof, value, options))

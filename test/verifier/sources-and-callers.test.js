@@ -1,4 +1,4 @@
-// Where a verifier meets the rest of the world: sources that end or hang, callers that hash, memory that others see.
+// Verifiers with difficult sources and callers: sources that end or hang, callers that hash, memory that others see.
 
 import { expect } from 'chai'
 import { ChunkRanges, Hasher, hash, hashStream } from '../../lib/index.js'
@@ -13,7 +13,7 @@ const outboard = createOutboardSync(content)
 const slice = encodeSliceSync(content, outboard)
 const { root } = outboard
 
-/** Abort this soon. */
+/** Milliseconds until an abort. */
 const soon = reason => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(reason), 10)
@@ -21,7 +21,7 @@ const soon = reason => {
 }
 const stuck = size => ({ size, read: () => new Promise(() => {}) })
 
-describe('slices that leave', () => {
+describe('slices that are sent', () => {
   it('have no byte that was not verified, when the source ends within a leaf', async () => {
     const cut = {
       size: content.length,
@@ -39,12 +39,12 @@ describe('slices that leave', () => {
     ).to.include({ code: 'BAO_TRUNCATED' })
     const sent = concat(pieces)
     expect(same(sent, slice.subarray(0, sent.length))).to.equal(true)
-    // 12 whole groups, and nothing of the thirteenth: what comes next in the slice is its first byte.
+    // 12 whole groups, and nothing of the thirteenth: its first byte would come next in the slice.
     const verifier = new SliceVerifier({ cid: root, release: 'leaf' })
     expect(verifier.write(sent).reduce((len, { bytes }) => len + bytes.length, 0)).to.equal(12 * 16384)
   })
 
-  it('are cut in bounded memory, also when a little of many groups is asked for', async () => {
+  it('are cut in bounded memory, also if a little of many groups is wanted', async () => {
     for (const groupLog of [4, 8, 10]) {
       const size = 24 << 20
       const wanted = ChunkRanges.fromBoundaries(
@@ -82,7 +82,7 @@ describe('a verifier whose sink', () => {
 })
 
 describe('an abort', () => {
-  it('does not wait for sources that are stuck', async () => {
+  it('does not wait for sources that hang', async () => {
     const reason = new Error('enough')
     expect(await errorOf(hashStream(stuck(10), { signal: soon(reason) }))).to.equal(reason)
     expect(
@@ -144,9 +144,9 @@ describe('a reader', () => {
 })
 
 describe('two faults', () => {
-  it('the one that comes first in the encoding is told, also when the other is that the source ends', async () => {
+  it('the first one in the encoding is thrown, also if the other is the end of the source', async () => {
     const pairs = outboard.bytes.slice()
-    pairs[64] ^= 1 // of the pair behind the root's
+    pairs[64] ^= 1 // of the pair after the root's
     const wrong = Outboard.from({ ...outboard, cid: outboard.root, bytes: pairs })
     for (const source of [
       content.subarray(0, 5000),
@@ -168,7 +168,7 @@ describe('two faults', () => {
     ).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
   })
 
-  it('but a source that fails by itself is', async () => {
+  it('but an error of the source itself is thrown', async () => {
     const source = { size: content.length, read: async () => { throw new Error('the disk is gone') } }
     expect(
       await errorOf(new VerifiedReader({ cid: root, source, outboard }).read({ start: 0, end: 20_000 }))
@@ -176,8 +176,8 @@ describe('two faults', () => {
   })
 })
 
-describe('what is asked for', () => {
-  it('is checked at once, and in full', async () => {
+describe('the arguments of a call', () => {
+  it('are checked at the call, all of them', async () => {
     expect(() => encodeSlice(1, undefined)).to.throw(TypeError, '"outboard"')
     expect(() => verifyStream(slice, { cid: 5 })).to.throw(TypeError, '"cid"')
     expect(() => encodeSliceSync(content, outboard, { start: 0, length: 10 })).to.throw(TypeError, 'length')

@@ -16,7 +16,7 @@ import { integers, vectors } from '../support/vectors.js'
 
 const orders = fc.constantFrom('pre', 'post')
 
-/** Pairs by node, as any object may keep them: those in `without` are not there. */
+/** An outboard that keeps its pairs by node number; those in `without` are missing. */
 const lazily = (outboard, without = []) => ({
   root: outboard.root,
   size: outboard.size,
@@ -30,13 +30,13 @@ const lazily = (outboard, without = []) => ({
   },
   copyPair (step, out, at) {
     expect(this.prepared.has(step.node), `pair ${step.node} was announced`).to.equal(true)
-    // What is written but not vouched for does not count.
+    // Bytes count only if `copyPair` returns true.
     out.set(outboard.pair(step.node), at)
     return !without.includes(step.node)
   }
 })
 
-/** What is right, by recursion: one leaf, one pair after the other. */
+/** The right chunks, by recursion: one leaf, one pair after the other. */
 function twinValid ({ data, pairOf, root, size, groupLog, list, mode, looksAtData }) {
   if (size === 0) return []
   const chosen = Tree.selected(size, list)
@@ -73,12 +73,12 @@ const changes = {
   outboard_zero: ({ pairs }, [start, end]) => pairs.fill(0, start, end)
 }
 
-forEachKernel(kernel => describe('what is valid', () => {
+forEachKernel(kernel => describe('the valid chunks', () => {
   describe('in the vectors', () => {
     const count = counter('valid', kernel)
 
     for (const { input: name, chunk_log: groupLog, rows } of vectors.valid.cases) {
-      it(`${name.len} bytes at group log ${groupLog}: as bao-tree says`, async () => {
+      it(`${name.len} bytes at group log ${groupLog}: the same as in bao-tree`, async () => {
         const bytes = input(name)
         const good = createOutboardSync(bytes, { groupLog })
         for (const { change = {}, q, valid, outboard_valid: outboardValid } of rows) {
@@ -98,7 +98,7 @@ forEachKernel(kernel => describe('what is valid', () => {
   })
 
   for (const [title, max, runs] of [['small', 24_000, 120], ['large', 700_000, 12]]) {
-    it(`${title}: is what the twin finds`, () => holds(`valid: twin (${title}, ${kernel})`, fc.asyncProperty(
+    it(`${title}: equal those of the twin`, () => holds(`valid: twin (${title}, ${kernel})`, fc.asyncProperty(
       fc.record({
         size: sizes(max),
         groupLog: title === 'small' ? groupLogs : fc.integer({ min: 0, max: 9 }),
@@ -146,7 +146,7 @@ forEachKernel(kernel => describe('what is valid', () => {
       }), runs))
   }
 
-  it('loses exactly what is below any byte of a pair', async () => {
+  it('lack exactly those below a pair with a wrong byte', async () => {
     const bytes = noise(6 * 1024 + 5)
     for (const groupLog of [0, 1]) {
       const good = createOutboardSync(bytes, { groupLog })
@@ -168,7 +168,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('is nothing of another blob, whose bytes and pairs agree with each other', async () => {
+  it('of another blob are none, even if its bytes and pairs fit each other', async () => {
     const bytes = noise(256 * 1024)
     const other = flipped(bytes, 200_000)
     for (const groupLog of [0, 4]) {
@@ -181,7 +181,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('does not depend on what an audit before has left in memory', async () => {
+  it('do not depend on the memory that an earlier audit has left', async () => {
     const bytes = noise(256 * 1024)
     const end = { start: 128 * 1024, end: 256 * 1024 }
     for (const groupLog of [0, 4, 7]) {
@@ -196,7 +196,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('is nothing of a blob that is shorter than its claimed size', async () => {
+  it('of a blob that is shorter than its claimed size are none', async () => {
     for (const [size, claimed] of [[900, 1000], [1_000_000, 1_000_100]]) {
       const bytes = noise(size)
       const { root } = createOutboardSync(bytes)
@@ -205,7 +205,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('loses exactly one leaf with any wrong chunk, also in full batches', async () => {
+  it('lack exactly one leaf for any wrong chunk, also in full batches', async () => {
     const bytes = noise(300 * 1024 + 77)
     const chunks = 301
     const outboard = createOutboardSync(bytes, { groupLog: 0, key: KEY })
@@ -261,14 +261,14 @@ describe('audits', () => {
     expect(pairs.asked.length).to.equal(6)
   })
 
-  it('do not walk through what is lost, however long the claimed size', async () => {
+  it('do not walk through lost parts, however long the claimed size', async () => {
     const endless = { root: outboard.root, size: Number.MAX_SAFE_INTEGER, groupLog: 0, copyPair: () => false }
     const source = { size: Number.MAX_SAFE_INTEGER, read: (start, end) => new Uint8Array(end - start) }
     expect((await validRanges(source, endless)).boundaries).to.deep.equal([])
     expect((await validOutboardRanges(endless)).boundaries).to.deep.equal([])
   })
 
-  it('go on behind what is lost far from the root', async () => {
+  it('go on after a lost part far from the root', async () => {
     const size = 512 << 20
     const tree = createOutboardSync(new Uint8Array(size))
     const left = 2 ** 17 - 1
@@ -302,7 +302,7 @@ describe('audits', () => {
     const pairs = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair () { throw broken } }
     expect(await errorOf(validRanges(bytes, pairs))).to.equal(broken)
     expect(await errorOf(validOutboardRanges({ ...pairs, prepare: () => Promise.reject(broken) }))).to.equal(broken)
-    expect((await validRanges(bytes, outboard)).boundaries, 'and leave nothing behind').to.deep.equal(all)
+    expect((await validRanges(bytes, outboard)).boundaries, 'and leave no trace').to.deep.equal(all)
   })
 
   it('let an outboard hash while it gives pairs', async () => {
@@ -315,7 +315,7 @@ describe('audits', () => {
     expect((await validRanges(bytes, hashing)).boundaries).to.deep.equal(all)
   })
 
-  it('end at once when they are aborted', async () => {
+  it('end immediately when they are aborted', async () => {
     const reason = new Error('enough')
     const stuck = { size: bytes.length, read: () => new Promise(() => {}) }
     const soon = () => {

@@ -1,4 +1,4 @@
-// A mirror as a candidate for one blob: what it has of the blob, as far as its answers tell.
+// A mirror as a candidate for one blob: which chunks it lacks, according to its answers, and how often it has failed.
 
 import { BaoError, fetchExhausted } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -9,11 +9,11 @@ import { meansNotHere } from '../sources/http/answer.js'
 
 export class Candidate {
   #failures = 0
-  /** True when it has failed too often with this blob, or for good. */
+  /** True when it is not asked for this blob again: it does not have the blob, or has failed too often. */
   #isOver = false
-  /** Chunks that it says it does not have. */
+  /** The chunks that it lacks, as it says. */
   lacks = ChunkRanges.none
-  /** The last one with this blob. @type {(Error & Partial<BaoError>) | undefined} */
+  /** The last error with this blob. @type {(Error & Partial<BaoError>) | undefined} */
   error
 
   /** @param {MirrorRecord} record */
@@ -33,24 +33,25 @@ export class Candidate {
   /** True if the mirror may be asked for the blob, now or later. */
   get isUsable () { return !this.#isOver && this.record.isUsable }
 
-  /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
+  /** Notes that the mirror has sent verified bytes. @param {number} len @param {number} ms  how long this took */
   gained (len, ms) {
     this.#failures = 0
     this.#isOver = false
     this.record.gained(len, ms)
   }
 
-  /** Something of what it has sent is right. */
+  /** Notes that some of its bytes have verified. */
   progressed () {
     this.#failures = 0
     this.record.progressed()
   }
 
   /**
-   * A request for the blob has failed. That the mirror has no such blob says nothing against the mirror.
+   * Notes that a request for the blob has failed. If the mirror only lacks the blob, or chunks of it, this does not
+   * count as a failure of the mirror.
    *
    * @param {unknown} thrown
-   * @param {ChunkRanges} ranges  that it was asked for
+   * @param {ChunkRanges} ranges  the ranges of the request
    * @param {{ retries: number, now: number, since?: number }} options  as for `MirrorRecord.failed`
    */
   failed (thrown, ranges, options) {
@@ -68,7 +69,7 @@ export class Candidate {
     this.record.failed(error, options)
   }
 
-  /** Of a mirror that is asked for this blob alone. @returns {MirrorReport} */
+  /** The report of a mirror that is asked for this blob alone. @returns {MirrorReport} */
   get report () {
     const { report } = this.record
     return this.#isOver && this.record.isUsable ? { ...report, state: 'failed' } : report
@@ -94,7 +95,7 @@ export class Candidates {
 
   get all () { return this.#book.records.map(record => this.of(record)) }
 
-  /** What mirrors have failed with, with this blob or before. */
+  /** The last error of each mirror: with this blob, or with any blob if the mirror is no longer asked. */
   get errors () {
     return this.all.flatMap(({ error, record }) => error ?? (record.isUsable ? [] : record.error ?? []))
   }
@@ -103,7 +104,7 @@ export class Candidates {
 }
 
 /**
- * The error, which says whose it is.
+ * Makes an Error of what was thrown, and adds the location of the mirror to a BaoError without one.
  *
  * @param {unknown} thrown @param {string} location
  * @returns {Error & Partial<BaoError>}
@@ -115,13 +116,13 @@ function named (thrown, location) {
 }
 
 /**
- * What a mirror lacks, if that is what its error says.
+ * The chunks that a mirror lacks, if its error names them; else undefined.
  *
  * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
  */
 function lackOf ({ code, ranges: lacks }, ranges) {
   if (code === 'STORE_NOT_FOUND') return ranges
   if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
-  // The mirror names its last chunk by a number. Here it is `ChunkRanges.last` as long as the size is not known.
+  // The mirror names its last chunk by a number, the candidate by `ChunkRanges.last` while the size is unknown.
   return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

@@ -1,4 +1,4 @@
-// Reads verified bytes from several mirrors, one at a time: where one mirror fails, the next one goes on.
+// Reads verified bytes from several mirrors, one at a time: where one mirror fails, the next one continues.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -16,10 +16,10 @@ export class FailoverReader {
   #book
   #candidates
   #options
-  /** Bytes of the blob, once the last chunk has proven them. @type {number | undefined} */
+  /** Bytes of the blob, once the last chunk has proven the size. @type {number | undefined} */
   size
 
-  /** @param {MirrorBook} book @param {ReadOptions} options  `root` and `key`: of the blob */
+  /** @param {MirrorBook} book @param {ReadOptions} options */
   constructor (book, options) {
     this.#book = book
     this.#candidates = new Candidates(book)
@@ -31,7 +31,7 @@ export class FailoverReader {
    *
    * @param {ChunkRanges} ranges  whole groups, or the last chunk
    * @returns {AsyncGenerator<Leaf>}
-   * @throws {import('../../lib/core/errors.js').BaoError} what the only mirror has failed with; of several,
+   * @throws {import('../../lib/core/errors.js').BaoError} the error of the only mirror; if there are several,
    *   FETCH_EXHAUSTED, whose `cause` is an AggregateError
    */
   async * leaves (ranges) {
@@ -57,7 +57,7 @@ export class FailoverReader {
   }
 
   /**
-   * Bytes of the blob, proven by its last chunk.
+   * The size of the blob, proven by its last chunk.
    *
    * @returns {Promise<number>}
    * @throws {import('../../lib/core/errors.js').BaoError} as `leaves`
@@ -82,7 +82,7 @@ export class FailoverReader {
     if (verifier.sizeProven) this.size = verifier.size
   }
 
-  /** The mirror to ask next for some ranges, when it may be asked. @param {ChunkRanges} ranges */
+  /** Waits until a mirror may be asked for some ranges, and returns it. @param {ChunkRanges} ranges */
   async #next ({ boundaries: [first] }) {
     const candidates = this.#candidates.all.filter(({ lacks }) => !lacks.has(first))
     const next = await this.#book.next(candidates, this.#options.signal)

@@ -23,49 +23,50 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 
 /**
  * @typedef {object} FetchParts
- * @property {Iterable<MirrorLike>} [from]  other places that have the blob: the next one is asked where one fails
+ * @property {Iterable<MirrorLike>} [from]  further mirrors of the blob: when one fails, the next one is asked
  * @property {RangeLike} [range]  bytes of the blob, `end` not included; those beyond its end are left out; default: the
  *   `Range` header of a Request, else everything
- * @property {SliceOutboard} [outboard]  the tree, from anywhere, if the server has only the bytes
+ * @property {SliceOutboard} [outboard]  the tree, if the server has only the bytes; it may come from anywhere
  * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
  * @property {string} [type]  the Content-Type of the answer; default: `application/octet-stream`
  */
 /**
- * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  the name of the blob is
- *   all that is believed. `onProgress` gets `baobox:fetch`, in verified bytes
+ * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  only `cid` is believed.
+ *   `onProgress` gets `baobox:fetch`, in verified bytes. Its `total` needs a proof of the size, which takes one small
+ *   request more
  */
 
 const OPTIONS = ['cid', 'from', 'range', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
   ...TRY_OPTIONS, ...HTTP_OPTIONS]
-/** Headers of a Request that are about its range or a cached answer: they are not passed on. */
+/** Headers of a Request that concern its range or a cached answer. They are not passed on. */
 const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
 const DEFAULT_TYPE = 'application/octet-stream'
 
 /**
- * Downloads a blob or a part of it. The body is verified while it streams: at a wrong byte the next mirror goes on, or
- * the body fails, and everything before was right.
+ * Downloads a blob or a part of it. The body is verified while it streams: the body never contains a wrong byte. Where
+ * a mirror sends one, the next mirror continues, or the body fails.
  *
  *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, range: { start: 1_000_000 } })
  *     for await (const bytes of response.body) play(bytes)
  *
  * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
- * `outboard` it needs to have the bytes only.
+ * `outboard` it needs only the bytes.
  *
- * With a Request it can take the place of `fetch`, in a service worker for example. The `Range` header of GET counts if
- * it is one range, and `If-Range`, if there is one, is the ETag of an answer to this call, the CID: then the size is
- * proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
+ * With a Request it can replace `fetch`, for example in a service worker. The `Range` header of a GET is followed if
+ * it has one range, and any `If-Range` is the ETag of this blob, which is its quoted CID. Then the size is proven
+ * first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
  *
- * The body is read only as it is asked for; cancelling it ends the download. The headers of the server's answer are
- * not passed on, because nothing proves them. So there is a Content-Length only when the size is proven by then: after
- * HEAD or a range, and of blobs that come with the first bytes.
+ * The download goes on only as the body is read; cancelling the body ends it. The headers of the server's answer are
+ * not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the body
+ * begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that come whole with the first bytes.
  *
- * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD. Its headers, credentials
+ * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD; its headers, credentials
  *   and signal are used
  * @param {FetchOptions} options
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
  * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and as
- *   `SliceVerifier`, with `location`; FETCH_EXHAUSTED when several mirrors have failed; from the body as well
+ *   `SliceVerifier`, with `location`; FETCH_EXHAUSTED when several mirrors have failed. The body fails with the same
  */
 export async function fetchVerified (input, options) {
   assertOptions('options', options, '{ cid, ... }')
@@ -87,7 +88,7 @@ export async function fetchVerified (input, options) {
   const http = httpOf(request, options)
   const own = firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http)
   for (const mirror of own) book.add(mirror)
-  // What a Request sends to its server is not for others.
+  // The headers and credentials of a Request go only to its own server.
   const forOthers = { fetch: http.fetch, headers: options.headers }
   for (const from of options.from ?? []) for (const mirror of mirrorsOf(from, forOthers)) book.add(mirror)
   const reader = new FailoverReader(book, { root, groupLog, key, signal: AbortSignal.any(signals) })
@@ -114,10 +115,12 @@ export async function fetchVerified (input, options) {
     return new Response(null, { status, headers })
   }
 
+  // A mirror that cannot prove the size may still give the range.
+  if (onProgress !== undefined) await reader.provenSize().catch(() => {})
   const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
   const first = await pieces.next()
   if (reader.size !== undefined) setLength(reader.size)
-  const total = end === Infinity ? undefined : end - start
+  const total = reader.size === undefined ? undefined : Math.max(end - start, 0)
   const body = streamOf(first, pieces, {
     onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total, unit: 'bytes' } }),
     onCancel: reason => cancelled.abort(reason)
@@ -126,11 +129,11 @@ export async function fetchVerified (input, options) {
 }
 
 /**
- * A stream of pieces, which are read only as they are asked for.
+ * A stream of pieces. It asks for a piece only when the stream is read.
  *
  * @param {IteratorResult<Uint8Array, void>} first @param {AsyncGenerator<Uint8Array, void>} rest
  * @param {object} options
- * @param {(done: number) => void} options.onSent  gets how many bytes were given so far
+ * @param {(done: number) => void} options.onSent  gets the number of bytes so far
  * @param {(reason: unknown) => void} options.onCancel  called when no more pieces are wanted, or one has failed
  */
 function streamOf (first, rest, { onSent, onCancel }) {
@@ -171,7 +174,7 @@ function firstMirrors (input, outboard, http) {
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 
-/** What requests to servers are made with. @param {Request | undefined} request @param {FetchOptions} options */
+/** The options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
 function httpOf (request, { fetch = globalThis.fetch, headers }) {
   if (request === undefined) return { fetch, headers }
   const own = new Headers(request.headers)
@@ -185,8 +188,9 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 }
 
 /**
- * What a Request's `Range` header asks for, as a function of the size. Several ranges, other units, another method than
- * GET, or an `If-Range` of another state of the blob, mean the whole blob. Source: RFC 9110, 13.1.5, 14.1.2, 14.2.
+ * The range in the `Range` header of a Request, as a function of the size. The header is ignored if it has several
+ * ranges or another unit, if the method is not GET, or if `If-Range` is another ETag. Source: RFC 9110, 13.1.5, 14.1.2,
+ * 14.2.
  *
  * @param {Request | undefined} request @param {string} etag
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range
@@ -202,7 +206,7 @@ function askedRange (request, etag) {
 }
 
 /**
- * The verified bytes of a range, from whole groups.
+ * The verified bytes of a range, cut from whole groups.
  *
  * @param {FailoverReader} reader @param {number} start @param {number} end @param {number} groupLog
  * @returns {AsyncGenerator<Uint8Array>}

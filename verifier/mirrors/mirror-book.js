@@ -1,4 +1,4 @@
-// Knows the mirrors of one call, and what each has done in it. Says which of them is asked next, and when.
+// Keeps the mirrors of one call and the record of each. Says which of them is asked next, and when.
 
 import { assertInteger } from '../../lib/core/bytes.js'
 import { locationOf } from '../sources/http/urls.js'
@@ -13,40 +13,40 @@ import { systemClock } from './patience.js'
 /**
  * @typedef {object} TryOptions
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds in which 16 KiB must come; default: 15 000
+ * @property {number} [stall]  milliseconds of waiting in which 16 KiB must arrive; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by
  *   `Link: <...>; rel=duplicate` (RFC 6249); default: 4, 0 for none
  */
 /**
  * @typedef {object} BookOptions
  * @property {Clock} [clock]
- * @property {{ report: (options?: { isDue?: boolean }) => void }} [progress]  is told when a mirror has sent a piece,
- *   and with `isDue` when one has failed
+ * @property {{ report: (options?: { arrived?: number, isDue?: boolean }) => void }} [progress]  `report` is called with
+ *   `arrived`, in bytes, when a mirror has sent a piece, and with `isDue` when one has failed
  */
 /**
- * @typedef {object} Choice  a mirror, as one of those that may be asked
+ * @typedef {object} Choice  a mirror among which the book chooses
  * @property {boolean} isUsable  true if it may be asked, now or later
- * @property {number} retryAt  when it may be asked
- * @property {number} rate  verified bytes each second, of late; 0 until something has come
+ * @property {number} retryAt  when it may be asked, by the clock of the book
+ * @property {number} rate  recent verified bytes each second; 0 before the first ones
  */
 
 export const TRY_OPTIONS = ['retries', 'stall', 'maxDuplicates']
 export const DEFAULT_STALL = 15_000
 const DEFAULT_RETRIES = 3
 /**
- * As many as a download asks at once. More would wait; and every one of them is a server that a stranger has chosen,
- * and that gets requests of this process.
+ * As many as a download asks at the same time. More would only wait, and each of them is a server that a stranger has
+ * chosen and that this process sends requests to.
  */
 const DEFAULT_MAX_DUPLICATES = 4
-/** More than any mirror has. */
+/** The rate of a mirror that has sent nothing yet. */
 const MAX_RATE = Number.MAX_VALUE
 
 export class MirrorBook {
-  /** The mirrors that servers have named. */
+  /** The mirrors that were added because a server named them. */
   #duplicates = /** @type {Set<Mirror>} */ (new Set())
   /** One for each mirror, in the order in which they were added. @type {MirrorRecord[]} */
   records = []
-  /** Called when a mirror that a server has named was added. */
+  /** Called after a mirror that a server has named was added. */
   onDuplicate = () => {}
 
   /** @param {TryOptions & BookOptions} [options] */
@@ -66,8 +66,8 @@ export class MirrorBook {
   add (mirror) { this.records.push(new MirrorRecord(mirror)) }
 
   /**
-   * Adds the mirror at a URL that another mirror has named. Those that were added so name no others: there are no
-   * chains and no loops.
+   * Adds the mirror at a URL that another mirror has named. A mirror that was added in this way cannot add others, so
+   * there are no chains and no loops.
    *
    * @param {Mirror} from @param {URL} url @param {HttpOptions} http
    */
@@ -83,15 +83,15 @@ export class MirrorBook {
   /** The mirrors that may be asked, now or later. */
   get usable () { return this.records.filter(({ isUsable }) => isUsable) }
 
-  /** What each mirror has done. */
+  /** The report of each mirror. */
   get reports () { return this.records.map(({ report }) => report) }
 
   /** The last error of each mirror that has failed. */
   get errors () { return this.records.flatMap(({ error }) => error ?? []) }
 
   /**
-   * Those that may be asked now: first those of which least is known, then the quickest; and of these, first those that
-   * have failed longest ago.
+   * The mirrors that may be asked now: first those without a rate, then the quickest. Among equals, the one that could
+   * be asked again earliest comes first.
    *
    * @template {Choice} T
    * @param {T[]} choices @param {number} [now]
@@ -102,11 +102,11 @@ export class MirrorBook {
   }
 
   /**
-   * The one to ask next, when it may be asked.
+   * Waits until a mirror may be asked, and returns the first one in turn.
    *
    * @template {Choice} T
    * @param {T[]} choices @param {AbortSignal} [signal]
-   * @returns {Promise<T | undefined>} undefined when none of them may be asked any more
+   * @returns {Promise<T | undefined>} undefined if none of them may be asked, now or later
    */
   async next (choices, signal) {
     while (true) {

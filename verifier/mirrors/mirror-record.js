@@ -1,5 +1,5 @@
-// What a mirror has done in one call, whichever blobs it was asked for: what it has brought, how fast, and whether it
-// is asked again.
+// The record of a mirror in one call, over all blobs: how many bytes it has sent, how fast, and whether it is asked
+// again.
 
 import { waitAfter } from './patience.js'
 
@@ -13,19 +13,19 @@ import { waitAfter } from './patience.js'
  * @property {string} location
  * @property {MirrorState} state  `good`; `waiting` until the next try; `liar`: it has sent wrong bytes; `failed`: it
  *   has failed too often, or for good
- * @property {number} bytes  verified bytes that it has brought. Of a download into a store: those that were missing
- *   until then, so each byte counts for the first mirror that delivered it
- * @property {number} rate  verified bytes each second, of late; 0 until something has come
- * @property {Error} [error]  the last one
+ * @property {number} bytes  verified bytes that it has sent. In a download into a store, each byte counts only for the
+ *   first mirror that delivered it
+ * @property {number} rate  recent verified bytes each second; 0 before the first ones
+ * @property {Error} [error]  the last error
  */
 
 const LIES = [
   'BAO_LEAF_MISMATCH', 'BAO_PARENT_MISMATCH', 'BAO_SIZE_TOO_LARGE', 'BAO_BAD_HEADER', 'CID_MISMATCH', 'SIZE_MISMATCH'
 ]
-/** How much the last span counts in the rate. */
+/** The weight of the last request in the rate. */
 const WEIGHT = 0.5
 
-/** True if an error says that wrong bytes have come. @param {Error & Partial<BaoError>} error */
+/** True if an error says that the mirror has sent wrong bytes. @param {Error & Partial<BaoError>} error */
 export const isLie = ({ code }) => code !== undefined && LIES.includes(code)
 
 export class MirrorRecord {
@@ -47,7 +47,7 @@ export class MirrorRecord {
 
   get isUsable () { return this.state === 'good' || this.state === 'waiting' }
 
-  /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
+  /** Notes that the mirror has sent verified bytes. @param {number} len @param {number} ms  how long this took */
   gained (len, ms) {
     const rate = 1000 * len / Math.max(ms, 1)
     this.rate = this.rate === 0 ? rate : WEIGHT * rate + (1 - WEIGHT) * this.rate
@@ -55,7 +55,7 @@ export class MirrorRecord {
     this.progressed()
   }
 
-  /** Something of what it has sent is right: the failures before do not count any more. */
+  /** Notes that some of its bytes have verified: earlier failures no longer count. */
   progressed () {
     if (this.state === 'liar') return
     this.#failures = 0
@@ -63,16 +63,17 @@ export class MirrorRecord {
   }
 
   /**
-   * It has failed. Says in its state whether it is asked again, and in `retryAt` when.
+   * Notes that the mirror has failed. Sets `state`, which says whether it is asked again, and `retryAt`, which says
+   * when.
    *
    * @param {Error & Partial<BaoError>} error
-   * @param {{ retries: number, now: number, since?: number }} options  `retries`: failures in a row that are followed
-   *   by another try; `since`: when the request began
+   * @param {{ retries: number, now: number, since?: number }} options  `retries`: how many failures in a row are
+   *   followed by another try; `since`: when the request began
    */
   failed (error, { retries, now, since = now }) {
     this.error = error
     if (this.state === 'liar') return
-    // Requests that ran side by side and failed together are one failure.
+    // If requests ran side by side, their failures count as one.
     if (since >= this.#failedAt) this.#failures++
     this.#failedAt = now
     if (isLie(error)) this.state = 'liar'

@@ -1,5 +1,5 @@
-// One request to a mirror: what has come, since when, and whether the mirror is to blame for a failure. What it brings
-// and how it fails is noted in the record of the mirror.
+// One request to a mirror: how many bytes have arrived, when it began, and whether the mirror caused a failure. Bytes
+// and failures are noted in the record of the mirror.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { isLie } from './mirror-record.js'
@@ -14,9 +14,9 @@ import { withPatience } from './patience.js'
 export class MirrorRequest {
   #book
   #ended = new AbortController()
-  /** What the pieces have ended with. @type {unknown} */
+  /** The error that ended the pieces. @type {unknown} */
   #error
-  /** Bytes that have come, right or wrong. */
+  /** Bytes that have arrived, right or wrong. */
   len = 0
 
   /** @param {MirrorBook} book @param {Candidate} candidate @param {AbortSignal} [signal] */
@@ -30,7 +30,7 @@ export class MirrorRequest {
   }
 
   /**
-   * A slice with the size in front, unverified. Further mirrors that the server names are added to the book.
+   * A slice with its header, unverified. Further mirrors that the server names are added to the book.
    *
    * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
    */
@@ -42,7 +42,7 @@ export class MirrorRequest {
   }
 
   /**
-   * What the mirror sends, as long as it sends enough.
+   * The pieces that the mirror sends. They end with FETCH_FAILED when it stalls: see `withPatience`.
    *
    * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
    */
@@ -53,7 +53,7 @@ export class MirrorRequest {
       for await (const piece of withPatience(open, { location, stall, clock, signal: this.signal })) {
         this.len += piece.length
         yield piece
-        progress.report()
+        progress.report({ arrived: piece.length })
       }
     } catch (error) {
       this.#error = error
@@ -64,15 +64,15 @@ export class MirrorRequest {
   /** Ends the request, because its bytes are no longer wanted. @param {string} why */
   end (why) { this.#ended.abort(new DOMException(why, 'AbortError')) }
 
-  /** True if the mirror has caused this error, and not the store that keeps what it sends. @param {unknown} error */
+  /** True if the mirror caused this error, and not the store that keeps its bytes. @param {unknown} error */
   isCauseOf (error) {
     return error === this.#error || (error instanceof BaoError && (error.code.startsWith('BAO_') || isLie(error)))
   }
 
-  /** Notes that the mirror has brought verified bytes. @param {number} len */
+  /** Notes that the mirror has sent verified bytes. @param {number} len */
   gained (len) { this.candidate.gained(len, this.#book.clock.now() - this.since) }
 
-  /** Notes that the mirror has failed. @param {unknown} error @param {ChunkRanges} ranges  that were asked for */
+  /** Notes that the mirror has failed. @param {unknown} error @param {ChunkRanges} ranges  those of the request */
   failed (error, ranges) {
     const { retries, clock, progress } = this.#book
     this.candidate.failed(error, ranges, { retries, now: clock.now(), since: this.since })

@@ -1,4 +1,4 @@
-// Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere uses this interface.
+// Makes a mirror of anything that can give slices of blobs. Everything that fetches blobs uses this interface.
 
 import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
@@ -25,24 +25,24 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 /**
  * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. An error
- * means that the blob cannot be had here, or not now. After STORE_MISSING and STORE_NOT_FOUND, other ranges of the blob
- * are still asked for.
+ * means that the slice is not available here, or not now. After STORE_MISSING and STORE_NOT_FOUND, other ranges of the
+ * blob are still asked for.
  *
  * @callback GiveSlice
  * @param {CID} cid
  * @param {ChunkRanges} ranges  whole chunk groups; or the last chunk alone (`ChunkRanges.last`), which proves the size.
- *   They may go beyond the end of the blob: there they mean its last chunk
+ *   Chunks beyond the end of the blob mean its last chunk
  * @param {{ signal?: AbortSignal }} options
  * @returns {Source | Promise<Source>}
  */
 
 /**
- * Gives whole members of a sequence of hashes, as slices one after the other. Where the sequence or a member is not
- * there, the slices end, or STORE_NOT_FOUND is thrown.
+ * Gives whole members of a hash sequence, as slices one after the other. If the sequence or a member is missing,
+ * the slices end there, or STORE_NOT_FOUND is thrown.
  *
  * @callback GiveMembers
- * @param {CID} cid  of the sequence
- * @param {number[]} indices  rising, from 0
+ * @param {CID} cid  the sequence
+ * @param {number[]} indices  in increasing order, counted from 0
  * @param {{ signal?: AbortSignal }} options
  * @returns {Source | Promise<Source>}
  */
@@ -50,13 +50,13 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 /**
  * @typedef {object} SliceGiver  a `BlobStore` is one
  * @property {GiveSlice} slice
- * @property {GiveMembers} [members]  where one request can bring many blobs
+ * @property {GiveMembers} [members]  if one request can give many blobs
  * @property {string} [location]  names it in errors and progress
  */
 
 /**
- * @typedef {object} PlainParts  a blob and its outboard, each wherever it is
- * @property {Uint8Array | Blob | RandomAccess | string | URL} source  of the blob: an `http:` URL, a path, ...
+ * @typedef {object} PlainParts  a blob and its outboard, which may be in different places
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} source  the blob: an `http:` URL, a path, ...
  * @property {SliceOutboard} outboard
  */
 
@@ -68,36 +68,36 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
-/** URLs that are remembered of a template, each with what was found there. */
+/** How many URLs of a template are remembered, each with the findings about it. */
 const MAX_URLS = 8
 
 const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
 
-/** A place from which slices of blobs can be had. None of its bytes is believed. */
+/** A place from which slices of blobs can be fetched. None of its bytes are believed. */
 export class Mirror {
   #give
   #isSequential
   /**
-   * Many whole members of a sequence in one stream, unverified; undefined when it cannot give them.
+   * Gives many whole members of a sequence in one stream, unverified; undefined if the mirror cannot.
    *
    * @type {((root: Uint8Array, indices: number[], signal: AbortSignal) => AsyncIterable<Uint8Array>) | undefined}
    */
   members
-  /** True if it can be asked for any blob, and not for one alone. */
+  /** True if it can be asked for any blob, false if only for one. */
   hasAnyBlob
   /** The mirrors of the other hints of the same RASL URL. @type {readonly Mirror[]} */
   others
-  /** Names it in errors and progress: a URL without query, as a rule. */
+  /** Names it in errors and progress: usually a URL without its query. */
   location
 
   /**
-   * Use `mirrorOf`.
+   * Callers use `mirrorOf`.
    *
    * @param {string} location
    * @param {(request: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
    * @param {{
    *   isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members']
-   * }} [options]  default: false, true, none and undefined
+   * }} [options]  defaults, in this order: false, true, none, undefined
    */
   constructor (location, give, { isSequential = () => false, hasAnyBlob = true, others = [], members } = {}) {
     this.location = location
@@ -108,11 +108,11 @@ export class Mirror {
     this.others = others
   }
 
-  /** True if it reads blobs only from their beginning: then one long range costs less than many short ones. */
+  /** True if it reads blobs only from their start: then one long range costs less than many short ones. */
   get isSequential () { return this.#isSequential() }
 
   /**
-   * The slice as it comes, with the size in front, unverified.
+   * The slice as it arrives, with its header, unverified.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
@@ -130,17 +130,19 @@ export class Mirror {
 /**
  * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `download` and `fromMirrors`.
  *
- * At a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
- * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
- * read whole. What was found is tried first at the next URL of the same origin, for ten minutes and the same headers.
+ * A URL may lead to a Bao endpoint or to a plain file. The outboard of a plain file is looked for where the header
+ * `Link: <...>; rel=describedby` says, then beside the file at `.obao4` and `.obao6`. Without one, a blob of up to 16
+ * MiB is read whole. For ten minutes, requests to the same origin with the same headers first try the way that has
+ * worked.
  *
- * A RASL URL names servers by its hints, which are asked without headers and credentials. The first of them is
- * the mirror, and has the others as `others`: whatever takes mirrors takes them, too.
+ * A RASL URL names servers by its hints. They are asked without headers and credentials. The first of them is the
+ * mirror, and has the others as `others`: every call that takes a mirror also uses its `others`.
  *
  *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
  *
  * @param {MirrorLike} from
- * @param {HttpOptions & { location?: string }} [options]  of URLs; `location`: another name for errors and progress
+ * @param {HttpOptions & { location?: string }} [options]  for requests to URLs; `location`: another name for errors
+ *   and progress
  * @returns {Mirror}
  */
 export function mirrorOf (from, options = {}) {
@@ -167,7 +169,7 @@ export function mirrorOf (from, options = {}) {
 }
 
 /**
- * All mirrors that something names: several for a RASL URL.
+ * All mirrors of a value: several for a RASL URL with several hints, else one.
  *
  * @param {MirrorLike} from @param {HttpOptions} [http]
  * @returns {Mirror[]}
@@ -221,7 +223,7 @@ function mirrorOfSlices (giver, location) {
     const cid = toCid(root, HASHSEQ)
     yield * toPieces(await /** @type {Required<SliceGiver>} */ (giver).members(cid, indices, { signal }), { signal })
   }
-  /** @param {SliceRequest} what @param {AbortSignal} signal */
+  /** @param {SliceRequest} request @param {AbortSignal} signal */
   const pieces = async function * ({ root, ranges }, signal) {
     yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
   }

@@ -4,14 +4,14 @@ import { fetchFailed } from '../../lib/core/errors.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
 /**
- * @typedef {object} Clock  tests have one of their own
+ * @typedef {object} Clock  tests pass their own
  * @property {() => number} now  milliseconds
  * @property {(ms: number, signal?: AbortSignal) => Promise<void>} sleep  rejects when the signal aborts
  */
 
-/** Bytes that must come within the time, or else slow drips would keep a download for ever. */
+/** Bytes that must arrive within `stall` milliseconds: otherwise a slow drip could keep a download open for ever. */
 const MIN_LEN = 1 << 14
-/** Milliseconds before the second try, and between two tries at most. */
+/** Milliseconds before the second try, and the most between two tries. */
 const FIRST_WAIT = 250
 const MAX_WAIT = 30_000
 
@@ -37,21 +37,21 @@ export function waitAfter (failures, error) {
 }
 
 /**
- * The same pieces. When fewer than 16 KiB come within `stall` milliseconds of waiting, they end with FETCH_FAILED. The
+ * Passes pieces on. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
  * time that the caller takes for a piece does not count.
  *
  * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read; the signal aborts when the pieces
- *   have ended, however that was. Its reason is FETCH_FAILED when they have stalled
+ *   have ended for any reason. Its reason is FETCH_FAILED when they have stalled
  * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * withPatience (open, { location, stall, clock, signal }) {
   const ended = new AbortController()
   const either = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal])
-  /** Milliseconds of waiting, and bytes, since the last 16 KiB. */
+  /** Milliseconds of waiting and bytes since the last 16 KiB were complete. */
   let waited = 0
   let len = 0
-  /** When the wait for a piece began; undefined while none is waited for. @type {number | undefined} */
+  /** When the wait for a piece began; undefined while it does not wait. @type {number | undefined} */
   let since
   /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}
@@ -60,7 +60,7 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
     while (true) {
       await clock.sleep(stall / 4, ended.signal)
       if (since === undefined || waited + clock.now() - since < stall) continue
-      const error = fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes have come within ${stall} ms`))
+      const error = fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes arrived within ${stall} ms`))
       fail(error)
       ended.abort(error)
     }

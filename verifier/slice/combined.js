@@ -1,5 +1,5 @@
-// Reads slices of a combined encoding that can be read at any place. It keeps verified pairs, so that reads
-// of neighbouring ranges touch little more than their leaves.
+// Reads slices from a combined encoding that can be read at any offset. It keeps verified pairs, so that reads
+// of neighbouring ranges read little more than their leaves.
 
 import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
@@ -16,7 +16,7 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** The number of pairs that are kept: 256 KiB. */
 const KEPT_PAIRS = 4096
-/** Bytes between two parts that are read along with them: two reads would cost more. */
+/** Two parts with at most this many bytes between them are read in one read: two reads would cost more. */
 const MAX_GAP = 4096
 
 const NOTHING = new Uint8Array(0)
@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0)
 export class Combined {
   #file
   /**
-   * Verified pairs, by node. They are hashed again whenever they are used.
+   * Verified pairs, by node number. They are verified again whenever they are used.
    *
    * @type {LruCache<number, Uint8Array>}
    */
@@ -43,7 +43,7 @@ export class Combined {
   }
 
   /**
-   * @param {OpenRandomAccess} file  closed with this, or when this fails
+   * @param {OpenRandomAccess} file  closed by `close`, or when `open` fails
    * @param {number} groupLog
    * @returns {Promise<Combined>}
    */
@@ -60,14 +60,14 @@ export class Combined {
 
   close () { return this.#file.close() }
 
-  /** Keeps a verified pair. @param {number} node @param {number} at  in the arena */
+  /** Keeps a copy of a verified pair. @param {number} node @param {number} at  its offset in the arena */
   keep (node, at) {
     if (this.#pairs.has(node)) return
     this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
   }
 
   /**
-   * The bytes of a slice of whole groups, until the encoding ends.
+   * The bytes of a slice of whole groups, without the header. They end early where the encoding ends.
    *
    * @param {ChunkRanges} ranges  whole groups
    * @param {AbortSignal} [signal]
@@ -103,10 +103,10 @@ export class Combined {
   }
 
   /**
-   * Where the next batch is in the encoding: a node stands behind the pairs and bytes that come before it in pre-order.
+   * Finds the next batch in the encoding. The offset of a node follows from the pairs and bytes before it in pre-order.
    *
    * @param {Batch} batch
-   * @returns {Part[]} in their order
+   * @returns {Part[]} in increasing order
    */
   #plan (batch) {
     const { step } = batch
@@ -126,12 +126,12 @@ export class Combined {
 }
 
 /**
- * @typedef {{ start: number, end: number, pair?: Uint8Array }} Part  of the encoding; a pair that is
- *   kept need not be read
+ * @typedef {{ start: number, end: number, pair?: Uint8Array }} Part  a part of the encoding; `pair`: the kept pair,
+ *   which is not read
  */
-/** @typedef {{ start: number, end: number, parts: Part[] }} Read  what is read at once, and the parts that it gives */
+/** @typedef {{ start: number, end: number, parts: Part[] }} Read  one read of the encoding, and the parts in it */
 
-/** Joins parts that are close to each other. @param {Part[]} parts @returns {Read[]} */
+/** Joins parts that are close to each other into reads. @param {Part[]} parts @returns {Read[]} */
 function joinParts (parts) {
   /** @type {Read[]} */
   const reads = []

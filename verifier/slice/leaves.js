@@ -1,4 +1,4 @@
-// Keeps verified bytes for callers. They stand in memory that is reused at once, so they are copied, or
+// Keeps verified bytes for callers. The memory that they come in is reused immediately, so they are copied, or
 // handed to a callback.
 
 import { trimTo } from './wanted-bytes.js'
@@ -14,8 +14,7 @@ import { assertBytes, describe } from '../../lib/core/bytes.js'
 /**
  * @typedef {object} KeepOptions  at most one of them; default: every leaf has fresh memory that belongs to the caller
  * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from
- *   its start; leaves are views of it. After an error it holds verified bytes, but it is not known how
- *   many
+ *   its start; leaves are views of it. After an error it holds an unknown number of verified bytes
  * @property {boolean} [reuse]  leaves are borrowed until the next call, which uses the same memory
  * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, which is borrowed
  *   until the callback returns and is not copied; the callback must not hash. No leaves are returned
@@ -23,13 +22,13 @@ import { assertBytes, describe } from '../../lib/core/bytes.js'
 
 export const KEEP_OPTIONS = ['into', 'reuse', 'onLeaf']
 
-/** A sink for a checker that keeps leaves in the way that options say. */
+/** A sink for a checker. It keeps leaves as `KeepOptions` say. */
 export class Leaves {
   #leaves = /** @type {Leaf[]} */ ([])
   #trimmed
   #onLeaf
   #reuses
-  /** Memory that leaves are copied to; undefined if each has memory of its own. @type {Uint8Array | undefined} */
+  /** The memory to which leaves are copied; undefined if each has memory of its own. @type {Uint8Array | undefined} */
   #memory
   #used = 0
   /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
@@ -79,7 +78,7 @@ export class Leaves {
     const bytes = memory.subarray(at, at + len)
     const end = this.#used + len
     if (this.#reuses && end > (this.#memory?.length ?? 0)) {
-      // Earlier leaves of this call stay where they are: only the memory for further ones is new.
+      // Earlier leaves of this call stay in the old memory: only further leaves use the new one.
       this.#memory = new Uint8Array(Math.max(len, 2 * this.#used))
       this.#used = 0
     }
@@ -95,7 +94,7 @@ export class Leaves {
 
 /** @param {(offset: number, bytes: Uint8Array) => unknown} onLeaf @param {number} offset @param {Uint8Array} bytes */
 function callWith (onLeaf, offset, bytes) {
-  // An asynchronous callback would read on after the memory has been reused.
+  // An asynchronous callback would still read when the memory has been reused.
   if (!(onLeaf(offset, bytes) instanceof Promise)) return
   throw new TypeError('"onLeaf" expected a synchronous function, got one that returns a promise')
 }

@@ -1,4 +1,4 @@
-// Reads the pieces of a stream and verifies them: the loop that all verifying streams share.
+// Reads the pieces of a stream and verifies them. All verifying streams share this loop.
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
@@ -27,7 +27,7 @@ export async function * verifyPieces (verifier, pieces) {
 }
 
 /**
- * Leaves that are complete. Their own faults are ignored: something else has ended the stream.
+ * The complete leaves. A fault in them is ignored, because the stream has ended with another error.
  *
  * @param {SliceVerifier} verifier
  * @returns {Leaf[]}

@@ -1,5 +1,5 @@
-// Reads several slices that follow one another in one stream, such as a connection. It reads each slice
-// to its end, and leaves the bytes behind it for the next.
+// Reads several slices that follow one another in one stream, for example a connection. It reads each slice
+// to its end, and keeps the bytes after it for the next.
 
 import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -16,21 +16,21 @@ import { SliceVerifier } from './slice.js'
 const NOTHING = new Uint8Array(0)
 
 /**
- * A stream of slices. `verifyStream` takes one slice from it, and leaves the bytes behind it to the next call.
+ * A stream of slices. `verifyStream` takes one slice from it, and leaves the bytes after it to the next call.
  *
  *     const slices = new SliceSource(socket)
  *     for (const { cid, ranges } of asked) {
  *       for await (const leaf of verifyStream(slices, { cid, ranges })) take(leaf)
  *     }
  *
- * A slice that fails, or is not read to its end, closes the stream, because the meaning of its next byte is not known.
+ * A slice that fails, or is not read to its end, closes the stream, because nobody knows what its next byte means.
  */
 export class SliceSource {
   #pieces
   /** Bytes that were read but not used: a view of the last piece. */
   #rest = /** @type {Uint8Array} */ (NOTHING)
   /**
-   * The next piece, once it has been asked for. It outlives an abort of the call that asked.
+   * The next piece, once a call has asked for it. It survives an abort of that call.
    *
    * @type {Promise<IteratorResult<Uint8Array>> | undefined}
    */
@@ -50,10 +50,10 @@ export class SliceSource {
   }
 
   /**
-   * Has the stream ended? Waits for the next byte, or for the end.
+   * Waits for the next byte, or for the end of the stream.
    *
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {Promise<boolean>}
+   * @returns {Promise<boolean>} true if the stream has ended
    */
   async isAtEnd (options = {}) {
     assertKnownOptions(options, ['signal'])
@@ -61,7 +61,7 @@ export class SliceSource {
   }
 
   /**
-   * Reads bytes that stand before, between or behind slices.
+   * Reads bytes before, between or after slices.
    *
    * @param {number} len
    * @param {{ signal?: AbortSignal }} [options]
@@ -87,7 +87,7 @@ export class SliceSource {
   }
 
   /**
-   * The next bytes, as they come.
+   * The next bytes, as they arrive.
    *
    * @param {number} len
    * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
@@ -109,13 +109,13 @@ export class SliceSource {
     }
   }
 
-  /** All bytes that follow, as they come. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
+  /** All bytes that follow, as they arrive. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
   async * [Symbol.asyncIterator] () {
     for await (const piece of this.#pulled()) yield new Uint8Array(piece)
   }
 
   /**
-   * Verifies the next slice: `verifyStream` is the public way to this.
+   * Verifies the next slice. Callers use `verifyStream`.
    *
    * @param {SliceVerifier} verifier  a fresh one
    * @param {{ signal?: AbortSignal }} [options]
@@ -131,7 +131,7 @@ export class SliceSource {
 
   /** @param {SliceVerifier} verifier @param {AbortSignal} [signal] @returns {AsyncGenerator<Leaf>} */
   async * #verifyNext (verifier, signal) {
-    if (this.#isBusy) throw new TypeError('a slice of this source is still being read: expected that to end first')
+    if (this.#isBusy) throw new TypeError('a slice of this source is still being read: expected its end first')
     this.#isBusy = true
     try {
       yield * verifyPieces(verifier, this.#pulled(signal))
@@ -143,10 +143,10 @@ export class SliceSource {
     }
   }
 
-  /** Closes the stream, wherever it is. */
+  /** Closes the stream, also in the middle of a slice. */
   async close () {
     this.#rest = NOTHING
-    if (this.#coming !== undefined) this.#closed.abort() // or else closing would wait for the next piece
+    if (this.#coming !== undefined) this.#closed.abort() // otherwise closing would wait for the next piece
     this.#coming = undefined
     await this.#pieces.return(undefined)
   }
@@ -154,7 +154,7 @@ export class SliceSource {
   async [Symbol.asyncDispose] () { await this.close() }
 
   /**
-   * Pieces as they come; the rest of the last one may be put back.
+   * The pieces as they arrive. The caller may put the rest of the last one back into `#rest`.
    *
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
@@ -171,7 +171,7 @@ export class SliceSource {
    * Waits until `#rest` has bytes, or the stream has ended. Another call that waits may take the bytes first.
    *
    * @param {AbortSignal} [signal]
-   * @returns {Promise<boolean>}
+   * @returns {Promise<boolean>} false if the stream has ended
    */
   async #hasMore (signal) {
     signal?.throwIfAborted()
@@ -188,7 +188,7 @@ export class SliceSource {
 
   #next () {
     const next = this.#pieces.next()
-    next.catch(() => {}) // callers that await it get the error; there may be none
+    next.catch(() => {}) // callers that await it get the error; perhaps no caller does
     return next
   }
 }

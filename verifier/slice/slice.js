@@ -1,4 +1,4 @@
-// Verifies slices: bytes of a slice go in, verified leaves come out. lib/slice/checker.js decides what is right.
+// Verifies slices: bytes of a slice go in, verified leaves come out. lib/slice/checker.js compares the hashes.
 // Source: Bao spec, "Decoder".
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
@@ -21,20 +21,19 @@ import { toRanges } from '../../lib/tree/ranges.js'
 
 /**
  * @typedef {object} SliceTerms
- * @property {RangesLike} [ranges]  what was asked for; default: everything
+ * @property {RangesLike} [ranges]  the ranges that were asked for; default: everything
  * @property {number} [groupLog]  0 to 16; default: 4
- * @property {number} [size]  bytes of the blob, for slices without a header. It is believed as little as a header is
+ * @property {number} [size]  bytes of the blob, for slices without a header. Like a header it is only a claim
  * @property {Uint8Array} [key]  of a keyed tree
  */
 /**
- * @typedef {NamedBlob & SliceTerms} SliceOptions  a slice does not say what it is a slice of: both
- *   sides must agree on all of these
+ * @typedef {NamedBlob & SliceTerms} SliceOptions  a slice does not contain these: both sides must agree on all of them
  */
 
 /**
  * @typedef {object} ReleaseOptions
- * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: 16 KiB at
- *   first, then whenever 32 KiB or more have come; `leaf`: each leaf with its last byte, which is
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: after the first
+ *   16 KiB, then whenever 32 KiB or more have arrived; `leaf`: each leaf with its last byte, which is
  *   slower below group log 4; `window`: 128 KiB at a time, for input in very small pieces; default:
  *   `soon`
  */
@@ -49,9 +48,10 @@ const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
 const NOTHING = new Uint8Array(0)
 
 /**
- * Takes a slice in any pieces, and returns what it has verified. It never reads, and holds at most one batch.
+ * Takes a slice in pieces of any length, and returns the leaves that it has verified. It never reads, and holds at most
+ * one batch.
  *
- * The leaves before a fault are returned as `error` is set. Every later call throws that error.
+ * A call that finds a fault returns the leaves before it and sets `error`. Every later call throws that error.
  */
 export class SliceVerifier {
   #options
@@ -88,30 +88,30 @@ export class SliceVerifier {
     if (size !== undefined) this.#begin(size, 0)
   }
 
-  /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header has come. */
+  /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header has arrived. */
   get size () { return this.#size }
 
-  /** Has the last chunk been verified, so that the size is more than a claim? */
+  /** True if the last chunk has been verified, which proves the size. */
   get sizeProven () { return this.#checker?.isSizeProven ?? false }
 
-  /** Has everything that was asked for been verified? */
+  /** True if everything that was asked for has been verified. */
   get done () { return this.#checker?.isDone ?? false }
 
-  /** Bytes of the slice so far, header included. Bytes behind its end do not count. */
+  /** Bytes of the slice so far, header included. Bytes after its end do not count. */
   get bytesRead () { return this.#bytesRead }
 
-  /** Bytes that are missing until the next batch can be verified. */
+  /** How many more bytes the next batch needs before it can be verified. */
   get bytesWanted () { return this.#checker === undefined ? HEADER_LEN - this.#headerLen : this.#checker.wanted }
 
-  /** The bytes behind the end of the slice in the last piece that was written: a view of it. Empty until `done`. */
+  /** The bytes after the end of the slice in the last piece that was written: a view of it. Empty until `done`. */
   get rest () { return this.#rest }
 
   /**
    * Takes the next piece.
    *
-   * @param {Uint8Array} bytes  of any length; read, not kept. Bytes behind the end of the slice are
+   * @param {Uint8Array} bytes  of any length; read, not kept. Bytes after the end of the slice are
    *   ignored: `rest` has them
-   * @returns {Leaf[]} what is verified now. If a fault follows it, `error` is set
+   * @returns {Leaf[]} the leaves that are verified now. If a fault follows them, `error` is set
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_LEAF_MISMATCH { start, len }, BAO_SIZE_TOO_LARGE
    */
   write (bytes) {
@@ -127,20 +127,20 @@ export class SliceVerifier {
   }
 
   /**
-   * Verifies every leaf that is complete, without waiting for more bytes.
+   * Verifies every complete leaf, without waiting for more bytes.
    *
-   * @returns {Leaf[]} what is verified now
-   * @throws {BaoError} what `write` throws
+   * @returns {Leaf[]} the leaves that are verified now
+   * @throws {BaoError} as `write`
    */
   flush () {
     return this.#release(() => this.#checker?.flush())
   }
 
   /**
-   * Ends the slice. If the slice may have ended too early, call `flush` first: it returns the leaves that are complete.
+   * Ends the slice. If the slice may have ended too early, call `flush` first: it returns the complete leaves.
    *
-   * @returns {Leaf[]} what is verified now
-   * @throws {BaoError} BAO_TRUNCATED { node | start, wanted, got } when more was due, and what `write` throws
+   * @returns {Leaf[]} the leaves that are verified now
+   * @throws {BaoError} BAO_TRUNCATED { node | start, wanted, got } when bytes are missing, and as `write`
    */
   end () {
     const leaves = this.#release(() => {
@@ -152,7 +152,8 @@ export class SliceVerifier {
   }
 
   /**
-   * Returns verified leaves. An error is thrown once there are no leaves before it left to return.
+   * Does some work and returns the leaves that it has verified. If it fails with a fault after verified leaves, the
+   * leaves are returned and the next call throws the error.
    *
    * @param {() => void} work
    */
@@ -167,7 +168,7 @@ export class SliceVerifier {
     return this.#leaves.take()
   }
 
-  /** @param {Uint8Array} bytes @returns {number} how many of them belonged to the header */
+  /** @param {Uint8Array} bytes @returns {number} how many of them belong to the header */
   #takeHeader (bytes) {
     if (this.#checker !== undefined) return 0
     const taken = bytes.subarray(0, HEADER_LEN - this.#headerLen)
@@ -178,7 +179,7 @@ export class SliceVerifier {
     return taken.length
   }
 
-  /** @param {number} size @param {number} available  bytes that have come with the header */
+  /** @param {number} size @param {number} available  bytes that have arrived with the header */
   #begin (size, available) {
     assertInteger('size', size)
     this.#size = size
@@ -194,7 +195,7 @@ function checked (options) {
 }
 
 /**
- * Verifies a slice in memory. Bytes behind its end are ignored.
+ * Verifies a slice in memory. Bytes after its end are ignored.
  *
  * @param {Uint8Array} slice
  * @param {SliceOptions & ExactOptions & KeepOptions} options
@@ -231,7 +232,7 @@ export function decode (combined, cid, options = {}) {
   assertBytes('combined', combined)
   assertKnownOptions(options, ['groupLog', 'key', 'into'])
   const { groupLog = DEFAULT_GROUP_LOG, key, into } = options
-  // The size is a claim, but there cannot be more bytes than came.
+  // The size is a claim, but the blob cannot be longer than its encoding.
   const blob = into ?? new Uint8Array(Math.min(headerOf(combined), combined.length))
   const leaves = verifySlice(combined, { cid, groupLog, key, into: blob })
   return blob.subarray(0, leaves.reduce((len, { bytes }) => len + bytes.length, 0))

@@ -12,14 +12,13 @@ import { verifyPieces } from './pieces.js'
 /** @import { Source } from '../../lib/core/types.js' */
 
 /**
- * The verified leaves of a slice that comes as a stream. Reading stops where the slice ends: a
+ * The verified leaves of a slice that comes as a stream. Reading stops at the end of the slice: a
  * `SliceSource` can be read on from there, any other source is closed.
  *
  * @param {Source | SliceSource} source
  * @param {VerifyOptions & { signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Leaf>}
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, after everything before the
- *   fault has been given
+ * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, after all leaves before the fault
  */
 export function verifyStream (source, options) {
   assertOptions('options', options, '{ cid, ... }')
@@ -30,5 +29,5 @@ export function verifyStream (source, options) {
   return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))
 }
 
-/** Closes a source of which nothing was asked for. @param {Source} source @returns {AsyncGenerator<Leaf>} */
+/** Closes a source from which no bytes are wanted. @param {Source} source @returns {AsyncGenerator<Leaf>} */
 async function * nothingOf (source) { cancelSource(source) }

@@ -12,10 +12,10 @@ import { verifyPieces } from './pieces.js'
 /** @import { ExactOptions } from './wanted-bytes.js' */
 
 /**
- * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with what comes from the stage
- * before. A program uses it in one of these two ways, and only once. The pair is no `TransformStream`: that cannot end
- * its readable side without an error on its writable side. The types of `pipeline` know pairs since those of Node.js
- * 25, and functions since always.
+ * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with the output of the stage
+ * before. A program uses it in one of these two ways, and only once. The pair is not a `TransformStream`: that cannot
+ * end its readable side without an error on its writable side. The types of `pipeline` in every Node.js accept
+ * functions; those since Node.js 25 also accept pairs.
  *
  * @typedef {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> } &
  *   ((source: any) => AsyncGenerator<Uint8Array<ArrayBuffer>>)} VerifyTransform
@@ -26,13 +26,13 @@ import { verifyPieces } from './pieces.js'
  * given in bytes, exactly these bytes come out, unless `exact` is false.
  *
  * It takes a piece when everything from the piece before has been read, so at most one piece waits. The
- * readable side ends where the slice ends. Bytes behind that in the same piece are dropped. A further
+ * readable side ends where the slice ends. Bytes after the slice in its last piece are dropped. A further
  * piece is refused, which cancels the source of a pipe.
  *
  * @param {SliceOptions & ExactOptions & ReleaseOptions} options
  * @returns {VerifyTransform} for `pipeThrough` of web streams, and for `pipeline` of Node.js
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when
- *   everything before the fault has been read
+ * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when all bytes
+ *   before the fault have been read
  */
 export function verifyTransform (options) {
   assertOptions('options', options, '{ cid, ... }')
@@ -77,12 +77,12 @@ class Transform {
     this.writable = new WritableStream({
       start: controller => {
         this.#input = controller
-        // At once: the stream itself reports an abort only when the current write has ended.
+        // The signal reports an abort immediately, the stream itself only when the current write has ended.
         controller.signal.addEventListener('abort', () => this.#fail(controller.signal.reason), { once: true })
       },
       write: piece => this.#guarded(async () => {
         await this.#wanted()
-        if (this.#isOver) throw new TypeError('the slice has ended: expected no bytes behind it')
+        if (this.#isOver) throw new TypeError('the slice has ended: expected no bytes after it')
         await this.#give(this.#verifier.write(piece))
         if (this.#verifier.done) this.#close()
       }),
@@ -107,8 +107,8 @@ class Transform {
   }
 
   /**
-   * Gives leaves, waits until they have been read, and throws the fault that follows: an error drops
-   * what is unread.
+   * Gives leaves. If a fault follows them, waits until they have been read, because an error drops unread bytes, and
+   * throws the fault.
    *
    * @param {Leaf[]} leaves
    */

@@ -1,4 +1,4 @@
-// Decides which bytes of verified leaves callers get. Leaves are whole chunks, while ranges in bytes begin and end
+// Decides which bytes of verified leaves callers get. Leaves are whole chunks, but ranges in bytes begin and end
 // anywhere.
 
 import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
@@ -16,7 +16,8 @@ import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
  *
  * @param {RangesLike | undefined} ranges
  * @param {boolean} [exact]  see `ExactOptions`
- * @returns {ByteRange[] | undefined} increasing and apart; undefined for all bytes of their chunks
+ * @returns {ByteRange[] | undefined} in increasing order, with gaps between them; undefined for all bytes of their
+ *   chunks
  */
 export function wantedBytes (ranges, exact = true) {
   if (!exact || ranges === undefined || ranges instanceof ChunkRanges) return undefined
@@ -25,17 +26,17 @@ export function wantedBytes (ranges, exact = true) {
 }
 
 /**
- * A function that cuts leaves down to the bytes that are wanted.
+ * Makes a function that cuts leaves down to the wanted bytes.
  *
- * @param {ByteRange[]} wanted  increasing; they do not overlap
+ * @param {ByteRange[]} wanted  in increasing order; they do not overlap
  */
 export function trimTo (wanted) {
-  /** The first range that later leaves can have bytes of. */
+  /** The first range of which later leaves can have bytes. */
   let next = 0
   /**
-   * The parts of a leaf that are wanted, none of them empty.
+   * The wanted parts of a leaf, none of them empty.
    *
-   * @param {number} offset  bytes of the blob, not below that of the leaf before
+   * @param {number} offset  of the leaf in the blob, not below that of the leaf before
    * @param {number} len
    */
   return (offset, len) => {

@@ -1,5 +1,5 @@
-// Reads any range of a blob, verified. Both the blob and its tree are untrusted and may be remote: a
-// read touches only what it needs.
+// Reads and verifies any range of a blob. Both the blob and its tree are untrusted and may be remote: a
+// read fetches only the groups and pairs that it needs.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
@@ -34,9 +34,9 @@ import { verifyPieces } from '../slice/pieces.js'
 /**
  * Reads any range of a blob, and returns only bytes that verify. The size is known once the last chunk has proven it.
  *
- * A read touches only what it needs: chunk groups, and the pairs above them. Of a combined encoding, up
+ * A read fetches only the chunk groups that it needs and the pairs above them. Of a combined encoding, up
  * to 256 KiB of verified pairs are kept for the next reads. Any number of reads may run at the same
- * time. A read that failed may succeed when it is tried again: every read is checked up to the root.
+ * time. A failed read may succeed when it is tried again: every read is verified up to the root.
  */
 export class VerifiedReader {
   #root
@@ -79,7 +79,7 @@ export class VerifiedReader {
   }
 
   /**
-   * The same, leaf by leaf as they verify.
+   * The bytes of some ranges, leaf by leaf as they verify.
    *
    * @param {RangesLike} [ranges]
    * @param {ReadOptions} [options]
@@ -91,21 +91,21 @@ export class VerifiedReader {
   }
 
   /**
-   * @param {ChunkRanges} chunks @param {ByteRange[] | undefined} wanted  all bytes of the chunks, if undefined
+   * @param {ChunkRanges} chunks @param {ByteRange[] | undefined} wanted  undefined: all bytes of the chunks
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #pieces (chunks, wanted, signal) {
     if (wanted?.every(({ start, end }) => start === end)) return
     const origin = await this.#openOrigin(signal)
-    // Of chunks, too: whole groups are read, and only the chunks are wanted.
+    // Whole groups are read, so ranges in chunks must be cut out of them as well.
     for await (const { bytes } of this.#leaves(
       origin, chunks, wanted ?? chunks.toBytes(origin.size), signal
     )) yield bytes
   }
 
   /**
-   * Bytes of the blob, once the last chunk has verified.
+   * The size of the blob, proven by its last chunk.
    *
    * @param {ReadOptions} [options]
    * @returns {Promise<number>}
@@ -136,7 +136,7 @@ export class VerifiedReader {
 
   #opening () {
     const opening = this.#open()
-    // The next read tries again, whether or not a read still waits for this one.
+    // After a failure the next read opens again, even if no read still waits for this opening.
     opening.catch(() => {
       if (this.#origin === opening) this.#origin = undefined
     })
@@ -146,12 +146,12 @@ export class VerifiedReader {
   /**
    * The verified bytes of some ranges.
    *
-   * @param {Origin} origin @param {ChunkRanges} chunks  that hold the bytes; all groups that they are in are read
+   * @param {Origin} origin @param {ChunkRanges} chunks  the chunks that hold the bytes; their whole groups are read
    * @param {ByteRange[]} wanted @param {AbortSignal} [signal]
    */
   async * #leaves (origin, chunks, wanted, signal) {
     const { size, groupLog } = origin
-    // Whole groups: pairs inside a group would have to be made from the very bytes that they prove.
+    // Whole groups: the outboard has no pairs inside a group.
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
     const leaves = new Leaves({}, wanted)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
@@ -165,10 +165,10 @@ export class VerifiedReader {
 
 /**
  * @typedef {object} Origin  where slices come from
- * @property {number} size  of the blob; a claim
+ * @property {number} size  bytes of the blob; a claim
  * @property {number} groupLog
- * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} batches  of the
- *   slice of whole groups
+ * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} batches  the slice of whole
+ *   groups, without a header
  * @property {(node: number, at: number) => void} [keep]  keeps a verified pair
  * @property {() => Promise<void> | void} close
  */
@@ -187,16 +187,16 @@ async function openWithOutboard (source, outboard, key) {
     size,
     groupLog,
     batches: (ranges, signal) => {
-      const what = { size, groupLog, ranges, mode }
-      return untilTruncated(cut(blob, outboard, what, { signal, reuse: true }))
+      const terms = { size, groupLog, ranges, mode }
+      return untilTruncated(cut(blob, outboard, terms, { signal, reuse: true }))
     },
     close: () => blob.close()
   }
 }
 
 /**
- * Ends batches where bytes are missing. Bytes before that may be wrong: the verifier sees both faults,
- * and throws the first.
+ * Ends the batches without an error where bytes are missing. Earlier bytes may be wrong: the verifier sees both
+ * faults, and throws the first.
  *
  * @param {AsyncGenerator<Uint8Array>} batches
  */

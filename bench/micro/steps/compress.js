@@ -1,6 +1,6 @@
-// The compression function in plain JavaScript, from the form in which the paper gives it to the one with everything
-// in local variables. The later forms differ in where words live and in nothing else, so their text is put together
-// from what differs. Source: BLAKE3 paper 2.2.
+// The compression function in plain JavaScript, from the form in the paper to the one with everything
+// in local variables. The later forms differ only in where words are kept, so their text is made
+// from parts. Source: BLAKE3 paper 2.2.
 
 import { IV, MIXINGS, PERMUTATION, SCHEDULE } from '../../../lib/core/constants.js'
 
@@ -25,7 +25,7 @@ export function compressPermuting (cv, block, counter, len, flags) {
   }
 }
 
-/** The message stays where it is, and each round knows beforehand which word it takes. @type {Compress} */
+/** The message does not move, and each round has a fixed list of the words that it takes. @type {Compress} */
 export function compressScheduled (cv, block, counter, len, flags) {
   const state = stateOf(cv, counter, len, flags)
   for (const order of SCHEDULE) mixAll(state, block, order)
@@ -72,16 +72,16 @@ function feedForward (state, cv) {
 
 /**
  * @typedef {object} Form  of a compression whose round is written into it
- * @property {'array' | 'locals'} state  where the 16 words of the state live
- * @property {'array' | 'locals'} message  where those of the message live
- * @property {boolean} [isInPlace]  is it a `CompressInPlace`? else a `Compress`
- * @property {boolean} [isUnrolled]  are the seven rounds written out, each with its words?
+ * @property {'array' | 'locals'} state  where the 16 words of the state are kept
+ * @property {'array' | 'locals'} message  where those of the message are kept
+ * @property {boolean} [isInPlace]  true for a `CompressInPlace`, false for a `Compress`
+ * @property {boolean} [isUnrolled]  true if the seven rounds are written out, each with its words
  */
 
 const WORDS = PERMUTATION.map((_, i) => i)
 
 /**
- * A compression of that form, compiled for the caller alone: what others run teaches its compiler nothing.
+ * Compiles a compression of a form for one caller, so that the runs of others do not influence its compiled code.
  *
  * @param {Form} form
  * @returns {Promise<any>} a `Compress`, or a `CompressInPlace`
@@ -104,7 +104,7 @@ function textOf ({ state, message, isInPlace = false, isUnrolled = false }) {
     ? s.map((word, i) => `let ${word} = ${initial[i]} | 0`)
     : ['const s = new Uint32Array(16)', ...s.map((word, i) => `${word} = ${initial[i]}`)]
 
-  // In locals the words change places from round to round; in an array each round takes them from where they are.
+  // In locals the words change places from round to round; in an array they do not move.
   const inLocals = message === 'locals'
   const read = inLocals ? WORDS.map(i => `let m${i} = block[blockAt + ${i}] | 0`) : []
   const wordOf = (/** @type {number} */ i, /** @type {number[]} */ order) => {
@@ -147,7 +147,7 @@ function mixText (a, b, c, d, x, y) {
   return [...half(x, 16, 12), ...half(y, 8, 7)].join('\n')
 }
 
-/** The cycles of a permutation in which place `i` takes what is at `from[i]`. @param {number[]} from */
+/** The cycles of a permutation in which place `i` takes the value at `from[i]`. @param {number[]} from */
 function cyclesOf (from) {
   const left = new Set(from)
   const cycles = []

@@ -1,4 +1,4 @@
-// Four chunks at a time in WebAssembly, three ways to bring them there. Each gives the functions that the tree over
+// Four chunks at a time in WebAssembly, brought there in three ways. Each gives the functions that the tree over
 // offsets (offsets.js) calls instead of its own.
 
 import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/core/constants.js'
@@ -43,7 +43,7 @@ export function transposedByBlock () {
 
 /**
  * Everything in one page of WebAssembly memory, with views made once: sixteen blocks of four chunks for one call, the
- * stack, and parents where they stand. Still transposed in JavaScript.
+ * stack, and parents in place. Still transposed in JavaScript.
  */
 export function transposedByChunk () {
   const { u32, exports } = onPage([compressFourChunks({ message: MESSAGE, cvs: CVS }), compressParent])
@@ -66,7 +66,7 @@ export function transposedByChunk () {
 }
 
 /**
- * The bytes are copied as they are, and transposed inside.
+ * The bytes are copied unchanged, and transposed inside.
  *
  * @param {{ fewest?: number }} [step] lanes may stay empty
  */

@@ -1,5 +1,5 @@
-// The tree over offsets: nothing is cut out of anything. Chaining values stand side by side in one array, so the two
-// on top are the block of their parent, and whatever is compressed is written to where it belongs.
+// The tree over offsets, without views. Chaining values are adjacent in one array, so the two
+// on top are the block of their parent, and every result is written to its final place.
 
 import {
   BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT
@@ -9,14 +9,14 @@ import { readBlock, readShort } from './words.js'
 /** @import { CompressInPlace } from './compress.js' */
 
 const CV_WORDS = HASH_LEN / 4
-/** One more than the deepest tree has, because the last of a run of four stands on top before it is joined. */
+/** One more than in the deepest tree, because the last of a run of four is on top before it is joined. */
 export const STACK_WORDS = (MAX_DEPTH + 2) * CV_WORDS
 
 /**
- * @typedef {object} Step  what a step does differently from the plainest tree over offsets
+ * @typedef {object} Step  the differences of a step from the plainest tree over offsets
  * @property {CompressInPlace} compress
- * @property {boolean} [keepsBuffers]  from call to call; else each call makes its own
- * @property {boolean} [readsWords]  where the input is aligned, words are read out of it
+ * @property {boolean} [keepsBuffers]  true: from call to call; false: each call makes its own
+ * @property {boolean} [readsWords]  true if words are read directly from an aligned input
  * @property {Uint32Array} [stack]  memory of the step's own
  * @property {(bytes: Uint8Array, words: Uint32Array | undefined, at: number, chunkIndex: number, count: number) =>
  *  Uint32Array} [hashFour] gives the chaining values of up to four whole chunks from byte `at` on; they are copied at
@@ -65,7 +65,7 @@ export function createHash (step) {
   }
 
   /**
-   * Joins the subtrees that are finished now that chunk `index` follows: not before, because the last parent is the
+   * Joins the subtrees that are finished when chunk `index` follows: not earlier, because the last parent is the
    * root. As many remain as `index` has ones.
    *
    * @param {Uint32Array} stack @param {number} depth @param {number} index @returns {number} the depth after it

@@ -1,4 +1,4 @@
-// The tree of a naive port: views of the input, a fresh array for whatever comes out, chaining values on a stack of
+// The tree of a naive port: views of the input, a fresh array for every result, chaining values on a stack of
 // arrays. Source: BLAKE3 paper 2.4, 2.5 and 5.1.2.
 
 import {
@@ -7,7 +7,7 @@ import {
 
 /** @import { Compress } from './compress.js' */
 /** @typedef {{ cv: ArrayLike<number>, words: ArrayLike<number>, counter: number, len: number, flags: number }} Last
- *  a compression that is not made before it is known whether it is the root's */
+ *  a compression that is not done before it is known whether it is the root's */
 
 /**
  * @param {{ readWords: (bytes: Uint8Array) => Uint32Array, compress: Compress }} step
@@ -23,7 +23,7 @@ export function createHash ({ readWords, compress }) {
     let index = 0
     for (; bytes.length > CHUNK_LEN; bytes = bytes.subarray(CHUNK_LEN)) {
       let cv = cvOf(chunk(bytes.subarray(0, CHUNK_LEN), index++))
-      // As many trailing zeros as the count of chunks has, so many subtrees are complete.
+      // The number of trailing zeros in the count of chunks is the number of complete subtrees.
       for (let count = index; count % 2 === 0; count /= 2) {
         cv = cvOf(parent(/** @type {Uint32Array} */ (stack.pop()), cv))
       }

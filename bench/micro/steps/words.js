@@ -1,9 +1,9 @@
-// Message words out of bytes.
+// Reads message words from bytes.
 
 import { BLOCK_LEN } from '../../../lib/core/constants.js'
 
 /**
- * Byte by byte, each looked at whether it is there.
+ * Byte by byte, with a check that each exists.
  *
  * @param {Uint8Array} bytes at most 64
  * @returns {Uint32Array} fresh
@@ -32,7 +32,7 @@ export function readBlock (bytes, at, words) {
 }
 
 /**
- * A short block, with zeros behind it.
+ * A short block, with zeros after it.
  *
  * @param {Uint8Array} bytes
  * @param {number} at

@@ -1,4 +1,4 @@
-// Opens the blobs and hash trees that encodings are made of: files, stdin, and blobs of a store.
+// Opens the blobs and hash trees from which encodings are made: files, stdin, and blobs of a store.
 
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,19 +27,19 @@ import { isRoot, rootIn, withStore } from '../store/open.js'
  * @typedef {object} OpenBlob
  * @property {string} name
  * @property {number} size  bytes
- * @property {string | RandomAccess} source  a path; or what reads the blob of a store
- * @property {StoredBlob} [stored]  where the blob is, if in a store
+ * @property {string | RandomAccess} source  a path; or a reader of the blob in a store
+ * @property {StoredBlob} [stored]  if the blob is in a store
  */
 
-/** @typedef {Outboard | PagedOutboard} OpenOutboard  in memory, or read from a file as it is needed */
+/** @typedef {Outboard | PagedOutboard} OpenOutboard  in memory, or read from a file when it is needed */
 
 /** The group log of the trees in a store. */
 export const STORE_LOG = 4
-/** Bytes of the size in front of outboards and encodings. */
+/** Bytes of the size before outboards and encodings. */
 const HEADER_LEN = 8
 
 /**
- * Does an operand name a blob of a store? A CID always does, a tag only if there is no file of its name.
+ * True if an operand names a blob of a store. A CID always does, a tag only if there is no file with its name.
  *
  * @param {string} name @param {string | undefined} dir  the value of --store
  */
@@ -50,7 +50,7 @@ export async function isInStore (name, dir) {
 }
 
 /**
- * Works on the blob that an operand names.
+ * Opens the blob that an operand names, for the time of `use`.
  *
  * @template T
  * @param {string} name  a file, `-`, a CID or a tag
@@ -73,7 +73,7 @@ export async function withBlob (name, dir, context, use) {
 }
 
 /**
- * Works on a blob of a store.
+ * Opens the store of a blob, for the time of `use`.
  *
  * @template T
  * @param {string} name @param {string | undefined} dir @param {Context} context
@@ -81,7 +81,7 @@ export async function withBlob (name, dir, context, use) {
  */
 export const withStored = (name, dir, context, use) => withStore({ store: dir }, context, async store =>
   use({ store, root: await rootIn(store, name) }), { onlyReads: true }).catch(error => {
-  // A word that is neither a file nor a CID may be a misspelt file, so the message speaks of files, too.
+  // A word that is neither a file nor a CID may be a misspelt file name, so the message also names the file.
   if (error instanceof Failure && dir === undefined && !isRoot(name)) {
     throw new Failure(`there is no file '${name}', and ${error.message}`)
   }
@@ -89,7 +89,7 @@ export const withStored = (name, dir, context, use) => withStore({ store: dir },
 })
 
 /**
- * Works on a file that can be read at any place. Of stdin, and of pipes, a copy is made.
+ * Calls `use` with the path of a file that can be read at any offset. Stdin and pipes are copied to a temporary file.
  *
  * @template T
  * @param {string} name @param {Context} context @param {(path: string) => Promise<T>} use
@@ -104,7 +104,7 @@ export async function withFile (name, { signal }, use) {
   })
 }
 
-/** Works with the path of a temporary file. @template T @param {(path: string) => Promise<T>} use */
+/** Calls `use` with the path of a temporary file. @template T @param {(path: string) => Promise<T>} use */
 export async function withTemporary (use) {
   const folder = await mkdtemp(join(tmpdir(), 'baobox-'))
   try {
@@ -115,7 +115,7 @@ export async function withTemporary (use) {
 }
 
 /**
- * Makes the outboard of a blob, or takes it from the store. A long one is kept in a temporary file.
+ * Makes the outboard of a blob in a temporary file, or takes it from the store.
  *
  * @template T
  * @param {OpenBlob} blob @param {number} groupLog @param {Context} context
@@ -133,14 +133,14 @@ export async function withOutboard ({ name, size, source, stored }, groupLog, { 
 }
 
 /**
- * Opens the file of an outboard as bao, bao-tree and iroh write it: all pairs in pre-order, with or without the size in
- * front.
+ * Opens an outboard file as bao, bao-tree and iroh write it: all pairs in pre-order, with or without the size before
+ * them.
  *
  * @template T
  * @param {string} path
- * @param {{ root?: Uint8Array, blob: string, groupLog: number, name: string }} what  `blob`: the path of the blob;
- *   `name`: of the outboard, for messages. Without `root`, the outboard names the blob itself. What is read is verified
- *   against the root, so a blob that does not fit is found
+ * @param {{ root?: Uint8Array, blob: string, groupLog: number, name: string }} terms  `blob`: the path of the blob;
+ *   `name`: of the outboard, for errors; without `root`, the root is computed from the outboard. All bytes are verified
+ *   against the root, so the blob of another outboard is found
  * @param {(outboard: OpenOutboard) => Promise<T>} use
  * @returns {Promise<T>}
  */
@@ -149,9 +149,9 @@ async function withOutboardFile (path, { root, blob, groupLog, name }, use) {
   const pairsLen = outboardLen(size, groupLog)
   if (len !== pairsLen && len !== pairsLen + HEADER_LEN) {
     throw new Failure(`${name} is not the outboard of ${blob} at group log ${groupLog}: ` +
-      `it has ${len} bytes, expected ${pairsLen + HEADER_LEN} with the size in front, or ${pairsLen} without`)
+      `it has ${len} bytes, expected ${pairsLen + HEADER_LEN} with the size before it, or ${pairsLen} without`)
   }
-  // An empty outboard without the size is read as one without: then there is nothing to read.
+  // If a file of length 0 is the outboard of a blob of one group, it has no header: nothing is read.
   const info = { size, groupLog, header: len !== pairsLen }
   const known = root ?? await rootOfOutboard(path, blob, info)
   const outboard = await openOutboard(path, { ...info, cid: known })
@@ -159,19 +159,19 @@ async function withOutboardFile (path, { root, blob, groupLog, name }, use) {
 }
 
 /**
- * Works on a blob and its outboard, each in a file, or one of them on stdin.
+ * Opens a blob and its outboard, each in a file, or one of them on stdin.
  *
  * @template T
  * @param {string} name  of the blob @param {string} outboard  the value of --outboard
- * @param {{ root?: Uint8Array, groupLog: number }} what  see `withOutboardFile`
+ * @param {{ root?: Uint8Array, groupLog: number }} terms  see `withOutboardFile`
  * @param {Context} context
  * @param {(blob: string, outboard: OpenOutboard) => Promise<T>} use  `blob` is a path
  * @returns {Promise<T>}
  */
-export function withBlobAndOutboard (name, outboard, what, context, use) {
+export function withBlobAndOutboard (name, outboard, terms, context, use) {
   if (name === '-' && outboard === '-') throw new UsageError('INPUT and --outboard cannot both be -')
   return withFile(name, context, blob => withFile(outboard, context, path =>
-    withOutboardFile(path, { ...what, blob, name: outboard }, opened => use(blob, opened))))
+    withOutboardFile(path, { ...terms, blob, name: outboard }, opened => use(blob, opened))))
 }
 
 /** @param {string} path @param {string} blob @param {{ size: number, groupLog: number, header: boolean }} info */
@@ -181,7 +181,7 @@ async function rootOfOutboard (path, blob, info) {
 }
 
 /**
- * Opens a combined encoding. It names its blob itself.
+ * Opens a combined encoding. Its root is computed from its first pair.
  *
  * @template T
  * @param {string} path @param {number} groupLog
@@ -199,7 +199,7 @@ export async function withEncoding (path, groupLog, use) {
 }
 
 /**
- * The pair of the root; undefined when the blob is a single group.
+ * The pair of the root; undefined if the blob is a single group.
  *
  * @param {{ size: number, groupLog: number, pair: (node: number) => Promise<Uint8Array | undefined> }} outboard
  */

@@ -32,11 +32,11 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
   if (start !== undefined && size !== undefined && typeof source === 'string') {
     return write(read(new VerifiedReader({ cid: root, encoded: source, groupLog })))
   }
-  // As in bao, nothing is verified when no bytes are wanted.
+  // As in bao, nothing is verified if no bytes are wanted.
   if (count === 0) return write(nothing())
   await write(bytesInside(span, verifyStream(pieces, { cid: root, groupLog, signal })))
 
-  /** Also proves the size when the range is behind the end. @param {VerifiedReader} reader */
+  /** Proves the size first, unless the range begins at 0: it may be beyond the end. @param {VerifiedReader} reader */
   async function * read (reader) {
     try {
       const size = span.start === 0 ? Infinity : await reader.size({ signal })
@@ -79,7 +79,7 @@ async function * bytesOf (leaves) {
 }
 
 /**
- * The bytes of leaves that lie in a range. The leaves behind it are not waited for.
+ * The bytes of leaves that are in a range. It does not wait for leaves after the range.
  *
  * @param {ByteRange} span @param {AsyncIterable<Leaf>} leaves
  */

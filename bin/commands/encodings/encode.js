@@ -43,7 +43,7 @@ export async function outboard ({ values, operands: [name, operand] }, context) 
  * Writes an outboard.
  *
  * @param {string | undefined} output  `-` and undefined mean stdout
- * @param {{ name: string, dir?: string, groupLog: number, header: boolean }} what  `name`: of the blob
+ * @param {{ name: string, dir?: string, groupLog: number, header: boolean }} terms  `name`: of the blob
  * @param {Context} context
  */
 async function outboardTo (output, { name, dir, groupLog, header }, context) {

@@ -1,5 +1,5 @@
-// baobox hash --check: compares files with the hashes that were printed for them, as b3sum does. It refuses names that
-// could mean several files, because it must never say OK for the wrong file.
+// baobox hash --check: compares files with printed hashes, as b3sum does. It refuses names that could mean several
+// files, because it must never print OK for the wrong file.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { Failure } from '../../terminal/errors.js'
@@ -11,11 +11,11 @@ import { printResult } from '../../terminal/output.js'
 /** @import { Context } from '../../types.js' */
 /** @import { Input } from '../../terminal/input.js' */
 
-/** Bytes of the longest line: names are shorter than 64 KiB on every system. */
+/** The most characters in a line: names are shorter than 64 KiB on every system. */
 const MAX_LINE_LEN = 1 << 18
 
 /**
- * @param {string[]} names  of files with lines of hashes and names; none means stdin
+ * @param {string[]} names  of check files, which have lines of hashes and names; none means stdin
  * @param {{ quiet?: boolean, json?: boolean }} values  of the options
  * @param {(input: Input) => Promise<Uint8Array>} hashOf
  * @param {Context} context
@@ -38,8 +38,8 @@ export async function checkFiles (names, values, hashOf, { signal, attempt }) {
 /**
  * @param {string} line @param {{ quiet?: boolean, json?: boolean }} values
  * @param {(input: Input) => Promise<Uint8Array>} hashOf @param {AbortSignal} signal
- * @returns {Promise<boolean>} is the file right?
- * @throws {Failure} when the line says nothing that can be checked
+ * @returns {Promise<boolean>} true if the file has this hash
+ * @throws {Failure} when the line is invalid
  */
 async function checkLine (line, values, hashOf, signal) {
   const { shown, file, expected } = parseCheckLine(line)
@@ -64,10 +64,10 @@ async function checkLine (line, values, hashOf, signal) {
 }
 
 /**
- * Takes apart a line: `HASH  FILE`, or `BLAKE3 (FILE) = HASH`. After a backslash in front, FILE is escaped.
+ * Parses a line: `HASH  FILE`, or `BLAKE3 (FILE) = HASH`. If the line begins with a backslash, FILE is escaped.
  *
  * @param {string} line  without its line break
- * @returns {{ shown: string, file: string, expected: string }} `shown`: the name as the line has it
+ * @returns {{ shown: string, file: string, expected: string }} `shown`: the name as it is in the line
  * @throws {Failure}
  */
 export function parseCheckLine (line) {
@@ -75,9 +75,9 @@ export function parseCheckLine (line) {
   const isEscaped = line.startsWith('\\')
   const text = isEscaped ? line.slice(1) : line
   const [, left, right] = /^([^]*?) {2}([^]*)$/.exec(text) ?? []
-  // A name may have `) = ` in it: the last one counts.
-  const [, inParentheses, behind] = /^BLAKE3 \(([^]*)\) = ([^]*)$/.exec(text) ?? []
-  const expected = left ?? behind
+  // A name may contain `) = `: the last one ends the name.
+  const [, inParentheses, after] = /^BLAKE3 \(([^]*)\) = ([^]*)$/.exec(text) ?? []
+  const expected = left ?? after
   const name = right ?? inParentheses
   if (expected === undefined) throw new Failure('a line of a check file has no hash and name')
   if (!/^[0-9a-f]*$/.test(expected) || expected.length !== 2 * HASH_LEN) {
@@ -98,7 +98,7 @@ function unescapeName (name) {
 export function checkName (name, platform = process.platform) {
   if (name === '') throw new Failure('a name in a check file is empty')
   if (name.includes('\0')) throw new Failure('a name in a check file has a null character')
-  // Names that are no Unicode are all printed with this character, so it may stand for several files.
+  // This character replaces everything in a name that is not Unicode, so several files may print the same name.
   if (name.includes('\ufffd')) throw new Failure('a name in a check file has a Unicode replacement character')
   if (platform === 'win32' && name.includes('\\')) throw new Failure('a name in a check file has a backslash')
 }
@@ -130,10 +130,10 @@ async function * linesOf (pieces, name) {
   if (rest !== '') yield rest.replace(/\r+$/, '')
 }
 
-/** Reasons of the system that Node.js words in its own way. @type {Record<string, string>} */
+/** Reasons for which Node.js has its own words. @type {Record<string, string>} */
 const REASONS = { EISDIR: 'Is a directory' }
 
-/** Why a file could not be hashed, worded as by b3sum where the system says it. @param {unknown} error */
+/** The reason why a file could not be hashed; errors of the system in the words of b3sum. @param {unknown} error */
 function reasonOf (error) {
   const { message, code = '', errno } = /** @type {NodeJS.ErrnoException} */ (error)
   if (errno === undefined) return message

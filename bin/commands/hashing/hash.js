@@ -12,22 +12,22 @@ import { checkFiles } from './check.js'
 /** @import { Run } from '../../types.js' */
 /** @import { Input } from '../../terminal/input.js' */
 
-/** Bytes of output that are made and printed at a time. */
+/** Bytes of output that are computed and printed together. */
 const OUTPUT_LEN = 1 << 16
 
 /**
- * @typedef {object} Hashing  what is hashed how
+ * @typedef {object} Hashing  how inputs are hashed
  * @property {Uint8Array} [key]
  * @property {string} [context]  of derived keys
  * @property {number} length  bytes of output
- * @property {number} seek  the first of them
+ * @property {number} seek  the first byte of output
  * @property {number} [threads]
  * @property {AbortSignal} signal
  */
 
 /** @type {Run<typeof import('../../table/hashing.js').hash>} */
 export async function hash ({ values, operands }, context) {
-  if (values.raw && operands.length > 1) throw new UsageError('--raw goes with one FILE only')
+  if (values.raw && operands.length > 1) throw new UsageError('--raw is for one FILE only')
   if (values.keyed && operands.length === 0) throw new UsageError('missing argument FILE: stdin has the key')
   const { signal } = context
   /** @type {Hashing} */
@@ -51,7 +51,7 @@ export async function hash ({ values, operands }, context) {
 }
 
 /**
- * The texts that are printed before the output of a hash and behind it.
+ * The texts that are printed before and after the output of a hash.
  *
  * @param {{ raw?: boolean, json?: boolean, tag?: boolean, 'no-names'?: boolean }} values  of the options
  * @param {string} file
@@ -66,7 +66,7 @@ function lineAround (values, file) {
     : { front: mark, back: `  ${name}\n` }
 }
 
-/** The key in stdin, which must have no other bytes. @param {AbortSignal} signal @returns {Promise<Uint8Array>} */
+/** Reads stdin, which must be exactly a key. @param {AbortSignal} signal @returns {Promise<Uint8Array>} */
 async function readKey (signal) {
   const { pieces } = await openInput('-', signal)
   let key = Buffer.alloc(0)
@@ -78,7 +78,7 @@ async function readKey (signal) {
   return new Uint8Array(key)
 }
 
-/** 32 bytes of output. @param {Input} input @param {Hashing} hashing */
+/** The first 32 bytes of output. @param {Input} input @param {Hashing} hashing */
 async function hashOf (input, hashing) {
   const [bytes] = await outputOf(input, { ...hashing, length: HASH_LEN })
   return bytes

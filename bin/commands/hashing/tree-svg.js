@@ -3,9 +3,9 @@
 import { formatCount } from '../../terminal/format.js'
 
 /** @import { TreeNode } from './tree.js' */
-/** @typedef {{ node: TreeNode, x: number, y: number, children: Box[] }} Box  `x`, `y`: its middle */
+/** @typedef {{ node: TreeNode, x: number, y: number, children: Box[] }} Box  `x`, `y`: the middle of the box */
 
-/** Pixels: a box, the room around it, the border of the drawing, the line above it. */
+/** Pixels: of a box, of the gaps between boxes, of the border of the drawing, and of the title. */
 const [WIDTH, HEIGHT, GAP_X, GAP_Y, BORDER, TITLE] = [120, 40, 12, 36, 16, 28]
 const DIGITS = 12
 

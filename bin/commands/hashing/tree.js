@@ -13,15 +13,15 @@ import { drawSvg } from './tree-svg.js'
 
 /**
  * @typedef {object} TreeNode
- * @property {string} cv  hexadecimal digits of the chaining value; of the root, those of the hash
- * @property {number} start  the bytes below it
- * @property {number} end
+ * @property {string} cv  the chaining value in hexadecimal digits; of the root, the hash
+ * @property {number} start  first byte below the node
+ * @property {number} end  of the bytes below the node, not included
  * @property {number} chunks
- * @property {TreeNode[]} children  left and right; none where the drawing ends
+ * @property {TreeNode[]} children  left and right; none at the lowest level of the drawing
  */
 
 const DEFAULT_DEPTH = 4
-/** Digits of a chaining value that are printed without --long. */
+/** How many digits of a chaining value are printed without --long. */
 const SHORT_LEN = 16
 
 /** @type {Run<typeof import('../../table/hashing.js').tree>} */
@@ -30,7 +30,7 @@ export async function tree ({ values, operands: [name] }, context) {
   if (output !== undefined && !svg) throw new UsageError('--output needs --svg')
   await withBlob(name, dir, context, async blob => {
     const groupLog = values['group-log'] ?? logFor(blob.size, depth)
-    // A tree with a smaller group log also serves, and a store has one.
+    // A tree with a smaller group log has all pairs that are needed, and a store has such a tree.
     const log = blob.stored ? Math.min(groupLog, STORE_LOG) : groupLog
     await withOutboard(blob, log, context, async outboard => {
       const root = await nodesOf(outboard, groupLog, depth)
@@ -42,7 +42,7 @@ export async function tree ({ values, operands: [name] }, context) {
   })
 }
 
-/** The group log that gives a blob just the levels to draw. @param {number} size @param {number} depth */
+/** The group log with which the tree of a blob has `depth` levels. @param {number} size @param {number} depth */
 const logFor = (size, depth) =>
   Math.min(Math.max(Math.ceil(Math.log2(chunkCount(size))) - depth, 0), MAX_GROUP_LOG)
 
@@ -55,13 +55,13 @@ const logFor = (size, depth) =>
  */
 function nodesOf (outboard, groupLog, depth) {
   const groupLen = CHUNK_LEN * 2 ** groupLog
-  /** @param {Uint8Array} cv @param {number} start @param {number} len @param {number} left  levels */
+  /** @param {Uint8Array} cv @param {number} start @param {number} len @param {number} left  levels left to draw */
   const visit = async (cv, start, len, left) => {
     /** @type {TreeNode} */
     const node = { cv: hex(cv), start, end: start + len, chunks: chunkCount(len), children: [] }
     if (left === 0 || len <= groupLen) return node
     const middle = leftLen(len)
-    // A parent has the number of the last chunk on its left side.
+    // The node number of a parent is the index of the last chunk on its left side.
     const pair = await outboard.pair((start + middle) / CHUNK_LEN - 1)
     if (pair === undefined) return node
     node.children = [
@@ -76,7 +76,7 @@ function nodesOf (outboard, groupLog, depth) {
 /**
  * @param {TreeNode} node
  * @param {number} digits
- * @param {string} front  of its own line @param {string} below  of the lines of its children
+ * @param {string} front  before the node's own line @param {string} below  before the lines of its children
  * @returns {Generator<string>}
  */
 function * linesOf ({ cv, start, end, chunks, children }, digits, front = '', below = '') {

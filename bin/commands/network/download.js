@@ -1,4 +1,4 @@
-// Downloads into a store, in the process that has it open: this one, or the one that serves it.
+// Downloads into a store, in the process that has it open: the one of the command, or that of `baobox serve`.
 
 import { getCollection } from '../../../exchange/collections/index.js'
 import { withMirrors } from './peers.js'
@@ -11,13 +11,13 @@ import { download } from '../../../exchange/download/index.js'
 /** @import { DownloadEvent } from '../../../exchange/download/progress.js' */
 
 /**
- * @typedef {object} FetchedFile  a member that is whole
- * @property {string} [name]  undefined where the sequence is no collection
+ * @typedef {object} FetchedFile  a whole member
+ * @property {string} [name]  undefined if the sequence is not a collection
  * @property {CID} cid
  * @property {number} size  bytes
  * @property {number} received  bytes that were missing before
  */
-/** @typedef {DownloadEvent & { detail: { name?: string } }} FetchEvent  `name`: of a file that is being downloaded */
+/** @typedef {DownloadEvent & { detail: { name?: string } }} FetchEvent  `name`: of the file that is being downloaded */
 /**
  * @typedef {'ranges' | 'recursive' | 'parallel' | 'maxDuplicates' | 'maxUnverified' | 'tag' | 'signal'} SameOptions
  * @typedef {Pick<DownloadOptions, SameOptions> & {
@@ -25,11 +25,11 @@ import { download } from '../../../exchange/download/index.js'
  *   relays: boolean,
  *   onProgress?: (event: FetchEvent) => void,
  *   onFile?: (file: FetchedFile) => void
- * }} FetchOptions  `from`: URLs, tickets and absolute paths of stores; `relays`: of iroh; `onFile` gets each file once,
- *   in no certain order
+ * }} FetchOptions  `from`: URLs, tickets and absolute paths of stores; `relays`: use relays of iroh; `onFile` gets each
+ *   file once, in any order
  */
 
-/** Members that wait for the names, at most. If there are more, `onFile` gets them without names. */
+/** The most members that wait for their names. If there are more, `onFile` gets them without names. */
 const MAX_WAITING = 100_000
 
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
@@ -51,15 +51,15 @@ export function downloadInto (store, cid, { from: places, relays, onFile, onProg
 }
 
 /**
- * Gives `onFile` the members of a sequence, with the names that the collection has for them. The first member has the
- * names.
+ * Passes the members of a sequence to `onFile`, with their names in the collection. The names are in the first member,
+ * so the others wait for it.
  */
 class Files {
   #store
   #cid
   #onFile
   #waiting = /** @type {WholeMember[]} */ ([])
-  /** The names, once they were read; undefined if the sequence is no collection. @type {string[] | undefined} */
+  /** The names, once they are read; undefined if the sequence is not a collection. @type {string[] | undefined} */
   #names
   #hasRead = false
   #reading = /** @type {Promise<void> | undefined} */ (undefined)
@@ -78,7 +78,7 @@ class Files {
     if (this.#hasRead || this.#waiting.length > MAX_WAITING) this.#tellAll()
   }
 
-  /** Gives `onFile` the members that still wait. */
+  /** Passes the members that still wait to `onFile`. */
   async end () {
     await this.#reading
     this.#tellAll()
@@ -93,7 +93,7 @@ class Files {
   async #readNames () {
     try {
       this.#names = Array.from(await getCollection(this.#store, this.#cid), ([name]) => name)
-    } catch {} // any sequence of hashes can be downloaded
+    } catch {} // a sequence that is not a collection has no names
     this.#hasRead = true
     this.#tellAll()
   }

@@ -35,10 +35,10 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
   }
   const isSequence = recursive || wanted.isSequence
   if (maxUnverified !== undefined && (isSequence || range !== undefined || output === '-')) {
-    throw new UsageError('--max-unverified goes with one whole blob, into the store or a file')
+    throw new UsageError('--max-unverified is for one whole blob, into the store or a file')
   }
   if (isSequence) {
-    if (range !== undefined) throw new UsageError('a collection comes as a whole: leave out --start, --end and --count')
+    if (range !== undefined) throw new UsageError('a collection is fetched whole: leave out --start, --end and --count')
     return fetchCollection(wanted, output, values, context)
   }
   if (output === undefined) return fetchToStore(wanted, range, values, context)
@@ -47,12 +47,12 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
 }
 
 /**
- * A collection goes into the store, and from there to the folder `output`.
+ * Fetches a collection into the store, and writes its files from there into the folder `output`.
  *
  * @param {Wanted} wanted @param {string | undefined} output @param {FetchValues} values @param {Context} context
  */
 async function fetchCollection ({ root, from }, output, values, context) {
-  if (output === '-') throw new UsageError('OUTPUT is -: a collection cannot go to stdout, give a folder')
+  if (output === '-') throw new UsageError('OUTPUT is -: a collection cannot be written to stdout, name a folder')
   const cid = toCid(root, HASHSEQ)
   const { signal } = context
   const result = await download({ root, isSequence: true, from: from.map(ofAnyBlob) }, undefined, values, context)
@@ -82,7 +82,7 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
     let printed = Promise.resolve()
     const onFile = (/** @type {FetchedFile} */ file) => {
       hideProgress()
-      // The download goes on when nobody reads the lines any more.
+      // The download goes on if the reader of the lines has ended.
       printed = printed.then(() => printFile(values, file)).catch(() => {})
     }
     const how = { ...limitsOf(values), from, relays: !noRelays, ranges, recursive, tag, signal, onProgress, onFile }

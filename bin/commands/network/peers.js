@@ -1,5 +1,5 @@
-// Peers of iroh, for `baobox fetch` and `baobox serve`, and other mirrors of a fetch. @number0/iroh is loaded only when
-// one of them is told to.
+// Opens the mirrors of `baobox fetch`, and serves a store to peers of iroh for `baobox serve`. @number0/iroh is loaded
+// only for tickets and for `serve --iroh`.
 
 import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { irohMirror, openIrohEndpoint, serveIroh } from '../../../exchange/iroh/index.js'
@@ -13,11 +13,11 @@ import { isUrl } from './places.js'
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../exchange/iroh/index.js' */
 
-/** Milliseconds that a server waits for a relay before it prints its tickets. */
+/** The most milliseconds that a server waits for a relay before it prints its tickets. */
 const ONLINE_TIMEOUT = 5000
 
 /**
- * Makes mirrors of the tickets among some places, which have one endpoint, and of the folders of stores.
+ * Makes mirrors of tickets, which share one endpoint, and of the folders of stores. URLs stay as they are.
  *
  * @template T
  * @param {string[]} from  URLs, tickets and folders of stores
@@ -51,8 +51,8 @@ export async function withMirrors (from, { relays }, use) {
  *
  * @param {BlobStore} store
  * @param {{ ticket?: string[], 'no-relays'?: boolean, quiet?: boolean, json?: boolean }} values
- * @param {typeof openIrohEndpoint} [open]  tests have another
- * @returns {Promise<{ close: (options: { grace: number }) => Promise<void> }>} when it fails, no endpoint is left
+ * @param {typeof openIrohEndpoint} [open]  replaced in tests
+ * @returns {Promise<{ close: (options: { grace: number }) => Promise<void> }>} after an error, the endpoint is closed
  */
 export async function servePeers (store, values, open = openIrohEndpoint) {
   const { ticket: names = [], 'no-relays': noRelays = false, quiet } = values
@@ -62,7 +62,7 @@ export async function servePeers (store, values, open = openIrohEndpoint) {
   const onRequest = event => {
     const { peer, cid = '', outcome, code = '', sent, ms } = event
     const line = `iroh  ${sent}  ${ms.toFixed(1)} ms  ${outcome}  ${cid}  ${code}`
-    // When nobody reads the log any more, serving goes on.
+    // The server goes on if the reader of the log has ended.
     printResult(values, { ...event, peer, error: undefined }, line.trimEnd()).catch(() => {})
   }
   const server = serveIroh(store, endpoint, quiet ? {} : { onRequest })
@@ -86,7 +86,7 @@ export async function servePeers (store, values, open = openIrohEndpoint) {
 }
 
 /**
- * The CID for a ticket. For a sequence it has the codec of sequences, so that the ticket is for the members, too.
+ * The CID for a ticket. For a sequence it has the codec of sequences, so that the ticket also covers the members.
  *
  * @param {BlobStore} store @param {string} name  a CID or tag
  */
@@ -98,7 +98,7 @@ async function cidIn (store, name) {
   return isSequence ? toCid(root, HASHSEQ) : toCid(root)
 }
 
-/** A ticket has the relay of its endpoint only when it is known. @param {IrohEndpoint} endpoint */
+/** Waits until the relay of the endpoint is known, so that tickets contain it. @param {IrohEndpoint} endpoint */
 async function untilOnline (endpoint) {
   /** @type {any} */
   let timer

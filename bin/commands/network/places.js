@@ -1,4 +1,4 @@
-// Reads from the arguments of `baobox fetch` which blob is wanted, and in which places it may be.
+// Finds in the arguments of `baobox fetch` which blob is wanted, and where it may be.
 
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,7 @@ import { isRoot, rootOf } from '../store/open.js'
 /**
  * @typedef {object} Wanted  a blob, and its mirrors
  * @property {Uint8Array} root
- * @property {boolean} [isSequence]  does a ticket say that the members are wanted, too? Default: false
+ * @property {boolean} [isSequence]  true if a ticket says that the members are also wanted. Default: false
  * @property {string[]} from  URLs, tickets and absolute paths of stores
  */
 
@@ -28,19 +28,19 @@ import { isRoot, rootOf } from '../store/open.js'
 export async function placeOf (source, { from: places = [], cid, ...values }, context) {
   const from = await Promise.all(places.map(mirrorPlace))
   if (isTicket(source)) {
-    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
+    if (cid !== undefined) throw new UsageError('--cid is for a URL')
     const ticket = parseTicket(source)
     return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [source, ...from] }
   }
   if (isRasl(source)) {
-    if (cid !== undefined) throw new UsageError('--cid goes with a URL that has no CID')
+    if (cid !== undefined) throw new UsageError('--cid is for a URL without a CID')
     const { root, urls } = raslOf(source)
     if (urls.length + from.length === 0) throw new UsageError('the RASL URL has no hint: give a mirror with --from')
     return { root, from: [...urls, ...from] }
   }
   if (!/^https?:/i.test(source)) {
-    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
-    if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
+    if (cid !== undefined) throw new UsageError('--cid is for a URL')
+    if (from.length === 0) throw new UsageError('missing --from: a place that has the blob')
     return { root: await rootOf(source, values, context), from }
   }
   checkUrl(source, 'SOURCE')
@@ -58,36 +58,36 @@ function raslOf (source) {
   }
 }
 
-/** The URL of a blob, for a mirror of many. @param {string} url @param {Uint8Array} root */
+/** Fills in the placeholders of a URL with the name of a blob. @param {string} url @param {Uint8Array} root */
 export function expanded (url, root) {
   const hex = Buffer.from(root).toString('hex')
   return url.replaceAll('{cid}', `${toCid(root)}`).replaceAll('{hex}', hex).replaceAll('{hex2}', hex.slice(0, 2))
 }
 
 /**
- * A mirror of all blobs of a server, from the URL of one.
+ * Makes a URL template for all blobs of a server from the URL of one blob.
  *
- * @param {string} place  a URL; or a ticket, whose peer has any blob; or the path of a store
- * @throws {UsageError} when it cannot be told where the server has other blobs
+ * @param {string} place  a URL; or a ticket or the path of a store, which are returned unchanged
+ * @throws {UsageError} when the URL does not contain the name of the blob
  */
 export function ofAnyBlob (place) {
   if (isTicket(place) || !isUrl(place) || /\{(cid|hex)\}/.test(place)) return place
   const name = nameIn(place)
   if (name === undefined) {
-    throw new UsageError(`'${place}' has one blob only: put {cid} or {hex} in the place of its name`)
+    throw new UsageError(`'${place}' has only one blob: put {cid} or {hex} in the place of its name`)
   }
   const at = /** @type {RegExpExecArray} */ (/^[^?#]*/.exec(place))[0].lastIndexOf(name)
   return `${place.slice(0, at)}${/^[0-9a-f]{64}$/i.test(name) ? '{hex}' : '{cid}'}${place.slice(at + name.length)}`
 }
 
-/** The CID or hash in the path of a URL. @param {string} url */
+/** The last CID or hash in the path of a URL. @param {string} url */
 const nameIn = url => new URL(url).pathname.split(/[/.]/).findLast(isRoot)
 
-/** Is it no path? @param {string} place */
+/** True if a place is a URL of any protocol, and not a path. @param {string} place */
 export const isUrl = place => /^[a-z][a-z0-9+.-]*:\/\//i.test(place)
 
 /**
- * A mirror of --from. The path of a store is made absolute: another process may open it.
+ * Checks a value of --from. The path of a store is made absolute, because another process may open it.
  *
  * @param {string} place
  * @throws {UsageError}
@@ -103,10 +103,10 @@ async function mirrorPlace (place) {
   throw new UsageError(`--from: '${place}' is not an HTTP URL, and there is no store in a folder of that name`)
 }
 
-/** @param {string} url @param {string} what  the name of the argument */
-function checkUrl (url, what) {
+/** @param {string} url @param {string} name  of the argument */
+function checkUrl (url, name) {
   if (/^http\+unix:/i.test(url)) {
-    throw new UsageError(`${what}: '${url}' is a socket, which fetch cannot use: serve the store at a port, too`)
+    throw new UsageError(`${name}: '${url}' is a socket, which fetch cannot use: serve the store at a port, too`)
   }
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`${what}: '${url}' is not an HTTP URL`)
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`${name}: '${url}' is not an HTTP URL`)
 }

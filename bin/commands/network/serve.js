@@ -15,7 +15,7 @@ import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 /** @import { Run } from '../../types.js' */
 
 const DEFAULT_PORT = 4700
-/** Milliseconds that answers may go on after Ctrl-C. */
+/** The most milliseconds that answers go on after Ctrl-C. */
 const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
@@ -29,7 +29,7 @@ export const serve = ({ values }, context) => {
     const { status, sent, ms, method, path, outcome, code } = event
     const end = [outcome === 'complete' ? undefined : outcome, code].filter(word => word !== undefined).join(' ')
     const line = `${status}  ${sent}  ${ms.toFixed(1)} ms  ${method} ${path}${end && `  ${end}`}`
-    // When nobody reads the log any more, serving goes on.
+    // The server goes on if the reader of the log has ended.
     printResult(values, { ...event, error: undefined }, line).catch(() => {})
   }
   return withStore(values, context, async store => {
@@ -57,7 +57,7 @@ export const serve = ({ values }, context) => {
 /** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */
 function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
   if (!token) {
-    if (maxBytes !== undefined) throw new UsageError('--max-put goes with --put-token')
+    if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
     return false
   }
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')

@@ -1,5 +1,5 @@
-// Reads and writes the file in the folder of a store that says where the store's owner takes calls. The file is only a
-// hint, because it may be old or forged: it is used only when the process that answers knows the token in it.
+// Reads and writes the file in the folder of a store that says where the store's owner takes calls. The file may be old
+// or forged, so it is only a hint: it is used only if the process that answers knows the token in it.
 
 import { constants } from 'node:fs'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
@@ -9,11 +9,11 @@ import { join } from 'node:path'
 
 const NAME = 'serve.json'
 const MAX_LEN = 1 << 10
-/** A link or a pipe in its place is not opened, or not waited for. Windows has neither flag. */
+/** Does not follow a link in place of the file, and does not wait for a pipe. Windows has neither flag. */
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
- * Leaves an address. The caller has the store open, so nobody else writes the file.
+ * Writes the address. The caller has the store open, so nobody else writes the file.
  *
  * @param {string} location @param {Address} address
  */
@@ -25,11 +25,11 @@ export async function leaveAddress (location, address) {
 }
 
 /**
- * Removes the address. The caller has the store open, so the address is its own, or that of a process that has ended.
+ * Removes the address. The caller has the store open, so the address is the caller's, or of a process that has ended.
  */
 export const removeAddress = (/** @type {string} */ location) => rm(join(location, NAME), { force: true })
 
-/** @param {string} location @returns {Promise<Address | undefined>} undefined when there is none that makes sense */
+/** @param {string} location @returns {Promise<Address | undefined>} undefined if there is no valid one */
 export async function readAddress (location) {
   try {
     const file = await open(join(location, NAME), FLAGS)

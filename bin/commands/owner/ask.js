@@ -1,4 +1,4 @@
-// Asks the process that has a store open to do what a command would do with the store itself.
+// Asks the process that has a store open to do the work of a command.
 
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
@@ -20,27 +20,27 @@ import { decode, encode, proofOf } from './messages.js'
 /** @import { Address } from './address.js' */
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
- * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  of the events that the owner tells
+ * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  for events from the owner, by their names
  * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
 /** Milliseconds in which the owner must prove that it knows the token. */
 const PATIENCE = 5000
-/** Characters of a line of an answer, at most. */
+/** The most characters in a line of an answer. */
 const MAX_LINE_LEN = 1 << 26
 
 /**
  * The process that has a store open, if it takes calls.
  *
  * @param {string} location
- * @param {number | undefined} pid  of the process that holds the lock, where the system tells
+ * @param {number | undefined} pid  of the process that holds the lock, if the system tells
  * @param {AbortSignal} signal
  * @returns {Promise<Owner | undefined>}
  */
 export async function ownerOf (location, pid, signal) {
   const address = await readAddress(location)
   if (address === undefined || (pid !== undefined && pid !== address.pid)) return undefined
-  // The token is sent only to the process that knows it: the file may be old, and the port another program's by now.
+  // The token is sent only to a process that knows it: the file may be old, and another program may have the port now.
   const nonce = randomBytes(32).toString('hex')
   const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
   try {
@@ -52,7 +52,7 @@ export async function ownerOf (location, pid, signal) {
   return undefined
 }
 
-/** Methods of a `BlobStore`, which the owner runs. */
+/** Has some methods of a `BlobStore`, which the owner runs. */
 export class Owner {
   #address
 
@@ -77,7 +77,7 @@ export class Owner {
     return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
   }
 
-  /** Takes whole blobs alone. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
+  /** Takes only whole blobs. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
   compose (parts, { tag, signal, onProgress }) {
     const cids = parts.map(({ cid }) => toCid(cid))
     return this.#call('concat', { cids, tag }, { signal, listeners: { onProgress } })
@@ -135,7 +135,7 @@ export class Owner {
   async #call (name, args, { body, listeners = {}, signal, onProgress } = {}) {
     const { port, token } = this.#address
     const text = encode(args)
-    // Headers have a limit, so the arguments go into the body when the call sends no bytes there.
+    // The length of headers is limited, so the arguments go into the body if the call sends no bytes there.
     const path = body === undefined ? `/${name}` : `/${name}?${new URLSearchParams({ args: text })}`
     const headers = { authorization: `Bearer ${token}` }
     const read = (/** @type {IncomingMessage} */ response) => resultOf(response, listeners)
@@ -156,20 +156,20 @@ function exchange (options, read, body = Readable.from([])) {
   return new Promise((resolve, reject) => {
     const sending = request({ host: '127.0.0.1', ...options })
     sending.once('response', response => {
-      // An answer may come before the body has been sent: then the rest of that is not wanted.
+      // The answer may arrive before the whole body is sent: then the rest of the body is not needed.
       read(response).then(resolve, reject).finally(() => sending.destroy())
     })
-    sending.on('error', reject) // also after the body has been sent
+    sending.on('error', reject) // also for errors after the body has been sent
     pipeline(body, sending).catch(reject)
   })
 }
 
 /**
- * The result of a call. The listeners get the events that come before it.
+ * The result of a call. The listeners get the events before it.
  *
  * @param {IncomingMessage} response @param {Listeners} listeners
  * @returns {Promise<any>}
- * @throws {BaoError | Failure} what the owner has failed with
+ * @throws {BaoError | Failure} the error of the owner
  */
 async function resultOf (response, listeners) {
   const { statusCode } = response
@@ -181,10 +181,10 @@ async function resultOf (response, listeners) {
     if (event === undefined) return result
     listeners[event]?.(value)
   }
-  throw new Failure('the process that has the store open has ended before its work was done')
+  throw new Failure('the process that has the store open ended before its work was done')
 }
 
-/** @param {IncomingMessage} response @returns {Promise<string>} empty when there is none */
+/** @param {IncomingMessage} response @returns {Promise<string>} empty if there is none */
 async function firstLine (response) {
   const { value = '' } = await linesOf(response).next()
   return value
@@ -205,5 +205,5 @@ async function * linesOf (response) {
   if (text !== '') yield text
 }
 
-/** A range as JSON, which knows no Infinity. @param {ByteRange} range */
+/** A range as JSON, which has no Infinity. @param {ByteRange} range */
 const jsonOf = ({ start, end }) => end === Infinity ? { start } : { start, end }

@@ -11,10 +11,10 @@ import { toCid } from '../../../lib/hash/cid.js'
  * @typedef {object} How
  * @property {AsyncIterable<Uint8Array>} body
  * @property {AbortSignal} signal
- * @property {(event: string, value: unknown) => void} tell  calls what the command has given as `event`
+ * @property {(event: string, value: unknown) => void} tell  calls the command's listener for an event
  */
 /**
- * @typedef {object} Helpers  what commands do with a store that they have open
+ * @typedef {object} Helpers  functions that commands use on an open store
  * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
  * @property {typeof downloadInto} downloadInto
  * @property {typeof importFolder} importFolder
@@ -25,7 +25,7 @@ import { toCid } from '../../../lib/hash/cid.js'
 /** @type {Record<string, Call>} */
 export const CALLS = {
   put: (store, { tag, expect }, { body, signal }) => store.put(body, { tag, expect, signal }),
-  // The files are those that this process sees under the path.
+  // The path is the one that this process sees.
   importFile: (store, { path, ...options }, { signal, tell }) =>
     store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
   importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>

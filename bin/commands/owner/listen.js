@@ -1,5 +1,5 @@
-// Lets other processes of this machine use a store that this one has open: listens on a port of 127.0.0.1 for calls of
-// those that know the token, which is in a file of the store.
+// Lets other processes of this machine use a store that this one has open: listens on a port of 127.0.0.1 for calls
+// with the token, which is in a file of the store.
 
 import { createServer } from 'node:http'
 import { randomBytes } from 'node:crypto'
@@ -18,7 +18,7 @@ import { decode, encode, proofOf } from './messages.js'
 /** @import { Helpers } from './calls.js' */
 
 const HOST = '127.0.0.1'
-/** Bytes that wait for a command that does not read them, at most. */
+/** The most bytes that wait for a command that does not read them. */
 const MAX_UNREAD_LEN = 1 << 24
 const LIMITS = { maxHeaderSize: 1 << 15, headersTimeout: 10_000, requestTimeout: 0 }
 
@@ -78,10 +78,10 @@ async function answer ({ store, token, helpers }, request, response) {
   } catch (error) {
     response.end(`${encode({ error: toldAs(error) })}\n`)
   }
-  request.resume() // what comes behind an early end is not wanted
+  request.resume() // drops the rest of the body after an early end
 }
 
-/** An error as text: its code and its message. @param {unknown} error */
+/** An error as plain data: its code and its message. @param {unknown} error */
 function toldAs (error) {
   if (!(error instanceof Error)) return { message: String(error) }
   return { message: messageOf(error), ...error instanceof BaoError && { code: error.code } }

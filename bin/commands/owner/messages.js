@@ -1,5 +1,5 @@
-// Encodes the messages between a command and the owner of a store: JSON with CIDs as `{ "/": "bafkr4i..." }`, and a
-// proof.
+// Encodes the messages between a command and the owner of a store: JSON with CIDs as `{ "/": "bafkr4i..." }`, and the
+// proof that the owner knows the token.
 
 import { CID } from 'multiformats/cid'
 import { keyedHash } from '../../../lib/hash/hasher.js'
@@ -8,12 +8,12 @@ import { keyedHash } from '../../../lib/hash/hasher.js'
 export const encode = value => JSON.stringify(value ?? null, (_key, inner) =>
   inner instanceof Error ? { message: inner.message } : inner)
 
-/** @param {string} text @returns {any} undefined where there was none */
+/** @param {string} text @returns {any} undefined at the top comes back as undefined */
 export const decode = text => JSON.parse(text, (_key, inner) =>
   typeof inner?.['/'] === 'string' ? CID.parse(inner['/']) : inner) ?? undefined
 
 /**
- * Computes the proof that a process knows the token, and so is the one that has left the address.
+ * Computes the proof that a process knows the token, and so is the one that has written the address.
  *
  * @param {string} token  64 hexadecimal digits @param {string} nonce
  */

@@ -17,14 +17,14 @@ export async function add (given, context) {
   const { values, operands } = given
   const { tag, reference, expect: name } = values
   for (const [option, value] of Object.entries({ tag, expect: name })) {
-    if (value !== undefined && operands.length > 1) throw new UsageError(`--${option} goes with one FILE only`)
+    if (value !== undefined && operands.length > 1) throw new UsageError(`--${option} is for one FILE only`)
   }
-  if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
+  if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is not a file')
   if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const expect = name === undefined ? undefined : `${toCid(await rootIn(store, name))}`
-    // Another process that has the store open is sent the bytes: it may not see the file.
+    // If another process has the store open, it gets the bytes: perhaps it cannot read the file.
     const isImport = reference || (input.size !== undefined && !(store instanceof Owner))
     const { cid, size, isNew } = await withProgress(input, onProgress => isImport
       ? store.importFile(input.name, { mode: reference ? 'reference' : 'copy', tag, expect, signal, onProgress })

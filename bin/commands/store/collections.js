@@ -1,4 +1,4 @@
-// The parts of baobox add, get and ls that handle folders and collections; and baobox diff
+// The parts of baobox add, get and ls for folders and collections; and baobox diff
 
 import { UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
@@ -22,8 +22,8 @@ import { rootIn, withStore } from './open.js'
 /** baobox add -r @param {GivenToAdd} given @param {Context} context */
 export async function addFolders ({ values, operands }, context) {
   const { tag, include, ignore, known, reference, manifest } = values
-  if (operands.includes('-')) throw new UsageError('--recursive needs a folder, and - is none')
-  if (known !== undefined && operands.length > 1) throw new UsageError('--known goes with one folder only')
+  if (operands.includes('-')) throw new UsageError('--recursive needs a folder, and - is not a folder')
+  if (known !== undefined && operands.length > 1) throw new UsageError('--known is for one folder only')
   const { signal, attempt } = context
   const mode = reference ? 'reference' : 'copy'
   const top = values.top ?? (manifest ? '' : undefined)
@@ -40,20 +40,20 @@ export async function addFolders ({ values, operands }, context) {
   }, { create: true, calls: true })
 }
 
-/** How many of the names that `get -r` will refuse are shown, at most. */
+/** The most names that the warning shows. */
 const SHOWN_NAMES = 3
 
-/** @param {string} folder @param {{ count: number, names: string[] }} unsafe  names in it */
+/** Warns of names that get -r will refuse. @param {string} folder @param {{ count: number, names: string[] }} unsafe */
 function warn (folder, { count, names }) {
   const shown = names.slice(0, SHOWN_NAMES).map(entryText).join(', ')
   const rest = count > SHOWN_NAMES ? `, and ${count - SHOWN_NAMES} more` : ''
-  const why = 'some systems take these names for something else or for one another'
+  const why = 'on some systems these names have a special meaning, or are the same name'
   process.stderr.write(`baobox: warning: get -r will refuse ${escapeName(folder).name}: ${why}: ${shown}${rest}\n`)
 }
 
 /**
- * @typedef {ImportDirectoryOptions & { known?: string, manifest?: boolean }} FolderOptions  `manifest`: make one of the
- *   folder
+ * @typedef {ImportDirectoryOptions & { known?: string, manifest?: boolean }} FolderOptions  `manifest`: make a manifest
+ *   of the folder
  */
 
 /** @param {BlobStore | Owner} store @param {string} path @param {FolderOptions} options */
@@ -61,7 +61,8 @@ const importInto = (store, path, options) =>
   store instanceof Owner ? store.importDirectory(path, options) : importFolder(store, path, options)
 
 /**
- * As `importDirectory`. With `manifest`, the CID is that of a manifest, whose sequence the tag names.
+ * As `importDirectory`. With `manifest`, the CID is that of a manifest, and the tag names the sequence of the manifest
+ * and its files.
  *
  * @param {BlobStore} store @param {string} path @param {FolderOptions} options
  */
@@ -83,7 +84,7 @@ export async function importFolder (store, path, { manifest, tag, ...options }) 
 export async function getFolder ({ values, operands: [name, operand] }, context) {
   const folder = outputOf(operand, values.output)
   if (folder === undefined) throw new UsageError('missing argument OUTPUT: --recursive writes to a folder')
-  if (folder === '-') throw new UsageError('OUTPUT is -: a collection cannot go to stdout, give a folder')
+  if (folder === '-') throw new UsageError('OUTPUT is -: a collection cannot be written to stdout, name a folder')
   const { signal } = context
   const mode = values.link ? 'link' : values.reflink ? 'reflink' : 'copy'
   await withStore(values, context, async store => {
@@ -104,7 +105,7 @@ export const listEntries = ({ values, operands: [of] }, context) => withStore(va
 }, { onlyReads: true })
 
 /**
- * The names in a collection or manifest, with the CIDs that they stand for.
+ * The entries of a collection or manifest.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} signal
  * @returns {AsyncGenerator<{ name: string, cid: CID, type?: string }>}
@@ -116,7 +117,7 @@ async function * listed (store, root, signal) {
   for await (const [name, cid] of collectionEntries(store, root, { signal })) yield { name, cid }
 }
 
-/** @param {BlobStore} store @param {CID} cid @returns {Promise<number | undefined>} bytes, where they are known */
+/** @param {BlobStore} store @param {CID} cid @returns {Promise<number | undefined>} bytes, if known */
 async function sizeOf (store, cid) {
   try {
     const root = await rootOfSource(store, cid)

@@ -15,10 +15,10 @@ import { Owner, ownerOf } from '../owner/ask.js'
 /** @typedef {{ store?: string, wait?: boolean, 'read-only'?: boolean }} StoreValues */
 /**
  * @typedef {object} OpenOptions
- * @property {boolean} [create]  make the store when it is missing; a command that only reads from a missing store was
- *   mistyped. A store that was made for nothing, because the command failed, is deleted again. Default: false
- * @property {boolean} [onlyReads]  a store that another process has open is read as it is now. Default: false
- * @property {boolean} [calls]  a store that another process has open is used through that process, when it takes calls:
+ * @property {boolean} [create]  true: make a missing store, and delete it again if the command fails and the store is
+ *   empty. False, for commands that only read: the path was probably mistyped. Default: false
+ * @property {boolean} [onlyReads]  true: if another process has the store open, read it as it is now. Default: false
+ * @property {boolean} [calls]  true: if another process has the store open and takes calls, use the store through it:
  *   see `Owner`. Default: false
  */
 
@@ -33,12 +33,12 @@ export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || join(dataFo
  */
 export function dataFolder ({ platform = process.platform, env = process.env, home = homedir() } = {}) {
   if (platform === 'win32') return env.LOCALAPPDATA || join(home, 'AppData', 'Local')
-  // The specification says that a path is invalid unless it is absolute.
+  // The specification allows only absolute paths.
   if (env.XDG_DATA_HOME?.startsWith('/')) return env.XDG_DATA_HOME
   return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
 }
 
-/** Milliseconds of --wait: longer than anybody waits, and short enough for a timer. */
+/** Milliseconds of --wait: 24 days, the most that a timer takes. */
 const FOREVER = 2 ** 31 - 1
 
 /**
@@ -59,7 +59,7 @@ export async function withStore (values, context, use, options = {}) {
     throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
   })
   if (opened === undefined) return withNewStore(location, context, use)
-  // A command that asks for `calls` calls only what an owner has, too.
+  // A command with `calls` uses only methods that an owner also has.
   if (opened instanceof Owner) return use(/** @type {BlobStore} */ (/** @type {unknown} */ (opened)))
   try {
     return await use(opened)
@@ -135,14 +135,14 @@ async function isEmpty (store) {
 
 /**
  * @param {string} location
- * @param {string[]} others  what was in the folder before
- * @param {string | undefined} firstFolder  the first folder of the path that was made
+ * @param {string[]} others  the names that were in the folder before
+ * @param {string | undefined} firstFolder  the topmost folder of the path that was made
  */
 async function removeStore (location, others, firstFolder) {
   const names = (await readdir(location)).filter(name => !others.includes(name))
   for (const name of names) await rm(join(location, name), { recursive: true })
   if (firstFolder === undefined) return
-  // Deno's `mkdir` answers with an absolute path, also to a relative one.
+  // Deno's `mkdir` returns an absolute path also for a relative one.
   const last = resolve(firstFolder)
   for (let folder = resolve(location); ; folder = dirname(folder)) {
     await rmdir(folder)
@@ -150,7 +150,7 @@ async function removeStore (location, others, firstFolder) {
   }
 }
 
-/** Is a name a CID, or a hash as 64 hexadecimal digits? @param {string} name */
+/** True if a name is a CID, or a hash as 64 hexadecimal digits. @param {string} name */
 export function isRoot (name) {
   try {
     return parseRoot(name) !== undefined
@@ -162,11 +162,11 @@ export function isRoot (name) {
 /**
  * The hash of the blob that an operand names.
  *
- * @param {BlobStore} store  or what stands for one: an owner looks itself
+ * @param {BlobStore} store  or an owner, which then finds the blob
  * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that
  *   collection, or a path of that manifest
  * @returns {Promise<Uint8Array>}
- * @throws {Failure} when it is none of them
+ * @throws {Failure} when the name is none of these
  */
 export async function rootIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
@@ -184,11 +184,11 @@ async function rootOrTagIn (store, name) {
 }
 
 /**
- * The member that `CID/NAME` or `TAG/NAME` names. Tags may have slashes, too: the longest tag counts.
+ * The member that `CID/NAME` or `TAG/NAME` names. Tags may contain slashes: the longest tag that fits is used.
  *
  * @param {BlobStore} store @param {string} name
- * @returns {Promise<Uint8Array | undefined>} undefined when it does not begin with a CID or a tag
- * @throws {Failure} when the collection or manifest has no such name
+ * @returns {Promise<Uint8Array | undefined>} undefined if the name does not begin with a CID or a tag
+ * @throws {Failure} when the collection or manifest does not have the name
  */
 async function memberIn (store, name) {
   for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
@@ -200,10 +200,10 @@ async function memberIn (store, name) {
 }
 
 /**
- * The member of a collection that has a name, or the blob that is at a path of a manifest.
+ * The member of a collection with a name, or the blob at a path of a manifest.
  *
- * @param {BlobStore} store @param {Uint8Array} root @param {string} wanted  of a path, without the slash in front
- * @param {string} of  how the collection or manifest was named
+ * @param {BlobStore} store @param {Uint8Array} root @param {string} wanted  the name, or the path without first slash
+ * @param {string} of  the operand's name of the collection or manifest, for errors
  * @returns {Promise<Uint8Array>}
  */
 async function namedIn (store, root, wanted, of) {
@@ -222,7 +222,7 @@ async function namedIn (store, root, wanted, of) {
 }
 
 /**
- * Like `rootIn`, but opens the store only if the operand is no CID or hash.
+ * Like `rootIn`, but opens the store only if the operand is not a CID or hash.
  *
  * @param {string} name @param {StoreValues} values  of the options @param {Context} context
  */

@@ -23,7 +23,7 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
 /** @type {Run<typeof import('../../table/blobs.js').tag>} */
 export async function tag ({ values, operands: [name, cid] }, context) {
   if (values.delete && (name === undefined || cid !== undefined)) {
-    throw new UsageError('--delete takes one NAME, and no CID')
+    throw new UsageError('--delete takes one NAME and no CID')
   }
   if (!values.delete && name !== undefined && cid === undefined) throw new UsageError('missing argument CID')
   if (name === '') throw new UsageError('NAME must not be empty')

@@ -32,7 +32,7 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
   await withStore(values, context, async store => {
     const { roots, ...rest } = await withProgress(input, onProgress =>
       importArchive(store, input.pieces, { tag, unknown: skips ? 'skip' : 'refuse', signal, onProgress }))
-    if (tag !== undefined && roots.length === 0) throw new Failure('the archive names no root that could be tagged')
+    if (tag !== undefined && roots.length === 0) throw new Failure('the archive has no root that --tag could name')
     const { blocks, bytes, skipped } = rest
     const end = skipped > 0 ? `, ${skipped} skipped` : ''
     const line = `${formatCount(blocks, 'block')}, ${sizeText(values, bytes)}${end}`

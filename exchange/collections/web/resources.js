@@ -30,9 +30,18 @@ const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new 
 /** @param {string} fault @returns {BaoError} */
 export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${fault}`)
 
-/** True if a CID is of a kind that DASL has. @param {CID} cid */
-export const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&
-  (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === HASH_LEN
+/**
+ * Returns true if DASL has CIDs of this kind.
+ *
+ * @param {number} version @param {number} codec @param {number} hash  the code of its function
+ * @param {number} len  bytes of the hash
+ */
+const isKindOfDasl = (version, codec, hash, len) => version === 1 && (codec === RAW || codec === DRISL) &&
+  (hash === blake3.code || hash === SHA256) && len === HASH_LEN
+
+/** Returns true if a CID is of a kind that DASL has. @param {CID} cid */
+export const isDasl = ({ version, code, multihash }) =>
+  isKindOfDasl(version, code, multihash.code, multihash.digest.length)
 
 /**
  * Says what is wrong with the name of a header, or with a media type; undefined if nothing is.
@@ -95,7 +104,6 @@ function readResource (reader, path, wanted) {
   return { src, headers }
 }
 
-/** True if bytes are a CID of a kind that DASL has. @param {Uint8Array} bytes @param {Span} span */
-const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN && bytes[start] === 1 &&
-  (bytes[start + 1] === RAW || bytes[start + 1] === DRISL) &&
-  (bytes[start + 2] === blake3.code || bytes[start + 2] === SHA256) && bytes[start + 3] === HASH_LEN
+/** Returns true if bytes are a CID of a kind that DASL has. @param {Uint8Array} bytes @param {Span} span */
+const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN &&
+  isKindOfDasl(bytes[start], bytes[start + 1], bytes[start + 2], bytes[start + 3])

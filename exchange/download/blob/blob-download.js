@@ -93,7 +93,7 @@ export class BlobDownload {
     const isHead = isFirst && stat === undefined && this.#heads !== undefined
     this.#step = isHead
       ? new Segments(this.#blob, HEAD, this.#heads)
-      : new SizeProof(this.#blob, size => this.#planSegments(size))
+      : new SizeProof(this.#blob, this.#blob.presentLen(stat), size => this.#planSegments(size))
   }
 
   /** Plans the fetching of all missing groups, once the size is proven. @param {number} size */

@@ -53,15 +53,20 @@ export class HeadReceiver {
       const blob = new ByteQueue()
       const verifier = new SliceVerifier({ cid: root, ranges })
       for await (const { bytes } of verifyPieces(verifier, all)) blob.push(bytes, FILE_FROM)
-      await this.keep(blob.bytes)
+      await this.putSmallBlob(blob.bytes)
       return blob.len
     } finally {
       await source.return?.()
     }
   }
 
-  /** @param {Uint8Array} bytes  of a whole verified blob @returns {Promise<void>} resolves when it is kept */
-  keep (bytes) {
+  /**
+   * Puts a whole blob with the next batch.
+   *
+   * @param {Uint8Array} bytes  verified
+   * @returns {Promise<void>} resolves when the store has kept it
+   */
+  putSmallBlob (bytes) {
     const kept = new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }))
     if (!this.#isWriting) this.#write()
     return kept

@@ -19,10 +19,13 @@ export class SizeProof {
   #isProven = false
   /** Never true: when the size is known, another step follows. */
   isDone = false
-  progress = { done: 0 }
 
-  /** @param {WantedBlob} blob @param {(size: number) => Promise<void>} onProven  called once */
-  constructor (blob, onProven) {
+  /**
+   * @param {WantedBlob} blob @param {number} done  bytes of the blob that the store has
+   * @param {(size: number) => Promise<void>} onProven  called once
+   */
+  constructor (blob, done, onProven) {
+    this.progress = { done }
     this.#blob = blob
     this.#onProven = onProven
   }

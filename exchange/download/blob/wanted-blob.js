@@ -3,7 +3,7 @@
 
 import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
@@ -61,6 +61,11 @@ export class WantedBlob {
   missingBy (stat, groups) {
     if (stat === undefined) return groups
     return stat.complete ? ChunkRanges.none : groups.difference(stat.present)
+  }
+
+  /** Bytes of the wanted groups that the store has. @param {BlobDetails | undefined} stat */
+  presentLen (stat) {
+    return stat === undefined ? 0 : rangesLen(stat.present.intersect(this.groups(stat.size)), stat.size)
   }
 
   /** Begins a request to a mirror. @param {Candidate} candidate */

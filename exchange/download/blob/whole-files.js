@@ -94,8 +94,10 @@ export class WholeFiles {
     // If the size is proven, the store takes no more bytes than that.
     const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
-      const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`
-      const advice = 'Give an outboard, or raise "maxUnverified" (--max-unverified)'
+      const [limit, advice] = maxLen === this.#blob.store.quota
+        ? [', the quota of the store', 'Open the store with a larger "quota"']
+        : ['', 'Give an outboard, or raise "maxUnverified" (--max-unverified)']
+      const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes${limit}`
       return fetchRefused(candidate.mirror.location, `${why}. ${advice}`)
     }
     if (file.size !== undefined && file.size > maxLen) throw tooLong()

@@ -8,7 +8,7 @@ import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 /** @import { Member } from './member-queue.js' */
 
 /** Members that wait, at most. */
-const MAX_PARKED = 1000
+const MAX_WAITING = 1000
 /** Members that the error names, at most. */
 const MAX_NAMED = 100
 
@@ -16,8 +16,8 @@ const MAX_NAMED = 100
 /** @typedef {{ index: number, cid: CID, error: BaoError }} MissingMember  `error`: FETCH_EXHAUSTED */
 
 export class LostMembers {
-  #parked = /** @type {LostMember[]} */ ([])
-  /** How many mirrors there were at the last call of `takeParked`. */
+  #waiting = /** @type {LostMember[]} */ ([])
+  /** How many mirrors there were at the last call of `takeWaiting`. */
   #mirrorCount = 0
   #first = /** @type {LostMember[]} */ ([])
   #names = new Set()
@@ -25,7 +25,7 @@ export class LostMembers {
   count = 0
 
   /** Members that wait. */
-  get parkedCount () { return this.#parked.length }
+  get waitingCount () { return this.#waiting.length }
 
   /** True if a member is lost and the error names it. @param {string} name */
   has (name) { return this.#names.has(name) }
@@ -38,7 +38,7 @@ export class LostMembers {
    */
   add (member, isOpen) {
     if (!isOpen) this.#lose(member)
-    else if (this.#parked.length < MAX_PARKED) this.#parked.push(member)
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(member)
     else return false
     return true
   }
@@ -49,13 +49,13 @@ export class LostMembers {
    * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may come
    * @returns {Member[]} the members to try again
    */
-  takeParked (mirrorCount, isOpen) {
+  takeWaiting (mirrorCount, isOpen) {
     const hasMore = mirrorCount > this.#mirrorCount
     this.#mirrorCount = mirrorCount
     if (isOpen && !hasMore) return []
-    const parked = this.#parked.splice(0)
-    if (hasMore) return parked
-    for (const member of parked) this.#lose(member)
+    const waiting = this.#waiting.splice(0)
+    if (hasMore) return waiting
+    for (const member of waiting) this.#lose(member)
     return []
   }
 

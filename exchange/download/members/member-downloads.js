@@ -68,7 +68,7 @@ export class MemberDownloads {
 
   /** True while there are members that are neither whole nor lost. */
   get #hasMore () {
-    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.parkedCount
+    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.waitingCount
     return !this.#queue.isAtEnd || count > 0
   }
 
@@ -141,10 +141,10 @@ export class MemberDownloads {
     const isHelpless = book.usable.length === 0
     if (isHelpless && isOpen) return false
     if (isHelpless && (!this.#queue.isAtEnd || this.#queue.length > 0)) throw fetchExhausted(book.errors)
-    const { parkedCount } = this.#lost
-    this.#queue.putBack(this.#lost.takeParked(book.records.length, isOpen))
+    const countBefore = this.#lost.waitingCount
+    this.#queue.putBack(this.#lost.takeWaiting(book.records.length, isOpen))
     this.#streams.endLongest()
-    let hasChanged = this.#streams.hasEnded || this.#lost.parkedCount < parkedCount
+    let hasChanged = this.#streams.hasEnded || this.#lost.waitingCount < countBefore
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless) continue
       if (!this.#lost.add({ ...member, error: blob.makeExhaustedError() }, isOpen)) continue

@@ -19,7 +19,7 @@ import { FILE_FROM } from '../../../store/interface.js'
 /** @import { StreamOptions } from './member-streams.js' */
 
 /** Bytes of small blobs that may wait to be kept. When there are more, the stream is not read. */
-const MAX_UNKEPT_LEN = 1 << 24
+const MAX_WAITING_LEN = 1 << 24
 /** Bytes that are passed on after a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
 
@@ -30,7 +30,7 @@ export class MemberStream {
   #sequence
   #onWhole
   /** Bytes of small members that wait to be kept. */
-  #unkept = 0
+  #waitingLen = 0
   /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())
   /** The error of keeping a member, or of telling the caller of it. @type {{ error: unknown } | undefined} */
@@ -109,17 +109,17 @@ export class MemberStream {
     const verifier = new SliceVerifier({ cid: member.root, size })
     for await (const { bytes } of slices.verifyNext(verifier)) blob.push(bytes, FILE_FROM)
     this.#keep(member, blob.bytes)
-    while (this.#unkept > MAX_UNKEPT_LEN) await Promise.race(this.#keeping)
+    while (this.#waitingLen > MAX_WAITING_LEN) await Promise.race(this.#keeping)
   }
 
   /** Begins to keep a small blob, while the next ones are received. @param {Member} member @param {Uint8Array} bytes */
   #keep (member, bytes) {
-    this.#unkept += bytes.length
-    const keeping = this.#heads.keep(bytes)
+    this.#waitingLen += bytes.length
+    const keeping = this.#heads.putSmallBlob(bytes)
       .then(() => this.#kept(member, bytes.length))
       .catch(error => { this.#fault ??= { error } })
       .finally(() => {
-        this.#unkept -= bytes.length
+        this.#waitingLen -= bytes.length
         this.#keeping.delete(keeping)
       })
     this.#keeping.add(keeping)

@@ -27,7 +27,7 @@ const NOTHING = Uint8Array.of(0)
 const toWire = boundary => boundary === Number.MAX_SAFE_INTEGER ? U64_MAX : BigInt(boundary)
 
 /** @param {ChunkRanges} ranges @returns {number[]} bytes */
-export function encodeRanges ({ boundaries }) {
+function encodeRanges ({ boundaries }) {
   const wire = boundaries.map(toWire)
   return [...varint(wire.length), ...wire.flatMap((boundary, i) => varint(boundary - (wire[i - 1] ?? 0n)))]
 }
@@ -36,7 +36,7 @@ export function encodeRanges ({ boundaries }) {
  * @param {PostcardReader} reader
  * @returns {ChunkRanges} boundaries above 2^53 - 1 count as 2^53 - 1
  */
-export function decodeRanges (reader) {
+function decodeRanges (reader) {
   const count = reader.count()
   const boundaries = []
   let boundary = 0n

@@ -1,6 +1,6 @@
-// A small WebAssembly assembler: just the instructions that the kernel uses, under the names of the core specification
+// A small WebAssembly assembler: only the instructions that the kernel uses, under the names of the core specification
 // (appendix "Index of Instructions"; chapter "Binary Format" for modules). Code is written as nested arrays of bytes:
-// an instruction's operands stand before its opcode, so nesting in the source is nesting in the code.
+// an instruction's operands come before its opcode, so nesting in the source is nesting in the code.
 
 /** @import { Code } from '../../core/types.js' */
 /** @typedef {'i32' | 'i64' | 'v128'} Type */
@@ -115,7 +115,7 @@ const TYPES = { i32: 0x7f, i64: 0x7e, v128: 0x7b }
 /**
  * A function without a result.
  *
- * @param {string} name  what it is exported as; empty for a function that is not exported
+ * @param {string} name  its exported name; empty for a function that is not exported
  * @param {number} params  how many i32 parameters
  * @param {(params: Local[], local: (type: Type) => Local) => Code} write  the body; `local` declares another local
  */

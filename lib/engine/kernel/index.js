@@ -6,7 +6,7 @@ import { jsKernel } from './js.js'
 
 /** @import { Kernel } from '../../core/types.js' */
 
-/** The JavaScript kernel compresses so many chunks and blocks in less time than assembling the SIMD kernel takes. */
+/** The JavaScript kernel compresses this many chunks and blocks in less time than assembling the SIMD kernel takes. */
 const FEW = 64
 let calls = 0
 const kernelForOne = () => calls++ < FEW ? jsKernel : choose()
@@ -19,7 +19,7 @@ const KERNELS = {
   js: () => jsKernel
 }
 
-/** Stands in until a kernel is chosen. @type {Kernel} */
+/** The kernel until one is chosen. @type {Kernel} */
 const undecided = {
   name: 'undecided',
   compressMany: (...args) => choose().compressMany(...args),
@@ -40,8 +40,8 @@ export function warmup () {
 }
 
 /**
- * Which kernel runs: `simd-rows` or `simd-words`, which differ in how they hash one chunk alone; or `js`, where
- * WebAssembly or its SIMD is refused or BAOBOX_KERNEL=js is set.
+ * The name of the kernel that runs: `simd-rows` or `simd-words`, which hash a single chunk in different ways; or `js`,
+ * if WebAssembly or its SIMD is refused or BAOBOX_KERNEL=js is set.
  */
 export function kernelName () {
   warmup()

@@ -1,4 +1,4 @@
-// The JavaScript kernel: it does the same as simd.js in the same memory, for places that refuse
+// The JavaScript kernel: it does the same as simd.js in the same memory, for runtimes that refuse
 // WebAssembly. The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../../core/constants.js'
@@ -7,9 +7,9 @@ import { BLOCK, CVS, CVS_TABLE, KEY, OUT, ZEROS, u8 } from '../arena.js'
 /** @import { Kernel } from '../../core/types.js' */
 
 /**
- * The arena as signed words, because that is what the bit operators give: V8 would not keep an unsigned word from 2^31
- * on as a 32-bit integer. It is a constant of this module, because V8 compiles its address and length into the code; it
- * would load those of an imported one.
+ * The arena as signed words, because bit operators give signed words: V8 would not keep an unsigned word from 2^31
+ * on as a 32-bit integer. It is a constant of this module, because V8 compiles its address and length into the code,
+ * but would load those of an imported constant.
  */
 const words = new Int32Array(u8.buffer)
 const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
@@ -22,13 +22,13 @@ const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
  * stays where it is and each round names the words it takes (SCHEDULE in constants.js). A loop over one round would
  * move all sixteen words six times.
  *
- * @param {number} cv  where the first chaining value stands
- * @param {number} block  where the blocks stand
- * @param {number} last  where the last block stands: possibly somewhere else, with zeros behind its bytes
+ * @param {number} cv  where the first chaining value is
+ * @param {number} block  where the blocks are
+ * @param {number} last  where the last block is: possibly somewhere else, with zeros after its bytes
  * @param {number} len  bytes of all blocks: 64 in each but the last
  * @param {number} firstFlags  of the first block
  * @param {number} flags  of the others
- * @param {number} endFlags  what the last one gets as well
+ * @param {number} endFlags  further flags of the last one
  * @param {number} counterLo @param {number} counterHi
  * @param {number} out  written: 8 words, the last chaining value
  * @param {boolean} isWhole  16 words are written instead; for a single block only
@@ -305,7 +305,7 @@ function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo,
 }
 
 /**
- * Where a block can be read as 16 words, as a word index. A short block is copied, with zeros behind it: word by word,
+ * The word index where a block can be read as 16 words. A short block is copied, with zeros after it: word by word,
  * because calls of `copyWithin` and `fill` cost more than the loop for so few words.
  *
  * @param {number} at  in bytes
@@ -318,7 +318,7 @@ function padded (at, len) {
   const used = (len + 3) >> 2
   for (let i = 0; i < used; i++) words[BLOCK / 4 + i] = words[(at >> 2) + i]
   for (let i = used; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 0
-  for (let end = len; end % 4 !== 0; end++) u8[BLOCK + end] = 0 // the bytes of the last word that are not the input's
+  for (let end = len; end % 4 !== 0; end++) u8[BLOCK + end] = 0 // bytes of the last word after the input
   return BLOCK / 4
 }
 

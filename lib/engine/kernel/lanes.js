@@ -67,7 +67,7 @@ export const compressMany = secondAlone => func('compressMany', 7, (params, loca
   const state = WORDS.map(() => local('v128'))
   const scratch = [0, 1, 2, 3].map(() => local('v128'))
   const { arithmetic, setUp: setUpArithmetic } = vectorArithmetic(local)
-  // The state takes 16 of the 16 or 32 vector registers. What is used less often stays in the arena: with the message
+  // The state takes 16 of the 16 or 32 vector registers. Less used vectors stay in the arena: with the message
   // in local variables JavaScriptCore takes more than twice as long.
   const message = vectorsAt(LANE_MESSAGE, 16)
   const cv = vectorsAt(LANE_CVS, 8)

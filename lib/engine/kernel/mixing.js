@@ -11,7 +11,7 @@ import { i32, i32x4, i8x16, v128 } from './assembler.js'
  * The operations that the mixing function consists of.
  *
  * @typedef {object} Arithmetic
- * @property {(a: Code, b: Code) => Code} add  modulo 2^32, as all that follows
+ * @property {(a: Code, b: Code) => Code} add  modulo 2^32
  * @property {(a: Code, b: Code) => Code} xor
  * @property {(x: Local, value: Code, bits: number) => Code} setRotated  sets a local to a value rotated to the right
  */
@@ -24,7 +24,7 @@ import { i32, i32x4, i8x16, v128 } from './assembler.js'
 
 const BYTES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 
-/** Arithmetic on words alone. @type {Arithmetic} */
+/** Arithmetic on single words. @type {Arithmetic} */
 export const wordArithmetic = {
   add: i32.add,
   xor: i32.xor,

@@ -14,7 +14,7 @@ import { KEY, OUT, PAGES, memory } from '../arena.js'
 /** Additions in one run of the loop. */
 const ADDITIONS = 24
 const LOOPS = 1000
-/** Each loop runs so often; the quickest run counts. */
+/** How often each loop runs. The quickest run counts. */
 const RUNS = 5
 
 /**
@@ -29,7 +29,7 @@ const chain = (x, y, add) => {
   return x
 }
 
-/** Both loops are one function. So an engine that compiles a function again, for speed, compiles both together. */
+/** One function has both loops, so that an engine that compiles it again for speed compiles both together. */
 const timed = () => func('timed', 1, ([isVector], local) => {
   const count = local('i32')
   const [word, otherWord] = [local('i32'), local('i32')]
@@ -42,14 +42,14 @@ const timed = () => func('timed', 1, ([isVector], local) => {
     whenElse(isVector.get,
       loopWhile(vector.set(chain(vector.get, otherVector, i32x4.add)), isMore),
       loopWhile(word.set(chain(word.get, otherWord, i32.add)), isMore)),
-    // Nobody reads the results. Without them a compiler could leave out the work.
+    // Nobody reads the results, but without them a compiler could leave out the work.
     i32.store(i32.const(OUT), word.get),
     v128.store(i32.const(OUT), vector.get, 16)
   ]
 })
 
 /**
- * Which form of `compressChunk` and `compressBlock` is the quicker one here. Takes about a tenth of a millisecond.
+ * Finds the quicker form of `compressChunk` and `compressBlock` on this machine, in about a tenth of a millisecond.
  *
  * @returns {'rows' | 'words'} `words` when the clock cannot tell
  */
@@ -65,7 +65,7 @@ export function quickerForm () {
   return words > 0 && vectors < SLOW_VECTORS * words ? 'rows' : 'words'
 }
 
-/** How long some work takes, in milliseconds. @param {() => void} work */
+/** The milliseconds that some work takes. @param {() => void} work */
 function durationOf (work) {
   const start = performance.now()
   work()

@@ -1,8 +1,7 @@
 // Assembles `compressBlock` and `compressChunk` with vectors: each of four vectors holds a row of the state. After the
 // columns, rows are rotated so that the diagonals become columns. Row b is the last to be ready, so it stays and the
 // others rotate around it. The four message vectors hold the words in the order in which a round takes them: x and y of
-// the columns, x and y of the diagonals. The last two are placed where their b stands.
-// Source: BLAKE3 paper 5.3.
+// the columns, x and y of the diagonals. The last two are in the lanes of their b. Source: BLAKE3 paper 5.3.
 
 import { BLOCK_LEN, CHUNK_START, IV, PERMUTATION, SCHEDULE } from '../../core/constants.js'
 import { KEY } from '../arena.js'
@@ -19,7 +18,7 @@ const [A, B, C, D] = [0, 1, 2, 3]
 export const SECOND_ALONE = 9 * BLOCK_LEN
 const MESSAGE_VECTORS = [[0, 2, 4, 6], [1, 3, 5, 7], [14, 8, 10, 12], [15, 9, 11, 13]]
 
-/** Where word `i` of the message stands: which of the four vectors, which lane. @param {number} i */
+/** The place of word `i` of the message: which of the four vectors, which lane. @param {number} i */
 const placeOfWord = i => {
   const vector = MESSAGE_VECTORS.findIndex(words => words.includes(i))
   return { vector, lane: MESSAGE_VECTORS[vector].indexOf(i) }
@@ -58,7 +57,7 @@ const oneBlock = local => {
   /** @param {Local} row @param {number} by @returns {Code} */
   const rotate = (row, by) => row.set(i32x4.shuffle(row.get, row.get, [0, 1, 2, 3].map(lane => (lane + by) % 4)))
 
-  // Bytes behind the end of the block count as zero, whatever stands there.
+  // The bytes after the end of the block may have any value, and count as zero.
   /** @param {Code} len @returns {Code} */
   const clearBehind = len => words.map((row, i) => row.set(v128.and(row.get,
     i8x16.gtS(i8x16.splat(len), i8x16.const(WORDS.map(byte => 16 * i + byte))))))

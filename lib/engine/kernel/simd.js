@@ -39,7 +39,7 @@ const reduce = compressManyAt => func('reduce', 3, ([count, flags, downTo], loca
 })
 
 /**
- * Copies between inputs that stand together and the places that a table names, in one direction or the other.
+ * Copies between adjacent inputs and the places in a table, in one direction or the other.
  *
  * @param {'gather' | 'scatter'} name
  */
@@ -86,7 +86,7 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
 /**
  * Assembles and compiles the kernel.
  *
- * @param {'rows' | 'words'} [form]  how one chunk alone is hashed. Default: what is quicker on this processor
+ * @param {'rows' | 'words'} [form]  how a single chunk is hashed. Default: the quicker form on this processor
  * @returns {Kernel}
  * @throws where WebAssembly or its SIMD is refused
  */

@@ -17,7 +17,7 @@ export const SECOND_ALONE = CHUNK_LEN
 
 /**
  * Sets `last` to a place where the last block, `len` bytes from `at` on, can be read as 16 words. A short block is
- * copied to BLOCK, with zeros behind its bytes, whatever stands there in the input.
+ * copied to BLOCK, with zeros after its bytes.
  *
  * @param {Local} last @param {Code} at @param {Code} len
  * @returns {Code}
@@ -38,9 +38,9 @@ const layOut = (last, at, len) => [
  * Compresses blocks that follow one another, each from the chaining value of the block before. State and message stay
  * in local variables. js.js has the same function.
  *
- * Its parameters: `cv`, where the first chaining value stands; `block`, where the blocks stand; `last`, where the last
- * one stands; `len`, bytes of all blocks; `blockFlags`, flags of the first block; `flags`, those of the others;
- * `endFlags`, what the last one gets as well; the counter; `out`, where the last chaining value goes; `isWhole`, if
+ * Its parameters: `cv`, where the first chaining value is; `block`, where the blocks are; `last`, where the last
+ * one is; `len`, bytes of all blocks; `blockFlags`, flags of the first block; `flags`, those of the others;
+ * `endFlags`, further flags of the last one; the counter; `out`, where the last chaining value goes; `isWhole`, if
  * all 16 words go there instead.
  */
 const compressBlocks = () => func('', 11, (params, local) => {

@@ -1,4 +1,4 @@
-// Threads of browsers. They need no `ref`: a page lives until it is left.
+// Threads of browsers. They need no `ref`: threads do not keep a page alive.
 
 /* global Worker */
 
@@ -13,7 +13,7 @@ export const parallelism = () => globalThis.navigator?.hardwareConcurrency ?? 1
  * @throws where threads are refused
  */
 export function startThread (events) {
-  // In this form bundlers see that the worker is a script of its own.
+  // Bundlers recognise this form, and make the worker a script of its own.
   const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
   worker.onmessage = ({ data }) => events.message(data)
   worker.onmessageerror = () => events.end(new Error('a message could not be read'))

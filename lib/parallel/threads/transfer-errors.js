@@ -1,4 +1,4 @@
-// Turns errors into messages between threads, and back: copying alone would lose their class and code.
+// Converts errors to messages between threads, and back: a plain copy would lose their class and code.
 
 import { BaoError } from '../../core/errors.js'
 

@@ -17,12 +17,12 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  * @typedef {object} Findings
  * @property {ChunkRanges} expected  chunks that the store says are present
  * @property {ChunkRanges} right  chunks that are stored and can be proven
- * @property {ChunkRanges} data  chunks that could be proven, but whose bytes are wrong or lost
+ * @property {ChunkRanges} data  chunks whose pairs are right, but whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are stored without a mark
  * @property {number} strays  how many entries do not belong to the blob, or have a wrong shape
- * @property {boolean} isUnreadable  has LevelDB skipped entries that it cannot read?
- * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the
- *   disk fails? Its bytes may be right
+ * @property {boolean} isUnreadable  true if LevelDB has skipped entries that it cannot read
+ * @property {boolean} isFileUnreadable  true if the system cannot read the file, for lack of permission or because the
+ *   disk fails. The bytes in it may be right
  * @property {boolean} isSound
  */
 
@@ -30,8 +30,8 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  * The part of a blob that is inspected.
  *
  * @typedef {object} Part
- * @property {boolean} isWhole  is it all of the blob?
- * @property {ChunkRanges} chunks  of the part
+ * @property {boolean} isWhole  true if it is all of the blob
+ * @property {ChunkRanges} chunks  the chunks of the part
  * @property {ChunkRanges} rest  all other chunks, which count as present
  * @property {KeyRange} keys  range of the part's extents and pages in the data database
  */
@@ -41,7 +41,7 @@ export const wholeOf = ({ id, size }) =>
   ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
 
 /**
- * Returns the part under the lowest pages of the tree that cover some bytes: 1 MiB, or several.
+ * Returns the part around some bytes: everything under the pages of the lowest band over them, which cover 1 MiB each.
  *
  * @param {Content} content
  * @param {{ start: number, end: number }} span  bytes
@@ -53,7 +53,7 @@ export function partAround (content, { start, end }, present) {
   const first = start - start % PAGE_SPAN
   const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
   const all = ChunkRanges.fromBytes(first, last)
-  const chunks = content.certain(all, present)
+  const chunks = content.certainlyStored(all, present)
   return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
 }
 
@@ -78,7 +78,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
     const right = valid.intersect(stored)
     const doubtful = expected.difference(right)
     const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
-    // For a blob that is present in part the marks tell which groups it has: some may be wrong, and some may be lost.
+    // In a blob that is present in part, marks say which groups are present. Stored groups may have lost their marks.
     const unknown = record.complete ? ChunkRanges.none : scan.found.difference(expected)
     const tree = doubtful.difference(proven).union(unknown)
     const isSound = doubtful.isEmpty && unknown.isEmpty && strays === 0 && !isFileUnreadable
@@ -90,10 +90,10 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
 }
 
 /**
- * Are all bytes and pairs of a complete blob right? This takes as long as reading the blob.
+ * Returns true if all bytes and pairs of a complete blob are right. This takes as long as reading the blob.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false also when the system cannot read the blob's file
+ * @returns {Promise<boolean>} false as well if the system cannot read the blob's file
  */
 export async function isIntact (databases, root, record, signal) {
   if (record.size === 0) return true
@@ -102,10 +102,10 @@ export async function isIntact (databases, root, record, signal) {
 }
 
 /**
- * Finds the chunks of groups that are stored as a whole, whether they are right or wrong.
+ * Finds the chunks of groups that are stored as a whole, right or wrong.
  *
  * @param {Content} content @param {Part} part @param {AbortSignal} [signal]
- * @throws the reason when the system could not read the file
+ * @throws the reason when the system cannot read the file
  */
 export async function storedChunks (content, part, signal) {
   const scan = content.scan(undefined, part.keys)

@@ -1,4 +1,4 @@
-// Computes lost pairs again, from pairs or bytes below them. A pair is right when its hash is the expected chaining
+// Computes lost pairs again, from the pairs or bytes below them. A pair is right if it hashes to its expected chaining
 // value, which the pair above it has.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -36,32 +36,32 @@ export async function recomputePairs (content, { stored, wanted }, signal) {
 }
 
 class PairRecomputer {
-  #what
+  #task
   #outboard
 
   /**
-   * @param {object} what
-   * @param {Databases['data']} what.data
-   * @param {Uint8Array} what.root
-   * @param {BlobRecord} what.record
-   * @param {ChunkRanges} what.stored  groups that are stored
-   * @param {ChunkRanges} what.doubtful  groups that should be proven, and that the stored pairs do not prove
-   * @param {BytesReader} what.reader
-   * @param {AbortSignal} [what.signal]
+   * @param {object} task
+   * @param {Databases['data']} task.data
+   * @param {Uint8Array} task.root
+   * @param {BlobRecord} task.record
+   * @param {ChunkRanges} task.stored  groups that are stored
+   * @param {ChunkRanges} task.doubtful  groups that should be proven, and that the stored pairs do not prove
+   * @param {BytesReader} task.reader
+   * @param {AbortSignal} [task.signal]
    */
-  constructor (what) {
-    this.#what = what
+  constructor (task) {
+    this.#task = task
     this.#outboard = this.#newOutboard()
   }
 
   /**
-   * Computes the pair of a node again, and then those below it: the first one says what the others must hash to.
+   * Computes the pair of a node again, and then the pairs below it, which are compared with the chaining values in it.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root
    */
   async visit (start, end, expected) {
-    const { doubtful, signal } = this.#what
+    const { doubtful, signal } = this.#task
     signal?.throwIfAborted()
     if (end - start <= GROUP_LEN || !doubtful.intersects(start / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))) return
     const middle = start + leftLen(end - start)
@@ -70,12 +70,12 @@ class PairRecomputer {
       pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First rely on the pairs right below. These may be wrong too, so then rely only on pages below this one, and at
-    // last only on bytes.
+    // First compute it from the stored pairs right below. These may be wrong, too. Then compute it from stored pairs of
+    // other pages only, and finally from the bytes.
     const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
     for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break
-      pair = await this.#computed(start, middle, end, trusts)
+      pair = await this.#compute(start, middle, end, trusts)
       if (isExpected(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
     }
     if (pair === undefined || !isExpected(pair)) return
@@ -85,9 +85,9 @@ class PairRecomputer {
 
   /**
    * @param {number} start @param {number} middle @param {number} end
-   * @param {(node: number) => boolean} trusts  may the stored pair of this node be used?
+   * @param {(node: number) => boolean} trusts  returns true if the stored pair of this node may be used
    */
-  async #computed (start, middle, end, trusts) {
+  async #compute (start, middle, end, trusts) {
     const left = await this.#cv(start, middle, trusts)
     const right = left && await this.#cv(middle, end, trusts)
     return left && right && concat([left, right])
@@ -98,7 +98,7 @@ class PairRecomputer {
    * @returns {Promise<Uint8Array | undefined>} undefined when bytes are missing
    */
   async #cv (start, end, trusts) {
-    const { stored, reader, signal } = this.#what
+    const { stored, reader, signal } = this.#task
     signal?.throwIfAborted()
     if (end - start <= GROUP_LEN) {
       if (!stored.has(start / CHUNK_LEN)) return undefined
@@ -107,13 +107,13 @@ class PairRecomputer {
     }
     const middle = start + leftLen(end - start)
     const node = middle / CHUNK_LEN - 1
-    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#computed(start, middle, end, trusts)
+    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#compute(start, middle, end, trusts)
     return pair && parentCv(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
   }
 
-  /** @param {Uint8Array} pair @param {number} start @param {number} end  of what is below */
+  /** @param {Uint8Array} pair @param {number} start @param {number} end  where the bytes below it begin and end */
   #cvOfPair (pair, start, end) {
-    const isRoot = start === 0 && end === this.#what.record.size
+    const isRoot = start === 0 && end === this.#task.record.size
     return (isRoot ? rootHash : parentCv)(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
   }
 
@@ -126,7 +126,7 @@ class PairRecomputer {
 
   /** @param {number} node @param {Uint8Array} pair  proven */
   async #keep (node, pair) {
-    const { data, record } = this.#what
+    const { data, record } = this.#task
     const editor = new PageEditor(record.id)
     await editor.load(data, [placeInPages(node).page])
     editor.setPair(node, pair, 0)
@@ -135,7 +135,7 @@ class PairRecomputer {
   }
 
   #newOutboard () {
-    const { data, root, record } = this.#what
+    const { data, root, record } = this.#task
     return new StoredOutboard(data, root, record, VIEWS)
   }
 }

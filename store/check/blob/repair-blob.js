@@ -1,5 +1,5 @@
-// Repairs one blob, or a part of it: computes lost pairs again where it can, drops what is still wrong, and returns the
-// record to commit.
+// Repairs one blob, or a part of it: computes lost pairs again where that is possible, drops wrong groups and stray
+// entries, and returns the record to commit.
 
 import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -20,16 +20,16 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { Part } from './inspect-blob.js' */
 /** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
-/** Most bytes, and most operations, of changes that are written in one batch. */
+/** Most bytes, and most operations, of one write. */
 const CHANGES_LEN = 1 << 22
 const CHANGES_COUNT = 1000
 
 /**
- * Computes lost pairs again where it can, and then finds the chunks that are right. Chunks outside of the part count as
- * right.
+ * Computes lost pairs again where that is possible, and then finds the right chunks. The present chunks outside of the
+ * part count as right.
  *
  * @param {Content} content @param {Part} part @param {AbortSignal} [signal]
- * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file; its bytes may be right
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file, whose bytes may be right
  */
 export async function proveBlob (content, part, signal) {
   try {
@@ -41,12 +41,12 @@ export async function proveBlob (content, part, signal) {
 }
 
 /**
- * Drops what is wrong in a blob. It repairs the data before the caller commits the record, so an interrupted repair can
- * be repeated. The caller holds the blob's lock.
+ * Drops wrong groups and stray entries of a blob. It repairs the data before the caller commits the record, so an
+ * interrupted repair can be repeated. The caller holds the blob's lock.
  *
- * When a part of a reference is repaired, its bytes stay where they are. When all of it is repaired and some bytes are
- * wrong, the right groups are copied into a file of the store: the store cannot receive the others into a file that
- * belongs to somebody else.
+ * A repair of a part of a reference leaves the bytes where they are. A repair of a whole reference that finds wrong
+ * bytes copies the right groups into a file of the store. The store never writes to the file of a reference, so it
+ * could not receive the other groups there.
  *
  * @param {Content} content
  * @param {ChunkRanges} right  chunks that `proveBlob` has found right
@@ -57,14 +57,14 @@ export async function proveBlob (content, part, signal) {
 export async function dropWrong (content, right, part, signal) {
   const { databases, record } = content
   const size = allChunks(record.size)
-  // When a look at all of the blob has found no right group, the size is a claim again.
+  // If no group of the whole blob is right, its size is a claim again.
   const isNothing = part.isWhole && right.isEmpty && !content.isSizeNoted
   const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = !complete && part.isWhole ? content.homeOfRest : record.home
   const after = { ...record, sizeProven, complete, home }
   if (complete && record.complete && !part.isWhole) return after // Everything is right.
-  if (part.isWhole) await content.settle(right, { complete, signal })
+  if (part.isWhole) await content.makeSafe(right, { complete, signal })
   const changes = new Changes(databases)
   await sortOut(content, right, part, changes, signal)
   // The groups of a complete blob have no marks yet.
@@ -79,7 +79,7 @@ export async function dropWrong (content, right, part, signal) {
  * @throws the reason when the system could not read the file
  */
 async function prove (content, part, signal) {
-  // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
+  // Groups without a mark count, too: a group need not be fetched again because its mark was lost.
   const wanted = await storedChunks(content, part, signal)
   await recomputePairs(content, { stored: wanted.union(part.rest), wanted }, signal)
   return part.rest.union(await rightChunks(content, wanted, part, signal))
@@ -99,7 +99,7 @@ async function rightChunks (content, stored, part, signal) {
 }
 
 /**
- * Drops wrong extents and pages, and writes the marks that are missing.
+ * Drops wrong extents and pages, and corrects the marks in the others.
  *
  * @param {Content} content @param {ChunkRanges} right @param {Part} part @param {Changes} changes
  * @param {AbortSignal} [signal]
@@ -110,7 +110,7 @@ async function sortOut (content, right, { keys }, changes, signal) {
   for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (!content.takes(place)) {
+    if (!content.ownsEntry(place)) {
       await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
@@ -222,7 +222,7 @@ class Cell {
     return runs
   }
 
-  /** Returns the bytes as readers see them: where two extents overlap, the first one counts. */
+  /** Returns the bytes as readers see them: of two overlapping extents, the first one counts. */
   #bytes () {
     const start = this.number * CELL_LEN
     const bytes = new Uint8Array(CELL_LEN)

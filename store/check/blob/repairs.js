@@ -1,5 +1,5 @@
-// Settles the damage of a stored blob: repairs its data, and commits the record that is true afterwards. `fsck` does
-// this to whole blobs, and a read that finds damage does it to the part around the damage.
+// Repairs the data of a stored blob, and commits a record that says what is left of it. `fsck` repairs whole blobs. A
+// read that finds damage repairs the part around it.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
@@ -13,7 +13,7 @@ import { wholeOf } from './inspect-blob.js'
 /** @import { Presence } from '../../catalog/presence.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 
-/** Repairs the data of blobs, and commits the records that are true then. Callers hold the lock of the blob. */
+/** The caller of each method holds the blob's lock. */
 export class Repairs {
   #catalog
   #databases
@@ -27,12 +27,12 @@ export class Repairs {
   }
 
   /**
-   * Repairs a blob, or a part of it, and commits its record. The caller holds the blob's lock.
+   * Repairs a blob, or a part of it, and commits its record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {object} [options]
-   * @param {Part} [options.part]  the part to settle. Default: all of the blob
-   * @param {Reservation[]} [options.reservations]  quota that was reserved for copying the bytes of a reference
+   * @param {Part} [options.part]  the part to repair. Default: all of the blob
+   * @param {Reservation[]} [options.reservations]  quota for a copy of the bytes of a reference
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
    *   because the system cannot read the file, or the data belongs to another blob
@@ -45,13 +45,13 @@ export class Repairs {
     let right = await proveBlob(content, part, signal)
     if (right === undefined) return undefined
     if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
-      // Nothing proves the size. So write marks only for chunks of which bytes may be stored.
+      // Nothing proves the size. So write marks only for chunks that may have stored bytes.
       const held = await content.held(signal)
       if (held === undefined) return undefined
       right = right.intersect(held)
     }
     if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
-      // All of it is wrong. It may belong to another blob: in a damaged index, two records may have one id.
+      // All of the part is wrong. It may belong to another blob: in a damaged index, two records may have the same id.
       if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
       if (await this.#hasOtherOwner(record)) return undefined
     }
@@ -61,7 +61,7 @@ export class Repairs {
       await this.#catalog.commit([{ ...await this.#catalog.removal(root, record), gained: 0 - len }])
     } else {
       after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
-      // The reader asks for this next. Reading all pages of a long blob again would take longer than writing them.
+      // The reader needs the presence next. Reading all pages of a long blob would take longer than this repair.
       if (!after.complete && !part.isWhole) this.#presence.know(after, right)
       const gained = await this.#presence.len(after) - len
       const now = areSame(after, record) ? record : after
@@ -71,15 +71,15 @@ export class Repairs {
   }
 
   /**
-   * Gives a blob a record again whose data was found. The data is repaired first and the record is written once, when
-   * all that it says is true: after an interruption the data is an orphan as before, and is found again. The caller
-   * holds the blob's lock.
+   * Writes a new record for a blob whose data was found without one. It repairs the data first, so that everything in
+   * the record is true. If it is interrupted before it writes the record, the data is still an orphan, and is found
+   * again.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} record  that was made up for the data; it is not in the index, and nothing of it is proven
+   * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
    * @param {AbortSignal} [signal]
-   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now. When there are none, or it is
-   *   undefined because the system cannot read the file, the blob has no record
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when the system cannot read
+   *   the file. If no chunk is present, or the result is undefined, no record was written
    */
   async restore (root, record, signal) {
     const before = await this.#presence.of(record)
@@ -96,11 +96,12 @@ export class Repairs {
   }
 
   /**
-   * Makes a blob count as missing, and gives it a new id for the bytes that will be received. A file that is not the
-   * store's stays as it is. The caller holds the blob's lock.
+   * Makes all of a blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
+   * not belong to the store stays as it is.
+   *
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: the data under the old id may belong to another blob. It
-   *   is left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
+   * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: true if the data under the old id may belong to another
+   *   blob. That data stays until `gc`, `compact` or `fsck` finds that it is an orphan. Default: false
    * @returns {Promise<ChunkRanges>} the chunks that are present now: none
    */
   async leaveData (root, record, { isDoubtful = false } = {}) {
@@ -120,13 +121,13 @@ export class Repairs {
     try {
       await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
     } finally {
-      this.#databases.ids.settle(id) // Nobody writes data under it before the record names it.
+      this.#databases.ids.release(id) // No call writes data under this id before the record names it.
     }
     return ChunkRanges.none
   }
 
   /**
-   * Does another record have the same id?
+   * Returns true if another record has the same id.
    *
    * @param {BlobRecord} record
    */

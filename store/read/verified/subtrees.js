@@ -13,7 +13,7 @@ const MAX_SUBTREE_LEN = 1 << 20
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 /**
- * Gives subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
+ * Yields subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
  *
  * @param {ByteRange} wanted @param {number} size  of the blob
  * @returns {Generator<ByteRange>}
@@ -30,7 +30,7 @@ export function * subtreesOf ({ start, end }, size) {
 }
 
 /**
- * Are these the bytes of a subtree?
+ * Returns true if bytes hash to the expected chaining value of their subtree.
  *
  * @param {Uint8Array} bytes  of a whole subtree
  * @param {number} start  where in the blob it begins, in bytes

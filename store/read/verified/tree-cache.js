@@ -1,5 +1,5 @@
-// Proves bytes of stored blobs against their roots. It reads a pair of the tree when it needs it, compares it once, and
-// keeps it in memory as trusted. So the next read nearby hashes nothing but its own bytes.
+// Verifies bytes of stored blobs. It reads a pair of the tree when it needs the pair, verifies it once, and keeps it in
+// memory as trusted. So the next read nearby hashes only its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../../lib/engine/arena.js'
 import {
@@ -23,7 +23,7 @@ import { hashesTo } from './subtrees.js'
  * @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above
  */
 
-/** Most pages that are kept for one blob, and for all blobs. A page has 4 KiB and proves 1 MiB. */
+/** Most pages that are kept for one blob, and for all blobs together. A page has 4 KiB and proves 1 MiB. */
 const TREE_PAGES = 1024
 const ALL_PAGES = 2048
 
@@ -38,7 +38,7 @@ export class TrustedTree {
   /**
    * @param {Uint8Array} root
    * @param {{ id: number, size: number, base?: number }} blob
-   * @param {(change: number) => void} [onCount]  called with the number of pages that were added; negative when some go
+   * @param {(change: number) => void} [onCount]  called with the number of added pages; negative for dropped ones
    */
   constructor (root, { id, size, base }, onCount = () => {}) {
     this.#root = root
@@ -53,14 +53,14 @@ export class TrustedTree {
   isOf (root, size) { return size === this.#size && areEqual(root, 0, this.#root) }
 
   /**
-   * Are these the bytes that the blob has at this position?
+   * Returns true if the blob has these bytes at this position.
    *
    * @param {Uint8Array} bytes  of a whole subtree
    * @param {number} start  where it begins, in bytes
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} without a promise when the pairs above the subtree are trusted. Also false
-   *   when these pairs are wrong or missing
+   * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. False,
+   *   too, when pairs above it are wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -97,8 +97,8 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the pair of a parent, after comparing it. The page in memory may be older than a repair. So when its pair
-   * is wrong, the page is read again before this throws.
+   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if its pair is wrong, this
+   * reads the page again before it throws.
    *
    * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
@@ -114,8 +114,7 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the expected chaining value of a subtree if the pair above it is trusted already. Then nothing needs to be
-   * read or compared.
+   * Returns the expected chaining value of a subtree if the pair above it is trusted already.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -124,12 +123,13 @@ export class TrustedTree {
   }
 
   /**
-   * Climbs from a subtree to the root, and returns what the first trusted pair says about the child on this way.
+   * Climbs from a subtree towards the root, up to the first trusted pair. Returns this pair's chaining value of the
+   * child on the way.
    *
    * @param {number} start @param {number} end
-   * @param {Above[]} [untrusted]  gets the parents below that pair, from bottom to top. Without it, only the first pair
-   *   above the subtree is looked at
-   * @returns {Uint8Array | undefined} undefined when no such pair is trusted
+   * @param {Above[]} [untrusted]  gets the parents below the trusted pair, from bottom to top. Without it, this looks
+   *   only at the first pair above the subtree
+   * @returns {Uint8Array | undefined} undefined when no pair on the way is trusted
    */
   #climb (start, end, untrusted) {
     let level = GROUP_LOG
@@ -163,19 +163,19 @@ const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarr
 /** Keeps the trees of the complete blobs that were read last. Complete blobs do not change. */
 export class TrustedTrees {
   #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
-  /** The pages of all trees; each tree counts as one page more. */
+  /** Pages of all trees, plus one for each tree. */
   #count = 0
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean, base?: number }} record */
   of (root, record) {
-    // Do not keep the tree of a blob that is one group: it has no pairs.
+    // A blob of one group has no pairs, so its tree is not kept.
     if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)
-    // In a damaged index two blobs may have the same id.
+    // In a damaged index, two blobs may have the same id.
     if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
     else if (known !== undefined) return known
-    // Readers may still use a tree that was dropped. Its pages do not count any more.
+    // Readers may still use a tree that was dropped. Its pages no longer count.
     const tree = new TrustedTree(root, record, change => { if (this.#trees.peek(id) === tree) this.#add(change) })
     this.#trees.set(id, tree)
     this.#add(1)

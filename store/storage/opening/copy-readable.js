@@ -19,7 +19,7 @@ const BATCH_COUNT = 1000
  * @param {'index' | 'data'} name
  * @param {object} options
  * @param {string} options.from  the damaged database; may be missing
- * @param {string} options.to  a folder for the new database, made here. The new database is closed, but not synced
+ * @param {string} options.to  a folder for the new database, which this function makes, closes, but does not sync
  * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined to write
  *   none
  * @param {AbortSignal} [options.signal]
@@ -42,8 +42,8 @@ export async function copyReadable (name, { from, to, change, signal }) {
 }
 
 /**
- * Writes the newest version of each key. The versions may come in any order: a second database keeps the sequence
- * numbers of those that were written.
+ * Writes the newest version of each key. The versions may come in any order. So a second database keeps the sequence
+ * numbers of the written versions.
  */
 class Newest {
   #copy
@@ -78,7 +78,7 @@ class Newest {
     if (this.#len >= BATCH_LEN || this.#batch.size >= BATCH_COUNT) await this.write()
   }
 
-  /** Writes the added entries that are newer than those written before. */
+  /** Writes the added entries that are newer than the written ones. */
   async write () {
     const entries = [...this.#batch.values()]
     this.#batch.clear()

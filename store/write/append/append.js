@@ -1,5 +1,5 @@
-// Appends to stored blobs. The longer blob then shares a file with the blob that was appended to, if that is in a file
-// of the store. Where that is not possible, the longer blob gets a place of its own, as `compose` does it.
+// Appends to stored blobs. If the old blob is in a file of the store, the new, longer blob shares that file. Otherwise
+// the new blob gets a home of its own, and `compose` copies the old bytes.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
@@ -12,7 +12,7 @@ import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
 import { Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
-import { readEdge } from '../../read/verified/edge.js'
+import { readRightEdge } from '../../read/verified/right-edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
@@ -21,7 +21,7 @@ import { readEdge } from '../../read/verified/edge.js'
 /** @import { Uses } from '../../catalog/uses.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
 /** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
@@ -69,9 +69,9 @@ export class Appender {
   }
 
   /**
-   * Begins a blob in the file of another one.
+   * Makes a new blob that continues an old one in its file, if that is possible.
    *
-   * @param {Uint8Array} root  of the other @param {number} id  of the new one
+   * @param {Uint8Array} root  of the old blob @param {number} id  of the new blob
    * @param {(size: number) => void} assertSizeAllowed
    */
   async #begin (root, id, assertSizeAllowed) {
@@ -86,19 +86,19 @@ export class Appender {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {number} base  the id of its file
    * @param {NewOptions} options
-   * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob already
-   *   goes on where this one ends, or is being written there; the file has other names (hard links); the base does not
-   *   have all of its pairs; or something is damaged
+   * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: a longer blob is in it,
+   *   or is being written to it; the file has other names (hard links); the base lacks some of its pairs; or something
+   *   is damaged
    */
   async #share (root, record, base, options) {
     const { bases } = this.#parts.catalog
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
-      blob = await this.#shareClaimed(root, record, base, options)
+      blob = await this.#shareLocked(root, record, base, options)
       return blob
     } catch (error) {
-      // Reading all bytes will find this damage again, and heal it if possible.
+      // `compose` will read all bytes, find this damage again, and heal it if possible.
       if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
       throw error
     } finally {
@@ -107,7 +107,7 @@ export class Appender {
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
-  async #shareClaimed (root, record, base, options) {
+  async #shareLocked (root, record, base, options) {
     const { activity, catalog, databases } = this.#parts
     const { bases } = catalog
     const { data, files } = databases
@@ -116,8 +116,8 @@ export class Appender {
     if (files === undefined || !bases.isLongest(record)) return undefined
     const isSharer = sharerOf(record) !== undefined
     const tree = new TrustedTree(root, record)
-    const edge = await readEdge(tree, data, size)
-    // The sharer has pairs of its own that the base has lost. A longer blob would look for them under the base.
+    const edge = await readRightEdge(tree, data, size)
+    // The sharer has its own copies of pairs that the base has lost. A longer blob would not find these.
     if (isSharer && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
     const source = contentOf(databases, root, record).reader([edge.start, size])
     let bytes
@@ -141,11 +141,11 @@ export class Appender {
   }
 
   /**
-   * Turns a blob into a sharer. Its old id becomes the base, which keeps the file and the shared pairs. The blob gets a
-   * new id, which has only the pairs of its right edge.
+   * Turns a blob into a sharer. Its old id becomes the id of the base, which keeps the file and the shared pairs. The
+   * blob gets a new id, which has only the pairs of its right edge.
    *
-   * @param {Uint8Array} root @param {BlobRecord} seen @param {Edge} edge
-   * @returns {Promise<boolean>} false when the blob was replaced or deleted meanwhile
+   * @param {Uint8Array} root @param {BlobRecord} seen @param {RightEdge} edge
+   * @returns {Promise<boolean>} false when another call has replaced or deleted the blob
    */
   async #turnIntoSharer (root, seen, edge) {
     const { activity, catalog, databases, locks } = this.#parts
@@ -163,7 +163,7 @@ export class Appender {
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
-        // From now on its bytes count for the base; `commit` adds them there.
+        // From now on, its bytes count for the base; `commit` adds them to the base.
         await catalog.commit([{ root, before, after, gained: 0 - before.size }])
         isRecorded = true
         mayBeRecorded = false
@@ -174,15 +174,15 @@ export class Appender {
         activity.noteLeftovers()
       } else {
         if (!isRecorded) await databases.deleteData(id).catch(() => activity.noteLeftovers())
-        ids.settle(id)
+        ids.release(id)
       }
     }
   }
 }
 
 /**
- * Counts the pairs that a sharer has under its own id: those of its edge, and those that were computed again because
- * the base has lost them.
+ * Counts the pairs that a sharer has under its own id: those of its edge, and those that a repair has computed again
+ * because the base has lost them.
  *
  * @param {SafeDatabase} data @param {number} id
  */

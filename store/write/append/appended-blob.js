@@ -1,9 +1,9 @@
-// Appends bytes to a blob in the same file, before the hash of the longer blob is known. It hashes only the appended
+// Appends bytes to a blob in its file, before the hash of the new, longer blob is known. It hashes only the appended
 // bytes.
 //
-// The pairs of whole subtrees go to the pages of the base. No shorter sharer looks for its pairs there: each sharer has
-// the pairs of its own right edge under its own id. So does the new blob. So when this is interrupted, everything that
-// has a record is as it was.
+// The pairs of whole subtrees go to the pages of the base. The pairs of a sharer's right edge are kept under the
+// sharer's own id. So no shorter sharer reads the new pairs, and an interruption does not change any blob that has a
+// record.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -20,19 +20,19 @@ import { NewBlob } from '../new-blob.js'
 /** @import { Catalog } from '../../catalog/catalog.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 
-/** Writes the pages of whole subtrees after this many bytes. */
+/** Bytes between two writes of the pages of whole subtrees. */
 const PAGES_EACH = 1 << 28
 
 /** @typedef {{ id: number, assertSizeAllowed: (size: number) => void }} NewOptions  see `Begin` in put.js */
 
 /**
- * @typedef {object} Beginning  the blob that is appended to
+ * @typedef {object} Beginning  the old blob
  * @property {Uint8Array} root
- * @property {number} base  the base; its file is locked
+ * @property {number} base  the id of the base, whose file is locked
  * @property {number} size  bytes
- * @property {Edge} edge
+ * @property {RightEdge} edge
  * @property {Uint8Array} bytes  the bytes from `edge.start` on
  * @property {FileWriter} file
  */
@@ -40,16 +40,16 @@ const PAGES_EACH = 1 << 28
 export class AppendedBlob extends NewBlob {
   #parts
   #id
-  /** The root of the blob that is appended to. */
+  /** The root of the old blob. */
   #root
   #assertSizeAllowed
   #tail
   /** Pages of the base, and pages of the new blob itself. */
   #shared
   #own
-  /** Index of the first chunk that the old blob does not have as a whole. */
+  /** Index of the first chunk after the whole chunks of the old blob. */
   #firstChunk
-  /** How many chunks are in whole subtrees. The pairs above later chunks go to the new blob's own pages. */
+  /** Number of whole chunks of the new blob. Parents that cover a later chunk go to the new blob's own pages. */
   #wholeChunks = Infinity
   #pagesDue
 
@@ -74,7 +74,7 @@ export class AppendedBlob extends NewBlob {
     this.#tail.update(begins.bytes)
   }
 
-  /** Loads pages of the base. Callers call this first. */
+  /** Loads pages of the base. The caller awaits this before the first write. */
   async begin () {
     await this.#shared.load(this.#parts.databases.data, pagesOver(this.#firstChunk))
     return this
@@ -94,13 +94,13 @@ export class AppendedBlob extends NewBlob {
     await this.writeLater(() => this.#parts.databases.data.batch(this.#shared.take(complete)))
   }
 
-  /** Returns the root of the blob. No more bytes may come after this. */
+  /** Returns the root of the blob. The caller adds no bytes after this. */
   root () {
     this.#wholeChunks = Math.floor(this.size / CHUNK_LEN)
     return this.#tail.hash()
   }
 
-  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -114,16 +114,16 @@ export class AppendedBlob extends NewBlob {
     await this.closeFile()
   }
 
-  /** @throws {BaoError} STORE_NOT_FOUND when all blobs that share the file were deleted, and the file with them */
+  /** @throws {BaoError} STORE_NOT_FOUND when all sharers and the file were deleted */
   assertMayCommit () {
     if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
 
-  /** Lets other calls write to the file. Appended bytes are cut off if no record names them. */
+  /** Unlocks the file for other calls. That cuts off the appended bytes if no record names them. */
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
-    await this.settle()
-    // This call may have written to a base that is gone.
+    await this.endWrites()
+    // The base may have been deleted by another call while this one was writing to it.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
   }
@@ -131,7 +131,7 @@ export class AppendedBlob extends NewBlob {
   /** @param {number} node @param {number} at  in the arena */
   #setPair (node, at) {
     const end = node + 1 + 2 ** levelOf(node)
-    if (end <= this.#firstChunk) return // It is stored already, and its page may not be in memory.
+    if (end <= this.#firstChunk) return // The pair is stored already, and its page may not be in memory.
     const pages = end <= this.#wholeChunks ? this.#shared : this.#own
     pages.setPair(node, u8, at)
   }

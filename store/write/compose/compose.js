@@ -1,6 +1,5 @@
-// Makes a blob of parts: ranges of stored blobs, and new bytes. Bytes that keep their offset also keep their subtrees,
-// so they are not hashed again. Bytes that move must be hashed again, because BLAKE3 hashes every chunk together with
-// its index.
+// Makes a blob from parts: ranges of stored blobs, and new bytes. Bytes that keep their offset keep their subtrees, so
+// they are not hashed again. Bytes that move are hashed again, because BLAKE3 hashes each chunk with its index.
 
 import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
 import { assertInteger, assertOptions } from '../../../lib/core/bytes.js'
@@ -24,7 +23,7 @@ import { Original } from './original.js'
 /**
  * @typedef {object} ComposeOwnParts
  * @property {Protection} protection
- * @property {boolean} verifies  are bytes compared with the hash, unless a call says otherwise?
+ * @property {boolean} verifies  true to compare bytes with the hash, unless a call says otherwise
  * @property {BlobWriter} writer
  */
 
@@ -53,11 +52,11 @@ import { Original } from './original.js'
 /** @typedef {StoredPart | NewPart} BlobPart */
 
 /**
- * Options as for `put`; `expect` and `size` are about the new blob.
+ * The options of `put`; `expect` and `size` are those of the new blob.
  *
  * @typedef {object} ComposeOwnOptions
- * @property {boolean} [verify]  also compare the bytes that keep their offset with the root? Bytes that are hashed
- *   again are always compared. Default: what the store was opened with
+ * @property {boolean} [verify]  compare even the bytes that keep their offset with the root. Bytes that are hashed
+ *   again are always compared. Default: the option `verify` of the store
  */
 
 /** @typedef {Omit<PutOptions, 'recheck' | 'alwaysRead' | 'alias'> & ComposeOwnOptions} ComposeOptions */
@@ -68,14 +67,14 @@ export const COMPOSE_OPTIONS = [
 ]
 
 /**
- * A part of which the store knows what it is made of.
+ * A part that was looked up.
  *
  * @typedef {object} Piece
  * @property {Original} [original]  undefined for new bytes
- * @property {number} start  bytes of the original
- * @property {number} end
+ * @property {number} start  where the part begins in the original blob, in bytes
+ * @property {number} end  where it ends there
  * @property {number} [len]  bytes; undefined while the length of a source is not known
- * @property {AsyncGenerator<Uint8Array>} [pieces]  of new bytes
+ * @property {AsyncGenerator<Uint8Array>} [pieces]  the new bytes
  */
 
 /**
@@ -117,7 +116,7 @@ export class Composition {
   /**
    * @param {ComposeParts} store
    * @param {{ verify?: boolean, onProgress?: ProgressOptions['onProgress'], type: string }} options  `verify`: see
-   *   `ComposeOptions`; `type`: of the events of progress
+   *   `ComposeOptions`. `type`: the type of the progress events
    */
   constructor (store, { verify = store.verifies, onProgress, type }) {
     const { access, databases, protection, reader, supplies } = store
@@ -129,7 +128,7 @@ export class Composition {
   }
 
   /**
-   * Fills a blob. After a failure no source is left open. The caller calls `release` when the blob is kept.
+   * Fills a blob. On failure it cancels all sources. The caller calls `release` when the blob is kept, or has failed.
    *
    * @param {IncomingBlob} blob  empty @param {Many<BlobPart>} parts @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
@@ -146,7 +145,11 @@ export class Composition {
     }
   }
 
-  /** Cancels the sources among the parts, as far as they are known. @param {Many<BlobPart>} parts */
+  /**
+   * Cancels the sources among the parts: all parts of an array, otherwise those taken so far.
+   *
+   * @param {Many<BlobPart>} parts
+   */
   cancel (parts) {
     for (const part of Array.isArray(parts) ? parts : this.#given) {
       if (part?.source !== undefined) cancelSource(part.source)
@@ -157,7 +160,7 @@ export class Composition {
   release () { for (const release of this.#releases.splice(0)) release() }
 
   /**
-   * Looks a part up, and proves the size of its blob.
+   * Looks up a part, and proves the size of its blob.
    *
    * @param {BlobPart} part @param {AbortSignal} [signal]
    */
@@ -204,7 +207,7 @@ export class Composition {
   }
 
   /**
-   * Has the empty blob begin with the blocks of the file from which most bytes may stay.
+   * For the empty blob, clones the file from which it can keep the most bytes.
    *
    * @param {IncomingBlob} blob
    */
@@ -221,11 +224,11 @@ export class Composition {
   async #write (blob) {
     const tell = () => this.#tell()
     const pieces = this.#pieces
-    /** True from the first bytes that are hashed until the next subtree is kept. `border`: where that may be. */
+    /** True from the first hashed bytes until the next kept subtree. `border`: where that subtree may begin. */
     let isInGap = false
     /** @type {number | undefined} */
     let border
-    /** @param {number} i  of the first piece of the gap, or the next @param {number} at  where that piece begins */
+    /** @param {number} i  index of the first piece that may follow the gap @param {number} at  where it begins */
     const enterGap = (i, at) => {
       if (isInGap) return
       isInGap = true
@@ -240,7 +243,7 @@ export class Composition {
         continue
       }
       const kept = keptOf(piece, blob.size, i === pieces.length - 1)
-      // In a gap, a subtree may follow only where that was expected.
+      // After a gap, the tree accepts a subtree only at the announced border.
       if (kept === undefined || (isInGap && kept.from !== border)) {
         enterGap(i, blob.size)
         await original.move(blob, start, end, tell)
@@ -267,15 +270,15 @@ export class Composition {
   }
 }
 
-/** Returns how many bytes a source has, where it says so before it is opened. @param {Source} source */
+/** Returns the length of a source, if it is known before the source is opened. @param {Source} source */
 function lenOf (source) {
   if (source instanceof Uint8Array) return source.length
   return source instanceof Blob || isRandomAccess(source) ? source.size : undefined
 }
 
 /**
- * Returns the bytes of a piece that keep their offset, in whole groups. Only at the end of the new blob, the last group
- * of the original counts as whole, too.
+ * Returns the bytes of a piece that keep their offset, in whole groups. At the end of the new blob, the last group of
+ * the original counts as whole.
  *
  * @param {Piece} piece @param {number} at  where the piece begins in the new blob @param {boolean} isLast
  * @returns {{ original: Original, from: number, to: number } | undefined}  undefined when there are none
@@ -288,8 +291,8 @@ function keptOf ({ original, start, end }, at, isLast) {
 }
 
 /**
- * Gives what pieces may keep. While a length is not known, the pieces after it count as keeping their offset, if they
- * can.
+ * Yields the bytes that pieces may keep. After a piece of unknown length, a later piece is included if it could still
+ * keep its offset.
  *
  * @param {Piece[]} pieces @param {number} first  index of the first piece
  * @param {number} at  where that piece begins in the new blob

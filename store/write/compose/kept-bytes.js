@@ -1,5 +1,5 @@
-// Brings the bytes of subtrees that keep their offset into a new blob: copies them, or leaves them in a file that
-// shares its blocks with the old one.
+// Puts the bytes of kept subtrees into a new blob: copies them, or leaves them in the new blob's file, which is a clone
+// of the old one.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -13,8 +13,8 @@ import { subtreeCv } from '../../../lib/hash/subtree.js'
 
 /**
  * @typedef {object} KeptOptions
- * @property {number} end  end of all bytes that may be kept
- * @property {boolean} verifies  should the bytes be compared with the root?
+ * @property {number} end  where the last kept subtree ends, in bytes
+ * @property {boolean} verifies  true to compare the bytes with the root
  * @property {(start: number, end: number, verify: boolean) => AsyncGenerator<Uint8Array>} read  reads bytes of the
  *   original; pieces are borrowed
  */
@@ -33,7 +33,7 @@ export class CopiedBytes {
     this.#options = options
   }
 
-  /** @param {ByteRange} span  after the span before @param {Subtree} _subtree */
+  /** @param {ByteRange} span  begins where the previous one ended @param {Subtree} _subtree */
   async keep ({ start, end }, _subtree) {
     const { read, verifies, end: last } = this.#options
     this.#pieces ??= read(start, last, verifies)
@@ -56,7 +56,7 @@ export class CopiedBytes {
   async close () { await this.#pieces?.return(undefined) }
 }
 
-/** Leaves the bytes in the file, or compares them there first. */
+/** Leaves the bytes in the cloned file, where it first compares them if `verifies` is true. */
 export class SharedBytes {
   #files
   #blob
@@ -77,7 +77,8 @@ export class SharedBytes {
     this.#file ??= this.#files.reader(this.#blob.id)
     const bytes = await this.#file.read(start, end)
     if (bytes.length === len && areEqual(cv, 0, subtreeCv(bytes, start / CHUNK_LEN))) return this.#blob.skip(len)
-    // The original is damaged, too, unless it was healed meanwhile. Reading it heals it, or throws.
+    // The original is damaged, too, unless it was healed after the clone was made. Reading the original heals it, or
+    // throws.
     for await (const piece of read(start, end, true)) await this.#blob.writeProven(piece)
   }
 

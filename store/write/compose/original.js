@@ -1,5 +1,6 @@
-// A stored blob from which another one is made. Bytes that are hashed again are verified first, so that damage never
-// becomes content. Bytes that keep their offset also keep their subtrees: damage in them stays damage.
+// A stored blob whose bytes become a part of another blob. Bytes that are hashed again are verified first, because the
+// new hash would make damaged bytes look right. Bytes that keep their subtrees need no check: damage in them still
+// shows as a mismatch.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
@@ -18,7 +19,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /**
  * @typedef {object} OriginalOptions
- * @property {boolean} verifies  should the kept bytes be compared with the root?
+ * @property {boolean} verifies  true to compare even the kept bytes with the root
  * @property {AbortSignal} [signal]
  */
 
@@ -35,7 +36,7 @@ export class Original {
   #root
   #record
   #options
-  /** Does the new blob begin with the blocks of this blob's file? */
+  /** True if the new blob's file is a clone of this blob's file. */
   #isShared = false
 
   /**
@@ -66,7 +67,7 @@ export class Original {
   get size () { return this.#record.size }
 
   /**
-   * Waits until a range is present, if it can be fetched.
+   * Waits until a range is present, or throws if it cannot be fetched.
    *
    * @param {number} start @param {number} end
    * @throws {BaoError} STORE_MISSING { cid, ranges }
@@ -74,8 +75,8 @@ export class Original {
   require (start, end) { return this.#require(ChunkRanges.fromBytes(start, end)) }
 
   /**
-   * Makes an empty blob begin with the blocks of this blob's file, if that is worth it and the file system can share
-   * blocks. The file of a base may be longer than this blob; the rest is overwritten, or cut off at the end.
+   * Clones this blob's file for an empty blob, if more than 1 MiB may be kept and the file system can share blocks. The
+   * file of a base may be longer than this blob: the new blob overwrites the rest, or cuts it off when it is finished.
    *
    * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */
@@ -89,7 +90,7 @@ export class Original {
    * Adds bytes at the end of a blob, and hashes them.
    *
    * @param {IncomingBlob} blob @param {number} start @param {number} end
-   * @param {() => void} tell  called whenever more bytes have come
+   * @param {() => void} tell  called after each piece
    */
   async move (blob, start, end, tell) {
     for await (const piece of this.#read(start, end, true)) {
@@ -99,10 +100,10 @@ export class Original {
   }
 
   /**
-   * Adds bytes that keep their offset at the end of a blob. It does not hash whole subtrees again for the new tree.
+   * Adds bytes that keep their offset at the end of a blob. It hashes only subtrees whose pairs are damaged.
    *
    * @param {IncomingBlob} blob
-   * @param {number} start  the end of the blob, which consists of whole subtrees so far
+   * @param {number} start  the end of the new blob, which consists of whole subtrees so far
    * @param {number} end  the border of a group, or the end of the original
    * @param {() => void} tell
    */
@@ -133,9 +134,9 @@ export class Original {
   }
 
   /**
-   * Hashes bytes that keep their offset. A subtree may be added after them.
+   * Hashes bytes that keep their offset, so that a subtree may be added after them.
    *
-   * @param {IncomingBlob} blob @param {ByteRange} span  one that `keep` could take @param {() => void} tell
+   * @param {IncomingBlob} blob @param {ByteRange} span  a subtree of the original @param {() => void} tell
    */
   async #rehash (blob, { start, end }, tell) {
     blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)

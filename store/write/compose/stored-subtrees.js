@@ -1,4 +1,5 @@
-// Finds subtrees of a stored blob that a new blob can keep: chaining values and pairs, proven without the bytes.
+// Finds subtrees of a stored blob that a new blob can keep: their chaining values and pairs. The pairs above them prove
+// these without the bytes.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -32,8 +33,8 @@ export class StoredSubtrees {
 
   /**
    * @param {ByteRange} span  see `keptSpans`
-   * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged; its bytes
-   *   may still be right
+   * @returns {Promise<Subtree | undefined>} undefined when pairs in it or above it are lost or damaged; its bytes may
+   *   still be right
    */
   async find ({ start, end }) {
     try {
@@ -51,7 +52,7 @@ export class StoredSubtrees {
   }
 
   /**
-   * Adds the pairs of a perfect subtree, after comparing each with the one above it.
+   * Adds the pairs of a perfect subtree, after comparing each with the pair above it.
    *
    * @param {Subtree['pairs']} pairs @param {ByteRange} span @param {Uint8Array} cv  the expected chaining value of the
    *   span
@@ -69,16 +70,16 @@ export class StoredSubtrees {
   }
 }
 
-/** The codes of errors for pairs that are wrong or missing. */
+/** Error codes for wrong or missing pairs. */
 const FAULTS = ['BAO_PARENT_MISMATCH', 'BAO_TRUNCATED']
 
 /** Returns the node of the parent of a perfect subtree. @param {number} start @param {number} end */
 const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
- * Gives subtrees of at most 1 MiB that lie side by side and fill a span, which ends at the border of a group or at the
- * end of the blob. None of them is a root, neither of this blob nor of one that begins with them, because a root has no
- * chaining value. So the first is cut in two.
+ * Yields adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
+ * blob. The first subtree may be the whole of this blob or of the new one. A root has no chaining value, so that
+ * subtree is divided in two.
  *
  * @param {ByteRange} span  more than the first group @param {number} size  of the blob
  * @returns {Generator<ByteRange>}

@@ -1,5 +1,5 @@
-// A blob whose bytes are in a file already: in a file that is not the store's, or in one of the store that shares its
-// blocks. It hashes the file, on several threads where that is faster, and writes only the tree.
+// A blob whose bytes are already in a file: the file of a reference, or a clone of the imported file in the store. This
+// class hashes the file, on several threads if that is faster, and writes only the tree.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -25,8 +25,8 @@ export class FileBlob extends NewBlob {
    * @param {Databases} databases @param {number} id
    * @param {object} about
    * @param {string | CheckedFile} about.source  the file
-   * @param {FileWriter} [about.file]  the same file, if it is the store's
-   * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not be so long
+   * @param {FileWriter} [about.file]  the same file, if it belongs to the store
+   * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not be that long
    */
   constructor (databases, id, { source, file, assertSizeAllowed }) {
     super(file === undefined ? 'reference' : 'file', file)
@@ -36,10 +36,10 @@ export class FileBlob extends NewBlob {
     this.#pages = new PageWriter(databases.data, id)
   }
 
-  /** Bytes of the blob, once they are hashed. */
+  /** Bytes of the blob; 0 before `hash` has ended. */
   get size () { return this.#hashed.size }
 
-  /** Hashes the file. Callers call this once. @param {ProgressOptions & { type: string }} options */
+  /** Hashes the file. The caller calls this once. @param {ProgressOptions & { type: string }} options */
   async hash ({ onProgress, ...options }) {
     /** @type {ProgressOptions['onProgress']} */
     const tell = event => {
@@ -53,7 +53,7 @@ export class FileBlob extends NewBlob {
 
   root () { return this.#hashed.root }
 
-  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     const { file } = this
     const { files, isSync } = this.#databases
@@ -64,8 +64,8 @@ export class FileBlob extends NewBlob {
     await this.closeFile()
   }
 
-  async settle () {
-    await this.#pages.settle()
-    await super.settle()
+  async endWrites () {
+    await this.#pages.endWrites()
+    await super.endWrites()
   }
 }

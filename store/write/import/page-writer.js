@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed, in whatever order its subtrees come.
+// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may come in any order.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Writes pages after this many chunks: those of 256 MiB. */
+/** Chunks between two writes of pages: as many as 256 MiB have. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
@@ -19,17 +19,17 @@ export class PageWriter {
   #each
   #pages
   #eachPair
-  /** All subtrees before this chunk have come. `#ahead`: where subtrees end that came early, by their first chunks. */
+  /** All subtrees before this chunk have arrived. `#ahead`: the ends of subtrees after a gap, by their first chunks. */
   #joined = 0
   #ahead = /** @type {Map<number, number>} */ (new Map())
   /** Pages before this chunk are complete. Pages before `#written` are written, or are being written. */
-  #settled = 0
+  #complete = 0
   #written = 0
   #writing = Promise.resolve()
 
   /**
    * @param {SafeDatabase} data @param {number} id  of the blob
-   * @param {{ each?: number }} [options]  `each`: writes pages after this many chunks
+   * @param {{ each?: number }} [options]  `each`: chunks between two writes of pages
    */
   constructor (data, id, { each = PAGES_EACH } = {}) {
     this.#data = data
@@ -44,7 +44,7 @@ export class PageWriter {
   /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks, at) {
     this.#eachPair.subtree(level, index, startChunk, chunks, at)
-    this.#settled = startChunk // The parent of the subtrees before may come with this one.
+    this.#complete = startChunk // A parent above the last subtree may come with this one.
   }
 
   /** @type {SubtreeSink['putSubtree']} */
@@ -57,19 +57,19 @@ export class PageWriter {
     this.#ahead.set(startChunk, startChunk + chunks)
     for (let end; (end = this.#ahead.get(this.#joined)) !== undefined;) {
       this.#ahead.delete(this.#joined)
-      this.#settled = this.#joined
+      this.#complete = this.#joined
       this.#joined = end
     }
   }
 
   /**
-   * Writes complete pages when there are enough, after the pages that are being written. Resolves when those are
-   * written. Several calls may wait at the same time: one for each thread that hashes.
+   * Begins to write complete pages if there are enough, once the previous write has ended. It resolves when the
+   * previous write has ended. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
-    if (this.#settled - this.#written < this.#each) return
-    this.#written = this.#settled
-    const puts = this.#pages.take(this.#settled)
+    if (this.#complete - this.#written < this.#each) return
+    this.#written = this.#complete
+    const puts = this.#pages.take(this.#complete)
     const before = this.#writing
     this.#writing = before.then(() => this.#data.batch(puts))
     this.#writing.catch(() => {}) // The next call awaits it and throws the error.
@@ -83,7 +83,7 @@ export class PageWriter {
   }
 
   /** Waits until all writes have ended, and ignores failures. */
-  settle () { return this.#writing.catch(() => {}) }
+  endWrites () { return this.#writing.catch(() => {}) }
 }
 
 /**

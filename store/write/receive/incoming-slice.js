@@ -1,5 +1,5 @@
-// Holds the state of a slice that is being received: its verifier, the groups that it has proven, and the file that the
-// bytes go to, if any.
+// The state of a slice that is being received: its verifier, the groups that the slice has proven, and the file for
+// their bytes if the blob is in a file.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -18,17 +18,19 @@ export class IncomingSlice {
   /** @type {SliceVerifier} */
   verifier
   #onKept
-  /** Bytes that it brought and that were missing before. `complete`: is the blob complete now? */
+  /** Recorded bytes of this slice that were missing before. */
   len = 0
+  /** True if the blob is complete now. */
   complete = false
-  /** The file for the bytes. `isNamed`: its name survives a power cut, as far as the store must be durable. */
+  /** The file for the bytes. `isNamed`: true if its name is synced, or the store does not sync. */
   #file = /** @type {{ id: number, writer: FileWriter, isNamed: boolean } | undefined} */ (undefined)
-  /** Has the system failed to sync the file? */
+  /** True if the system has failed to sync the file. */
   isUnsure = false
 
   /**
    * @param {Databases} databases @param {SliceOptions & { cid: Uint8Array }} options
-   * @param {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
+   * @param {(len: number) => void} [onKept]  called each time bytes are recorded, with how many of them were missing
+   *   before
    */
   constructor (databases, options, onKept = () => {}) {
     this.#databases = databases
@@ -43,7 +45,7 @@ export class IncomingSlice {
     })
   }
 
-  /** Bytes that were missing are recorded. @param {number} len */
+  /** Counts bytes that were missing and are recorded now. @param {number} len */
   kept (len) {
     this.len += len
     this.#onKept(len)
@@ -52,7 +54,7 @@ export class IncomingSlice {
   /**
    * Writes the batches whose bytes are still in memory to a file.
    *
-   * @param {number} id  of the file
+   * @param {number} id  the file's id
    * @param {ProvenBatch[]} batches
    * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
    * @param {{ hasFile: boolean }} [pending]  the blob, if it has no record yet
@@ -74,15 +76,15 @@ export class IncomingSlice {
     for (const batch of held) await this.received.spill(batch, file.writer, id, options)
   }
 
-  /** Adds to an error which blob has the file that cannot be written to. @param {unknown} error @returns {never} */
+  /** Adds the blob's CID to the error of a file that cannot be opened. @param {unknown} error @returns {never} */
   #blame (error) {
     if (error instanceof BaoError) error.cid = toCid(this.root)
     throw error
   }
 
   /**
-   * Syncs the file, so that its bytes survive a power cut. When that fails, it is unknown which bytes would survive:
-   * the system forgets what it could not write.
+   * Syncs the file, so that its bytes survive a power cut. When that fails, nobody knows which bytes are on the disk,
+   * because the system forgets which ones it could not write.
    */
   async sync () {
     try {

@@ -1,5 +1,5 @@
-// Knows the pending blobs: slices of them are being received, and they have no record yet. Their data is written under
-// ids that count as under way; the record follows the first groups.
+// Keeps the pending blobs, which have no record yet and of which slices are being received. Their data is written under
+// ids that count as under way. The record is written after the first groups.
 
 import { contentOf, homeOf } from '../../storage/content/content-of.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -13,13 +13,13 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /**
  * @typedef {object} PendingBlob
  * @property {BlobRecord} record  the record that the blob will get
- * @property {Set<IncomingSlice>} slices  the slices that may bring its first groups
- * @property {number} len  bytes that pages mark as present; they count for a quota
- * @property {boolean} hasFile  was a file made for it?
- * @property {boolean} mayBeRecorded  was the write of the record begun, and not acknowledged?
+ * @property {Set<IncomingSlice>} slices  the slices that may bring the first groups of the blob
+ * @property {number} len  bytes that the pages of the blob mark as present; they count towards the quota
+ * @property {boolean} hasFile  true if a file was made for the blob
+ * @property {boolean} mayBeRecorded  true if the write of the record has begun and is not acknowledged
  */
 
-/** Callers hold the lock of the blob. */
+/** The caller of each method holds the blob's lock. */
 export class PendingRecords {
   #activity
   #catalog
@@ -37,7 +37,7 @@ export class PendingRecords {
   /**
    * Returns the record that a blob without a record will get.
    *
-   * @param {IncomingSlice} slice  that may bring the blob @param {number} size  a claim
+   * @param {IncomingSlice} slice  a slice of the blob @param {number} size  a claim
    * @returns {Promise<BlobRecord>}
    */
   async recordFor (slice, size) {
@@ -48,11 +48,11 @@ export class PendingRecords {
     return blob.record
   }
 
-  /** Is a blob with this id pending? @param {Uint8Array} root @param {number} id */
+  /** Returns true if a blob is pending under this id. @param {Uint8Array} root @param {number} id */
   isUnder (root, id) { return this.under(root, id) !== undefined }
 
   /**
-   * Returns the pending blob with this id, if there is one.
+   * Returns the pending blob under this id, if there is one.
    *
    * @param {Uint8Array} root
    * @param {number} id
@@ -64,7 +64,7 @@ export class PendingRecords {
   }
 
   /**
-   * Commits the record of a blob after some of its groups were committed.
+   * Commits the record of a blob after the caller has committed some of its groups.
    *
    * @param {Change & { after: BlobRecord }} change  `before`: the record for which the groups were written
    * @param {{ sync: boolean, len: number }} options  `len`: bytes of these groups that were not present before
@@ -75,22 +75,22 @@ export class PendingRecords {
     if (blob === undefined) return this.#catalog.commit([change], { sync })
     blob.len += len
     blob.mayBeRecorded = true
-    Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // The pages are those of this size.
+    Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // The written pages fit this size.
     try {
       await this.#catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
       const stored = await this.#catalog.get(root).catch(() => undefined)
-      if (stored?.id === after.id) this.#settle(root, blob) // The record was written in spite of the error.
+      if (stored?.id === after.id) this.#end(root, blob) // The record was written despite the error.
       throw error
     }
-    this.#settle(root, blob)
+    this.#end(root, blob)
   }
 
-  /** Is a pending blob waiting for this slice? @param {IncomingSlice} slice */
+  /** Returns true if a pending blob waits for this slice. @param {IncomingSlice} slice */
   has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
 
   /**
-   * Notes that a slice has ended. Deletes the pending blob, unless another slice may still bring it.
+   * Notes that a slice has ended. Deletes the pending blob, unless another slice may still bring its groups.
    *
    * @param {IncomingSlice} slice
    */
@@ -99,22 +99,22 @@ export class PendingRecords {
     const blob = this.#blobs.get(nameOf(root))
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
     this.#catalog.dropGroups(blob.record, blob.len)
-    if (blob.mayBeRecorded) { // Then the data stays, and its id counts as under way.
+    if (blob.mayBeRecorded) { // The data stays, and its id still counts as under way.
       this.#blobs.delete(nameOf(root))
       return this.#activity.noteLeftovers()
     }
-    // A file that was not made for this blob belongs to somebody else.
+    // Do not delete a file that was not made for this blob.
     const { fileId, record: { id } } = contentOf(this.#databases, root, blob.record)
     if (blob.hasFile || fileId === undefined) {
       await this.#databases.deleteData(id).catch(() => this.#activity.noteLeftovers())
     }
-    this.#settle(root, blob)
+    this.#end(root, blob)
   }
 
-  /** Ends a pending blob, when it has a record or no data. @param {Uint8Array} root @param {PendingBlob} blob */
-  #settle (root, { record }) {
+  /** Forgets a pending blob that has a record, or no data. @param {Uint8Array} root @param {PendingBlob} blob */
+  #end (root, { record }) {
     this.#blobs.delete(nameOf(root))
-    this.#databases.ids.settle(record.id)
+    this.#databases.ids.release(record.id)
   }
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */

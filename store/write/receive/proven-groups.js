@@ -1,4 +1,4 @@
-// Holds what a slice has proven until it is recorded: chunk groups, and the pairs that lead to them.
+// Holds the chunk groups that a slice has proven, and the pairs above them, until they are recorded.
 
 import { GROUP_CHUNKS, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../../sizes.js'
@@ -14,19 +14,19 @@ import { u8 } from '../../../lib/engine/arena.js'
 /** @import { Reservation } from '../../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 
-/** Most bytes that are gathered before they are written. */
+/** A batch is full when it has this many bytes of groups, or of pairs. */
 const BATCH_LEN = 1 << 22
-/** Bytes of one piece of memory for groups, once there are many groups. */
+/** Bytes of one piece of memory for groups; the first pieces are smaller. */
 const MEMORY_LEN = 1 << 20
 
 const NOTHING = new Uint8Array(0)
 
-/** Returns the index of the first chunk after everything below a parent. @param {number} node */
+/** Returns the index of the first chunk after a parent's subtree. @param {number} node */
 const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
 /**
- * @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and the place of
- *   their bytes in memory, as long as these are held
+ * @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  adjacent groups, and where their bytes
+ *   are in memory, as long as they are held there
  */
 /** @typedef {{ node: number, bytes: Uint8Array }} Pair */
 
@@ -34,7 +34,7 @@ const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 
 /**
- * Groups and pairs that were proven one after the other, and that are stored together. The life of a batch:
+ * Groups and pairs that were proven one after the other and are stored together. The life of a batch:
  * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
  * A batch that needs no recording goes from taken to forgotten by `discard`.
  */
@@ -46,15 +46,15 @@ export class ProvenBatch {
   len = 0
   /** Index of the first chunk after the last leaf. */
   position = 0
-  /** The id of the file that has the bytes: they are not held in memory any more then. */
+  /** The id of the file that has the bytes; undefined while they are held in memory. */
   file = /** @type {number | undefined} */ (undefined)
-  /** Quota reservation made for these bytes. */
+  /** Quota that was reserved for these bytes. */
   reservation = /** @type {Reservation | undefined} */ (undefined)
 
-  /** Are any bytes only in memory? */
+  /** True if any bytes are only in memory. */
   get isHeld () { return this.file === undefined && this.len > 0 }
 
-  /** Gives each group, in increasing order. */
+  /** Yields each group, in increasing order. */
   * groups () {
     for (const { start, len, memory, at } of this.runs) {
       for (let done = 0; done < len; done += GROUP_LEN) {
@@ -70,7 +70,7 @@ export class ProvenBatch {
     return sum
   }
 
-  /** Gives up all groups after the first runs. @param {number} [runs]  how many runs stay */
+  /** Gives up the groups of all runs but the first ones. @param {number} [runs]  how many runs stay */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
@@ -85,10 +85,10 @@ export class ProvenGroups {
   #filled = 0
   /** Memory that can be used again, because its groups are in a file. */
   #free = /** @type {Uint8Array[]} */ ([])
-  /** Pairs that are in no batch yet, and how many of them, from the first on, have a verified leaf below them. */
+  /** Pairs that are not in a batch yet. Below the first `#provenPairs` of them, a leaf was verified. */
   #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
-  /** Recorded pairs that stand above the next groups, and the id under which they are recorded. */
+  /** Recorded pairs that are above the next groups, and the id under which they are recorded. */
   #path = /** @type {Pair[]} */ ([])
   #id = -1
   /** Batches that were taken and are not recorded yet. */
@@ -97,15 +97,15 @@ export class ProvenGroups {
   waiting = 0
   #since = 0
 
-  /** Bytes that are in no batch yet. */
+  /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** Is there enough to write, either of groups, or of pairs without any group? */
+  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs and no groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
-   * The time since which bytes wait for their recording to begin, as `performance.now` gives it; Infinity when no bytes
-   * wait.
+   * The time, as `performance.now` gives it, since which bytes have waited for their recording to begin; Infinity when
+   * no bytes wait.
    */
   get oldestSince () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
@@ -115,17 +115,17 @@ export class ProvenGroups {
   }
 
   /**
-   * Takes a verified leaf. Only whole groups are kept, because the store could not prove a part of one. The last group
-   * is whole when it ends where the blob ends. A leaf at the end of a blob of the claimed size has proven that size.
+   * Takes a verified leaf. It keeps only whole groups, because the store could not prove a part of a group. The last
+   * group is whole when it ends where the blob ends. A verified leaf that ends at the claimed size proves that size.
    *
-   * @param {number} start
-   * @param {Uint8Array} memory  the bytes are copied from here
-   * @param {number} at
-   * @param {number} len
-   * @param {number} size  the claim
+   * @param {number} start  where the leaf begins in the blob, in bytes
+   * @param {Uint8Array} memory  borrowed; the bytes are copied
+   * @param {number} at  where the bytes begin in `memory`
+   * @param {number} len  bytes
+   * @param {number} size  bytes of the blob, as claimed
    */
   leaf (start, memory, at, len, size) {
-    // A pair that verified under a wrong size may be in the wrong place, but not if a leaf below it has verified, too.
+    // Under a wrong size, a pair may verify in the wrong place. It is in the right place if a leaf below it verifies.
     this.#provenPairs = this.#pairs.length
     this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
@@ -143,7 +143,7 @@ export class ProvenGroups {
     this.#batch.len += len
   }
 
-  /** Closes the batch: groups that come later go to another one. */
+  /** Closes the batch, and begins another one for later groups. */
   take () {
     this.#batch.pairs = this.#pairs.splice(0, this.#provenPairs)
     this.#provenPairs = 0
@@ -154,13 +154,13 @@ export class ProvenGroups {
     this.#filled = 0
   }
 
-  /** Returns all taken batches, for the caller to record now: they do not count as waiting any more. */
+  /** Returns all taken batches for the caller to record now; they no longer count as waiting. */
   takeDue () {
     this.#nothingWaits()
     return [...this.provenBatches]
   }
 
-  /** Forgets batches that need no recording; nothing counts as waiting then. @param {ProvenBatch[]} batches */
+  /** Forgets batches that need no recording. After that, nothing counts as waiting. @param {ProvenBatch[]} batches */
   discard (batches) {
     this.#nothingWaits()
     this.forget(batches)
@@ -172,7 +172,7 @@ export class ProvenGroups {
   }
 
   /**
-   * Writes the bytes of a batch to their positions in a file. They count once the batch is recorded.
+   * Writes the bytes of a batch to their positions in a file. They count as present once the batch is recorded.
    *
    * @param {ProvenBatch} batch @param {FileWriter} file @param {number} id  of the file
    * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
@@ -196,7 +196,7 @@ export class ProvenGroups {
     batch.file = id
   }
 
-  /** Gives up groups whose bytes are in files, because the disk may not have them. */
+  /** Gives up groups whose bytes were written to a file: the disk may not have them. */
   cutFiled () {
     for (const batch of this.provenBatches) if (batch.file !== undefined) batch.cut()
   }
@@ -215,19 +215,19 @@ export class ProvenGroups {
   }
 
   /**
-   * Returns batch operations that record what was proven and is not present yet. The batches are kept until the caller
-   * has written these, so that it can try again.
+   * Returns batch operations that record the proven groups that are not present yet, and their pairs. The batches are
+   * kept until the caller has written the operations, so that it can try again.
    *
    * @param {ProvenBatch[]} batches
    * @param {Content} content
    * @param {ChunkRanges} present
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
    *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
-   *   `lens`: how many fresh bytes each batch has. `puts` is not empty when anything is present, because an empty batch
-   *   would not sync anything to the disk
+   *   `lens`: how many fresh bytes each batch has. `puts` is not empty if any chunk is present, because writing an
+   *   empty batch would not sync earlier writes to the disk
    */
   async operations (batches, { databases: { data, extentLen }, fileId, record: { id } }, present) {
-    // If the blob was deleted meanwhile, its file and the pairs on the path were deleted, too.
+    // If the blob was deleted and has a new id, its old file and the pairs on the path were deleted, too.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
     const there = batches.filter(({ file }) => file === undefined || file === fileId)
 
@@ -276,7 +276,7 @@ export class ProvenGroups {
     this.#id = id
   }
 
-  /** Takes back memory of groups that are not needed any more. @param {Run[]} runs */
+  /** Takes back the memory of groups that are no longer needed. @param {Run[]} runs */
   #recycle (runs) {
     const memories = new Set(runs.map(({ memory }) => memory))
     for (const memory of memories) if (memory.length === MEMORY_LEN) this.#free.push(memory)

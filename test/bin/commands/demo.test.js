@@ -10,7 +10,7 @@ describe('baobox demo', () => {
   const LABELS = ['read', 'hash', 'CID', 'outboard', 'store', 'slice', 'verify', 'tamper', 'get', 'done']
   const labelsIn = out => [...out.matchAll(/^(\w+) {2,}\S/gm)].map(([, label]) => label)
 
-  it('shows every step, and leaves no files behind', async () => {
+  it('shows every step, and leaves no files', async () => {
     const bytes = noise(5_000_000)
     await folder.write('a', bytes)
     const { code, out, err } = await folder.run(['demo', 'a'])

@@ -7,7 +7,7 @@ import { UsageError } from '../../../bin/terminal/errors.js'
 const parsed = (name, ...args) => parse(COMMANDS[name], args)
 
 describe('the command line', () => {
-  it('is options, in any place, and operands', () => {
+  it('has options, in any place, and operands', () => {
     expect(parsed('slice', '0', '--group-log=4', '1KiB', '--outboard', 'b', 'a', 'out')).to.deep.equal({
       values: { 'group-log': 4, outboard: 'b' }, operands: ['0', '1KiB', 'a', 'out'], isHelp: false
     })
@@ -16,7 +16,7 @@ describe('the command line', () => {
     expect(parsed('add', '--tag=-x', '--', '-a')).to.deep.include({ values: { tag: '-x' }, operands: ['-a'] })
   })
 
-  it('has the operands that the table says', () => {
+  it('has the operands of the table', () => {
     expect(operandsOf({ operands: 'HASH [INPUT]' })).to.deep.equal([
       { name: 'HASH', isOptional: false, isMany: false }, { name: 'INPUT', isOptional: true, isMany: false }
     ])
@@ -56,7 +56,7 @@ describe('the command line', () => {
     }
   })
 
-  it('has ranges, by an end or a count; one that reaches beyond all offsets has no end', () => {
+  it('has ranges, with an end or a count; a range beyond the largest offset has no end', () => {
     expect(rangeOf({})).to.deep.equal({ start: 0, end: Infinity })
     expect(rangeOf({ start: 5, end: 6 })).to.deep.equal({ start: 5, end: 6 })
     expect(rangeOf({ start: 5, count: 6 })).to.deep.equal({ start: 5, end: 11 })

@@ -5,7 +5,7 @@ import { newFolder } from '../../support/program.js'
 describe('colours', () => {
   const folder = newFolder()
 
-  it('are for terminals, unless the user wants none', () => {
+  it('are printed on terminals, unless the user wants none', () => {
     expect(paint('red', 'x', { isTTY: true }, {})).to.equal('\x1b[31mx\x1b[39m')
     expect(paint('red', 'x', { isTTY: true }, { NO_COLOR: '' })).to.equal('\x1b[31mx\x1b[39m')
     expect(paint('red', 'x', { isTTY: true }, { NO_COLOR: '1' })).to.equal('x')
@@ -13,7 +13,7 @@ describe('colours', () => {
     expect(paint('red', 'x', {}, {})).to.equal('x')
   })
 
-  it('are not in what goes through pipes', async () => {
+  it('are not printed to pipes', async () => {
     const { err } = await folder.run(['hash', 'nothing'])
     expect(err).to.match(/^baobox: ENOENT/)
   })

@@ -9,7 +9,7 @@ describe('stdout', () => {
   const folder = newFolder()
 
   it('is not waited for after an interrupt, also by work that prints only then', async function () {
-    if (process.platform === 'win32') this.skip() // there, a write to a pipe waits for the reader
+    if (process.platform === 'win32') this.skip() // on Windows, a write to a pipe waits for the reader
     const piece = 'Buffer.alloc(5_000_000)'
     await folder.write('prints.mjs', `
       import { print, stopPrinting } from '${OUTPUT}'
@@ -18,7 +18,7 @@ describe('stdout', () => {
       ends.push(print(${piece}), print(${piece}))
       const results = await Promise.allSettled(ends)
       process.exit(results.every(({ reason }) => reason === 'stopped') ? 0 : 1)`)
-    // Nobody reads what it writes.
+    // Nobody reads its output.
     const child = spawn(process.execPath, [folder.at('prints.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] })
     const overdue = setTimeout(() => child.kill('SIGKILL'), 20_000)
     expect(await once(child, 'exit')).to.deep.equal([0, null])

@@ -4,7 +4,7 @@ import { barLine } from '../../../bin/terminal/progress.js'
 
 const MiB = 2 ** 20
 
-describe('how the program prints numbers', () => {
+describe('the program prints', () => {
   it('lengths', () => {
     const SIZES = { 0: '0 bytes', 1: '1 byte', 1023: '1023 bytes', 1024: '1.00 KiB', 1048575: '1.00 MiB' }
     for (const [bytes, text] of Object.entries(SIZES)) expect(formatSize(Number(bytes))).to.equal(text)

@@ -1,4 +1,4 @@
-// Runs the suites that stay in Node.js and drive a browser from there.
+// Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
 import { testSite } from './site.js'
 

@@ -1,4 +1,4 @@
-// A static site comes up in a browser from one CID: a folder is imported into a store, and the store is served.
+// A browser shows a static site of one CID: a folder is imported into a store, and the store is served.
 import { expect } from 'chai'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ const STYLED = [0, 102, 51]
 const DRAWN = [204, 51, 0]
 const rgb = color => `rgb(${color.join(', ')})`
 
-/** By path. The text beside the site must not be found by any path. */
+/** The files by path. No URL may lead to the text outside of the site. */
 const FILES = {
   'site/index.html': `<!doctype html>
 <meta charset="utf-8">
@@ -34,13 +34,13 @@ const FILES = {
   'secret.txt': 'secret'
 }
 
-/** Milliseconds in which a browser must have painted a page that it has loaded. */
+/** Milliseconds in which a browser must paint a loaded page. */
 const PAINT_MS = 10_000
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 
 const isWhite = color => color.every(part => part === 255)
 
-/** Asks again until the answer is the wanted one. The last answer counts, whatever it is. */
+/** Asks until the answer is the wanted one, or the time is over. Returns the last answer. */
 async function eventually (ask, isWanted) {
   const end = Date.now() + PAINT_MS
   while (true) {
@@ -91,14 +91,14 @@ export function testSite (browser) {
         expect(colors).to.deep.equal({ h1: STYLED, img: DRAWN })
       })
 
-      it(`leads by a link ${place} to a page in a folder, with the same stylesheet`, async () => {
+      it(`has a link ${place} to a page in a folder, with the same stylesheet`, async () => {
         await browser.open(urlOf())
         await browser.follow('a')
         const { url, title, background } = await browser.evaluate(lookAtPage)
         expect([url, title, background]).to.deep.equal([`${urlOf()}guide/`, 'The guide', rgb(STYLED)])
       })
 
-      it(`answers 404 ${place} for what it does not have, and no path leads out of it`, async () => {
+      it(`answers 404 ${place} for missing paths, and no path leads out of it`, async () => {
         await browser.open(urlOf())
         for (const path of [
           'none.html', 'guide/none', 'styles/', '../secret.txt', '..%2fsecret.txt', '%2e%2e%2fsecret.txt',
@@ -117,7 +117,7 @@ export function testSite (browser) {
 
 // The functions below run in the page.
 
-/** What the page shows. `points` are the middles of the parts whose colours are known. */
+/** Describes the page. `points` are the middles of the parts with known colours. */
 function lookAtPage () {
   const { document, getComputedStyle, location } = globalThis
   const [h1, img] = ['h1', 'img'].map(name => document.querySelector(name))

@@ -1,4 +1,4 @@
-// The browser engines in which the suites run. Each finds a browser that is installed, and drives it.
+// The browser engines in which the suites run. Each finds an installed browser, and drives it.
 import { chromium } from './chromium.js'
 import { firefox } from './firefox.js'
 import { installDrivers, installPackages } from './programs.js'
@@ -7,20 +7,20 @@ import { webkit } from './webkit.js'
 /**
  * @typedef {object} Engine
  * @property {string} title
- * @property {string[]} packages  Debian's packages that bring the browser
- * @property {() => any} find  what `start` needs to know, undefined where the browser is not installed
+ * @property {string[]} packages  the packages of Debian with the browser
+ * @property {() => any} find  gives the argument of `start`; undefined if the browser is not installed
  * @property {(found: any, onGone: (reason: string) => void) => Promise<Browser>} start  with an empty profile; `onGone`
  *   is called when the page crashes or the browser ends
  *
  * @typedef {object} Browser  one page of a browser
  * @property {string} version
  * @property {(url: string) => Promise<void>} open  resolves when the page has loaded
- * @property {(run: Function, ...args: any[]) => Promise<any>} evaluate  runs a function in the page, which takes and
- *   gives what JSON has, and knows nothing outside of itself; it may be asynchronous
- * @property {(selector: string) => Promise<void>} follow  clicks a link; resolves when the page behind it has loaded
- * @property {() => Promise<Buffer>} screenshot  what is seen of the page, as PNG
- * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, it
- *   is the browser's
+ * @property {(run: Function, ...args: any[]) => Promise<any>} evaluate  runs a function in the page. Its arguments and
+ *   its result are JSON, and it uses nothing outside of itself; it may be asynchronous
+ * @property {(selector: string) => Promise<void>} follow  clicks a link; resolves when its target has loaded
+ * @property {() => Promise<Buffer>} screenshot  the visible part of the page, as PNG
+ * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, to
+ *   that of the browser
  * @property {() => Promise<void>} close  ends the browser and removes the profile
  */
 
@@ -30,7 +30,7 @@ export const ENGINES = { chromium, firefox, webkit }
 /**
  * @param {Engine} engine
  * @param {boolean} install  whether Debian's packages may be installed
- * @returns {{ found?: any, reason?: string }} what `engine.start` needs, or why the engine cannot be had
+ * @returns {{ found?: any, reason?: string }} the argument of `engine.start`, or why the engine is not available
  */
 export function prepare (engine, install) {
   if (!installDrivers()) return { reason: 'the packages in test/browser/engines could not be installed' }

@@ -1,4 +1,4 @@
-// Finds programs on this machine, and installs those that are missing where that is allowed.
+// Finds programs on this machine, and installs missing ones if that is allowed.
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -11,7 +11,7 @@ const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr
  * @param {string} variable  of the environment, which may name the program
  * @param {string[]} names
  * @param {string[]} folders  those of PATH and the usual ones by default
- * @returns {string | undefined} the path that `variable` gives, or the first that is found
+ * @returns {string | undefined} the path in `variable`, or the first that is found
  */
 export const findProgram = (variable, names, folders = FOLDERS) => process.env[variable] ||
   folders.flatMap(folder => names.map(name => join(folder, name))).find(isExecutable)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { findProgram } from './programs.js'
 
 const MACHINE = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-/** Where distributions put the small browser, which is no command. */
+/** The folders in which distributions put the small browser, which is not a command. */
 const FOLDERS = [`/usr/lib/${MACHINE}-linux-gnu`, '/usr/libexec', '/usr/lib64', '/usr/lib']
   .flatMap(folder => ['webkitgtk-6.0', 'webkit2gtk-4.1', 'webkit2gtk-4.0'].map(name => `${folder}/${name}`))
 
@@ -61,7 +61,7 @@ export const webkit = {
   }
 }
 
-/** Runs a function in a page. The driver waits for a callback, and not for a promise. */
+/** Runs a function in a page. The driver waits for a callback, not for a promise. */
 async function evaluate (page, run, args) {
   const [value, error] = await page.executeAsyncScript(`
     const [args, done] = arguments

@@ -4,7 +4,7 @@ import { inOrder } from '../../../lib/async/in-order.js'
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 describe('inOrder', () => {
-  /** Works that note when they end: each takes longer than the one before it. */
+  /** Tasks that note when they end. Each takes longer than the one before it. */
   function slowly () {
     const ended = /** @type {number[]} */ ([])
     const begin = async (/** @type {number} */ item) => {
@@ -23,7 +23,7 @@ describe('inOrder', () => {
     expect(results).to.deep.equal([0, 1, 2, 3])
   })
 
-  it('waits for the works that have begun when the caller wants no more results', async () => {
+  it('waits for the begun tasks when the caller wants no more results', async () => {
     const { ended, begin } = slowly()
     const begun = []
     const results = inOrder(items(9), () => 3, item => { begun.push(item); return begin(item) })
@@ -32,7 +32,7 @@ describe('inOrder', () => {
     expect(ended).to.deep.equal(begun)
   })
 
-  it('gives the results before a failure, and waits for the works behind it', async () => {
+  it('gives the results before a failure, and waits for the later tasks', async () => {
     const { ended, begin } = slowly()
     const results = []
     const failing = item => item === 2 ? Promise.reject(new Error('no')) : begin(item)

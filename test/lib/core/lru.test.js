@@ -38,7 +38,7 @@ describe('LruCache', () => {
     { weight: 1, arbitrary: fc.constant({ name: 'clear' }) }
   ), { maxLength: 200 })
 
-  it('does what a list in the order of use does', () => {
+  it('behaves like a list in the order of use', () => {
     return holds('LruCache', fc.property(calls, fc.integer({ min: 1, max: 6 }), (calls, max) => {
       const [cache, model] = [new LruCache(max), new Model(max)]
       for (const [i, { name, key }] of calls.entries()) {
@@ -49,7 +49,7 @@ describe('LruCache', () => {
     }))
   })
 
-  it('keeps everything where no limit is given, and keys may be deleted while they are iterated', () => {
+  it('keeps everything without a limit, and allows keys to be deleted while they are iterated', () => {
     const cache = new LruCache()
     for (let i = 0; i < 1000; i++) cache.set(i, i)
     for (const key of cache.keys()) if (key % 2 === 0) cache.delete(key)

@@ -1,4 +1,4 @@
-// The kernels against each other, call by call, on an arena full of rubbish.
+// Compares the kernels, call by call, on an arena full of random bytes.
 import { expect } from 'chai'
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../../lib/core/constants.js'
 import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, ZEROS, u32, u8 } from '../../../lib/engine/arena.js'
@@ -9,12 +9,12 @@ import { noise } from '../../support/inputs.js'
 import { ALL_KERNELS, onEachKernel } from '../../support/kernels.js'
 
 const KEY = keyedMode(noise(32, 8))
-/** What stands in the input region. */
+/** The bytes in the input region. */
 const RUBBISH = noise(INPUT_LEN, 7)
 const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1023, 1024]
 
 /**
- * What each kernel gives in several cases, when it finds the same in the arena each time.
+ * The results of each kernel in several cases, with the same arena each time.
  *
  * @template T
  * @param {T[]} cases @param {number} count  chaining values that a call writes
@@ -27,7 +27,7 @@ const results = (cases, count, call) => onEachKernel(() => cases.map(value => {
   return `${value}: ${hex(u8.subarray(CVS, CVS + HASH_LEN * count))}`
 }), ALL_KERNELS)
 
-/** Expects that all are the same. */
+/** Expects that all are equal. */
 function expectSame (results) {
   for (const result of results.slice(1)) expect(result).to.deep.equal(results[0])
 }
@@ -35,7 +35,7 @@ function expectSame (results) {
 /** All lengths from 0 to the given one. */
 const lengths = last => Array.from({ length: last + 1 }, (_, len) => len)
 
-/** Inputs in no order, and not one behind the other. */
+/** Inputs in any order, and not adjacent. */
 function pointTo (count, len) {
   const places = INPUT_LEN / len
   for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = INPUT + (i * 37 + 5) % places * len
@@ -43,7 +43,7 @@ function pointTo (count, len) {
 
 describe('compressMany', () => {
   for (let count = 1; count <= 9; count++) {
-    it(`gives the same on every kernel for ${count} chunks, whatever the last one has`, () => {
+    it(`gives the same on every kernel for ${count} chunks, for any length of the last one`, () => {
       pointTo(count, CHUNK_LEN)
       expectSame(results(LAST_LENS, count, (flags, lastLen) =>
         kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS)))
@@ -58,7 +58,7 @@ describe('compressMany', () => {
 })
 
 describe('the block of an empty input', () => {
-  it('stays zeros, whatever is hashed', () => {
+  it('stays zero after any hashing', () => {
     onEachKernel(() => {
       u8.set(RUBBISH, INPUT)
       const flags = enter(KEY)
@@ -74,12 +74,12 @@ describe('the block of an empty input', () => {
 })
 
 describe('compressChunk', () => {
-  it('gives the same on every kernel for a chunk of any length, whatever stands behind it', () => {
+  it('gives the same on every kernel for a chunk of any length, with any bytes after it', () => {
     expectSame(results(lengths(CHUNK_LEN), 1, (flags, len) =>
       kernel.compressChunk(INPUT + BLOCK_LEN, len, flags, CHUNK_END, 0xffffffff, len, CVS)))
   })
 
-  it('leaves the input as it was', () => {
+  it('does not change the input', () => {
     u8.set(RUBBISH, INPUT)
     onEachKernel(() => {
       for (const len of LAST_LENS) kernel.compressChunk(INPUT, len, enter(KEY), CHUNK_END, 0, 0, CVS)
@@ -89,14 +89,14 @@ describe('compressChunk', () => {
 })
 
 describe('compressBlock', () => {
-  it('gives the same 64 bytes on every kernel for a block of any length, whatever stands behind it', () => {
+  it('gives the same 64 bytes on every kernel for a block of any length, with any bytes after it', () => {
     expectSame(results(lengths(BLOCK_LEN), 2, (flags, len) =>
       kernel.compressBlock(INPUT + CHUNK_LEN, INPUT + BLOCK_LEN, len, flags | ROOT, 0xfffffffe, len, CVS)))
   })
 })
 
 describe('gather and scatter', () => {
-  /** What stands in the stage afterwards, and what should. */
+  /** The bytes in the stage afterwards, and the expected ones. */
   const moved = (count, len, call, expected) => onEachKernel(() => {
     const bytes = RUBBISH
     u8.set(bytes, INPUT)
@@ -110,7 +110,7 @@ describe('gather and scatter', () => {
   for (const [count, len] of [[1, 64], [9, 64], [127, 64], [1, 1024], [128, 1024], [3, 16384]]) {
     const placeOf = i => (i * 37 + 5) % Math.floor(INPUT_LEN / len) * len
 
-    it(`copy ${count} times ${len} bytes, and touch nothing else`, () => {
+    it(`copy ${count} times ${len} bytes, and change nothing else`, () => {
       pointTo(count, len)
       expect(moved(count, len, () => kernel.gather(TABLE, count, len, STAGE),
         (i, bytes, wanted) => wanted.set(bytes.subarray(placeOf(i), placeOf(i) + len), i * len))).not.to.include(false)
@@ -123,7 +123,7 @@ describe('gather and scatter', () => {
 
 describe('compare', () => {
   for (const [count, len] of [[1, 64], [2, 64], [127, 64], [3, 1024]]) {
-    it(`finds any difference among ${count} times ${len} bytes, and none where there is none`, () => {
+    it(`finds exactly the differences among ${count} times ${len} bytes`, () => {
       const found = onEachKernel(() => {
         pointTo(count, len)
         u8.set(RUBBISH, INPUT)

@@ -13,14 +13,14 @@ const BYTES = input({ gen: 'b3', len: 5000 })
 const ROOT = hash(BYTES)
 
 describe('CIDs', () => {
-  it('have the bytes that their specification gives them', () => {
+  it('have the bytes of their specification', () => {
     // version 1, codec, BLAKE3 (0x1e), 32 bytes; 0x80 takes two bytes as a varint.
     expect(hex(toCid(ROOT).bytes)).to.equal(`01551e20${hex(ROOT)}`)
     expect(hex(toCid(ROOT, HASHSEQ).bytes)).to.equal(`0180011e20${hex(ROOT)}`)
     expect([RAW, HASHSEQ]).to.deep.equal([0x55, 0x80])
   })
 
-  it('in every form lead back to the hash', () => {
+  it('give the hash, in every form', () => {
     const cid = toCid(ROOT)
     const texts = [cid.toString(), cid.toString(base16), cid.toString(base36), cid.toString(base58btc)]
     for (const form of [cid, ...texts, cid.bytes, CID.parse(cid.toString())]) {
@@ -30,7 +30,7 @@ describe('CIDs', () => {
     for (const form of [ROOT, hex(ROOT), hex(ROOT).toUpperCase()]) expect(hex(parseRoot(form))).to.equal(hex(ROOT))
   })
 
-  it('give copies, not the memory they hold', () => {
+  it('give copies, not their own memory', () => {
     const lent = ROOT.slice()
     const cid = toCid(lent)
     lent.fill(0)
@@ -48,7 +48,7 @@ describe('CIDs', () => {
     expect(CID.createV1(RAW, digest).toString()).to.equal(toCid(ROOT).toString())
   })
 
-  it('are not read at length', async () => {
+  it('of great length are refused without being decoded', async () => {
     // In base 58 and 36 this would take minutes.
     for (const base of 'zkbf') {
       const error = await errorOf(() => parseRoot(base + '1a2b3c4d'.repeat(20_000)))
@@ -57,14 +57,14 @@ describe('CIDs', () => {
     }
   })
 
-  it('that are none are told in brief', async () => {
+  it('that are invalid are shortened in the error', async () => {
     const error = await errorOf(() => fromCid('b'.repeat(1_000_000)))
     expect(error).to.include({ code: 'CID_UNSUPPORTED' })
     expect(error.message).to.match(/^b{100}\.\.\.: /)
     expect(error.message.length).to.be.lessThan(200)
   })
 
-  it('of something else are refused, with a code', async () => {
+  it('of other hashes are refused, with a code', async () => {
     const others = [
       CID.createV1(RAW, Digest.create(0x12, ROOT)),
       CID.createV0(Digest.create(0x12, ROOT)),

@@ -25,7 +25,7 @@ const MODES = [
   }
 ]
 
-/** Splits with a reason: bytes, block and chunk edges, and lengths that are a multiple of neither. */
+/** Lengths of pieces: a byte, edges of blocks and chunks, and lengths that are a multiple of neither. */
 const PIECES = [1, 63, 64, 65, 1000, 1023, 1024, 1025, 4096, 65537]
 
 forEachKernel(kernel => describe('hash vectors', () => {
@@ -58,7 +58,7 @@ forEachKernel(kernel => describe('hash vectors', () => {
       }
     })
 
-    it(`${gen} ${len}: into a given place, and nowhere else`, () => {
+    it(`${gen} ${len}: only into the given memory`, () => {
       for (const offset of OFFSETS) {
         const all = new Uint8Array(offset + 40).fill(0x5a)
         const expected = all.slice()
@@ -82,14 +82,14 @@ forEachKernel(() => describe('Hasher', () => {
     expect(hasher.update(bytes)).to.equal(hasher)
   })
 
-  // Inputs are worked on in windows of 128 chunks: these pieces leave one half full, just full, and just begun.
+  // Input is hashed in windows of 128 chunks: these pieces leave one half full, just full, and just begun.
   const long = input({ gen: 'xs', seed: 77, len: 700_000 })
   const STOPS = [
     0, 1, 1024, 1500, 65_536, 131_071, 131_072, 131_073,
     196_608, 262_144, 262_145, 393_216, 400_000, 524_288, 524_289, 700_000
   ]
 
-  it('can be asked twice, and fed on after it was asked', () => {
+  it('gives the hash more than once, and takes input after that', () => {
     const hasher = new Hasher()
     for (const [i, stop] of STOPS.entries()) {
       hasher.update(long.subarray(STOPS[i - 1] ?? 0, stop))
@@ -109,11 +109,11 @@ forEachKernel(() => describe('Hasher', () => {
     }
   })
 
-  it('goes its own way after clone', () => {
+  it('is independent of its clone', () => {
     for (const { name, once, hasher } of MODES) {
       for (const stop of STOPS.filter(stop => stop < 600_000)) {
         const one = hasher()
-        // Small pieces leave room in the memory for what waits: a clone must not share it.
+        // Small pieces do not fill the memory for pending input: a clone must not share it.
         for (let at = 0; at < stop; at += 900) one.update(long.subarray(at, Math.min(at + 900, stop)))
         const two = one.clone()
         let [fedOne, fedTwo] = [long.subarray(0, stop), long.subarray(0, stop)]
@@ -130,21 +130,21 @@ forEachKernel(() => describe('Hasher', () => {
     }
   })
 
-  it('keeps what it was given, not the memory it was given in', () => {
+  it('keeps the input, not the memory of the caller', () => {
     const lent = bytes.slice(0, 5000)
     const hasher = new Hasher().update(lent)
     lent.fill(0)
     expect(hex(hasher.digest())).to.equal(hex(hash(bytes.subarray(0, 5000))))
   })
 
-  it('keeps its key when the caller wipes theirs', () => {
+  it('keeps its key when the caller overwrites the key', () => {
     const lent = KEY.slice()
     const hasher = Hasher.keyed(lent)
     lent.fill(0)
     expect(hex(hasher.update(bytes).digest())).to.equal(hex(keyedHash(KEY, bytes)))
   })
 
-  it('is not disturbed by another one at work', () => {
+  it('is not disturbed by another hasher', () => {
     const one = Hasher.keyed(KEY)
     const two = Hasher.deriveKey(CONTEXT)
     for (let at = 0; at < bytes.length; at += 700) {
@@ -164,7 +164,7 @@ forEachKernel(() => describe('Hasher', () => {
   })
 
   it('reads from shared memory and from subclasses', () => {
-    // Browsers keep the constructor of shared buffers from pages that are not isolated, but not such a memory.
+    // Browsers hide the constructor of shared buffers from pages that are not isolated, but not a shared memory.
     const { buffer } = new WebAssembly.Memory({ initial: 2, maximum: 2, shared: true })
     const shared = new Uint8Array(buffer, 0, bytes.length)
     shared.set(bytes)

@@ -16,7 +16,7 @@ forEachKernel(kernel => describe('extended output', () => {
       for (const { pos, n, hex: expected } of row.reads) {
         const fresh = hasher.reader()
         for (const reader of [seeking, fresh]) {
-          // Positions end at 2^53 - 1 here. Further ones are refused, as rounding would give other bytes.
+          // Positions above 2^53 - 1 are refused, because rounding would give other bytes.
           if (typeof pos === 'string') expect(() => reader.seek(Number(pos)), `at ${pos}`).to.throw(RangeError)
           else expect(hex(reader.seek(pos).read(n)), `at ${pos}`).to.equal(expected)
         }
@@ -31,7 +31,7 @@ forEachKernel(kernel => describe('extended output', () => {
     expect(reader.read(10)).to.have.length(10)
   })
 
-  it('goes on where it stopped', () => {
+  it('continues where the last read ended', () => {
     const hasher = new Hasher().update(input({ gen: 'b3', len: 5000 }))
     const expected = hex(hash(input({ gen: 'b3', len: 5000 }), 3000))
     for (const step of [1, 7, 32, 63, 64, 65, 1000]) {
@@ -45,7 +45,7 @@ forEachKernel(kernel => describe('extended output', () => {
     }
   })
 
-  it('writes into a given place, and nowhere else', () => {
+  it('writes only into the given memory', () => {
     const hasher = new Hasher().update(input({ gen: 'b3', len: 10 }))
     for (const offset of OFFSETS) {
       for (const len of [0, 1, 63, 64, 65, 200]) {
@@ -60,7 +60,7 @@ forEachKernel(kernel => describe('extended output', () => {
     }
   })
 
-  it('stays as it is when the hasher goes on', () => {
+  it('does not change when the hasher gets more input', () => {
     for (const hasher of [new Hasher(), Hasher.keyed(KEY), Hasher.deriveKey(CONTEXT)]) {
       hasher.update(input({ gen: 'b3', len: 3000 }))
       const expected = hex(hasher.digest(200))
@@ -71,7 +71,7 @@ forEachKernel(kernel => describe('extended output', () => {
     }
   })
 
-  it('starts every long output with the short one', () => {
+  it('has every short output as the beginning of a long one', () => {
     for (const len of [0, 1, 64, 1024, 1025, 5000]) {
       const bytes = input({ gen: 'b3', len })
       const long = hex(hash(bytes, 1000))

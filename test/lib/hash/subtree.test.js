@@ -33,7 +33,7 @@ forEachKernel(kernel => describe('subtrees', () => {
     const bytes = input(subtree.input).subarray(0, 1024)
     for (const { offset, hash: expected } of subtree.far) {
       if (typeof offset === 'string') {
-        // Past the sizes that are numbers here: refused, as rounding would give the value of another chunk.
+        // Above the largest size: refused, because rounding would give the value of another chunk.
         expect(() => chunkCv(bytes, Number(BigInt(offset) / 1024n))).to.throw(RangeError)
       } else {
         expect(hex(chunkCv(bytes, offset / 1024))).to.equal(expected)
@@ -53,7 +53,7 @@ forEachKernel(kernel => describe('subtrees', () => {
     }
   })
 
-  it('join, as parents and as roots', () => {
+  it('are joined to parents and to roots', () => {
     for (const { left, right, ...expected } of subtree.merges) {
       for (const [name, options] of entries(expected)) {
         const { non_root: cv, root, root_xof_131: long } = expected[name]
@@ -68,7 +68,7 @@ forEachKernel(kernel => describe('subtrees', () => {
     }
   })
 
-  it('leave the bytes they are given as they were', () => {
+  it('do not change their input', () => {
     const bytes = input(subtree.input).slice(0, 5000)
     const before = hex(bytes)
     subtreeCv(bytes, 0)
@@ -88,7 +88,7 @@ describe('lengths of subtrees', () => {
     }
   })
 
-  it('maxSubtreeLen is how long a subtree may be that starts there', () => {
+  it('maxSubtreeLen is the longest subtree that starts there', () => {
     for (const [offset, len] of subtree.max_subtree_len) {
       if (typeof offset === 'number') expect(maxSubtreeLen(offset), offset).to.equal(len ?? Infinity)
       else expect(() => maxSubtreeLen(Number(offset))).to.throw(RangeError)

@@ -1,4 +1,4 @@
-// Several threads give what one gives, and whatever becomes of them, nobody waits for ever and no hash is wrong.
+// Several threads give the result of one thread. If they fail in any way, no call waits for ever and no hash is wrong.
 // Blobs and shared memory: files are in files.test.js.
 
 import { expect } from 'chai'
@@ -30,7 +30,7 @@ function shared (bytes) {
 }
 
 /**
- * What other threads can read. A page may have no memory that is shared.
+ * The sources that other threads can read. A page may have no shared memory.
  *
  * @type {Record<string, (bytes: Uint8Array) => any>}
  */
@@ -40,8 +40,8 @@ const SOURCES = {
 }
 
 /**
- * On two threads, however short the source; and Blobs too, which some runtimes keep to one. Workers are there before
- * it begins, unless `isCold`: else this thread might have done it all before they are.
+ * On two threads, however short the source; also Blobs, which some runtimes hash on one. Workers start before
+ * it begins, unless `isCold`: otherwise this thread might do all the work before they are ready.
  */
 async function grow (source, { isCold = false, ...options } = {}) {
   const { pool = sharedPool, threads = 2 } = options
@@ -53,7 +53,7 @@ async function grow (source, { isCold = false, ...options } = {}) {
 }
 
 /**
- * A pool that counts the workers it started, and the spans that it gave them.
+ * A pool that counts its started workers, and the spans that it gave them.
  *
  * @param {(events: any, number: number) => any} [start]
  */
@@ -137,7 +137,7 @@ describe('several threads', () => {
     })
   })
 
-  it('are what `threads` asks for, and `auto` leaves short sources to one', async () => {
+  it('are as many as `threads` says, and `auto` leaves short sources to one', async () => {
     const bytes = noise(5 * MIB + 1)
     const blob = new Blob([bytes])
     const expected = createOutboardSync(bytes)
@@ -159,7 +159,7 @@ describe('several threads', () => {
     expect(pool.started, 'as many as there are spans').to.equal(3)
   })
 
-  it('are started for long sources at once, for short ones when there were enough of them', async () => {
+  it('are started for one long source, or after enough short ones', async () => {
     const pool = countingPool(silent)
     const blob = new Blob([new Uint8Array(8 * MIB)])
     for (let i = 1; i < 32; i++) {
@@ -179,7 +179,7 @@ describe('several threads', () => {
     }
   })
 
-  it('tell how far they are', async () => {
+  it('report progress', async () => {
     const told = []
     await grow(new Blob([noise(10 * SPAN_LEN + 5)]), { onProgress: event => told.push(event) })
     expect(told).to.have.length(11)
@@ -188,7 +188,7 @@ describe('several threads', () => {
     expect(told.at(-1).detail.done).to.equal(10 * SPAN_LEN + 5)
   })
 
-  it('serve several at once, and leave other hashing alone', async () => {
+  it('serve several calls at the same time, and do not disturb other hashing', async () => {
     const inputs = [1, 2, 3, 4, 5].map(seed => noise((20 + seed) * SPAN_LEN + seed, seed))
     const hasher = new Hasher()
     const other = noise(300_001, 9)
@@ -209,7 +209,7 @@ describe('several threads', () => {
     expect(hex(hasher.digest())).to.equal(hex(hash(other.subarray(0, fed))))
   })
 
-  it('stop at an abort, whenever it comes, and are there for the next', async () => {
+  it('stop at an abort at any time, and serve the next call', async () => {
     const bytes = noise(60 * SPAN_LEN)
     const blob = new Blob([bytes])
     const expected = hex(hash(bytes))
@@ -236,7 +236,7 @@ describe('several threads', () => {
     expect(hex((await grow(blob)).root)).to.equal(expected)
   })
 
-  it('end with what `onProgress` throws', async () => {
+  it('end with the error that `onProgress` throws', async () => {
     const bytes = noise(30 * SPAN_LEN)
     const error = new Error('no more')
     const unheard = await unheardOf(async () => {
@@ -252,7 +252,7 @@ describe('workers', () => {
   const blob = new Blob([bytes])
   const expected = hex(hash(bytes))
 
-  it('that are refused are not asked for again: one thread does it', async () => {
+  it('that are refused are not started again: one thread does the work', async () => {
     const refusals = {
       'when they are made': () => { throw new Error('refused') },
       'before they are ready': events => {
@@ -275,7 +275,7 @@ describe('workers', () => {
     }
   })
 
-  it('are as many as can be had, and this thread does the rest', async () => {
+  it('are as many as can be started, and this thread does the rest', async () => {
     const pool = countingPool((events, number) => {
       if (number === 2) throw new Error('no more of them')
       return startThread(events)
@@ -286,7 +286,7 @@ describe('workers', () => {
     await pool.close()
   })
 
-  it('that are slow to start are not waited for: this thread stands in for them', async () => {
+  it('that start slowly are not waited for: this thread does their work', async () => {
     const never = countingPool(silent)
     for (let i = 0; i < 3; i++) expect(hex((await grow(blob, { pool: never, isCold: true })).root)).to.equal(expected)
     expect(never.started).to.equal(2)
@@ -306,14 +306,14 @@ describe('workers', () => {
     await one.close()
   })
 
-  it('come in when they are ready', async () => {
+  it('take spans when they are ready', async () => {
     const pool = countingPool()
     const opened = await openSource(blob)
     const slow = {
       ...opened,
       shared: { blob },
       async * pieces (start, end) {
-        if (start > 2 * SPAN_LEN) await pool.take(1)[0].starting // by then it is asked to start
+        if (start > 2 * SPAN_LEN) await pool.take(1)[0].starting // it was told to start before
         yield * opened.pieces(start, end)
       }
     }
@@ -340,13 +340,13 @@ describe('workers', () => {
     }
   })
 
-  it('that die fail what they had in hand, and others take their place', async () => {
+  it('that die fail their spans, and others take their place', async () => {
     const cause = new Error('out of memory')
     const deaths = {
       'at the first span': events => thread(events, () => setTimeout(() => events.end(cause))),
       'while a span is handed over': events => thread(events, () => events.end(cause)),
       'between spans': events => {
-        let left = 2 // it says that it is ready, and one of the two spans that it has in hand
+        let left = 2 // it says that it is ready, and gives one of its two spans
         const real = startThread({
           message: message => {
             if (left-- > 0) return events.message(message)
@@ -371,7 +371,7 @@ describe('workers', () => {
     }
   })
 
-  it('tell what failed in them as it would be told here', async () => {
+  it('report errors as this thread would', async () => {
     const failures = {
       BaoError: {
         kind: 'BaoError',
@@ -397,7 +397,7 @@ describe('workers', () => {
     }
   })
 
-  it('that are closed fail what they have in hand, and start again', async () => {
+  it('that are closed fail their spans, and start again', async () => {
     const unheard = await unheardOf(async () => {
       await grow(blob)
       expect(sharedPool.isWarm).to.equal(true)
@@ -409,7 +409,7 @@ describe('workers', () => {
       await closing
       expect(sharedPool.isWarm).to.equal(false)
 
-      // Those that were only starting had nothing in hand.
+      // Workers that were only starting had no spans.
       const starting = grow(blob, { isCold: true })
       await closeWorkers()
       expect(hex((await starting).root)).to.equal(expected)

@@ -1,4 +1,4 @@
-// Threads of Node.js that die, in all the ways that there are.
+// Threads of Node.js that die, in every possible way.
 
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
@@ -21,7 +21,7 @@ const expected = hex(hash(bytes))
 
 const grow = pool => hashSource(bytes, { mode: modeOf(), threads: 2, spanLen: 4096, type: '', pool })
 
-/** A pool whose first worker dies of its first span, and that is ready. @param {string} how */
+/** A pool that is ready, whose first worker dies at its first span. @param {string} how */
 async function poolWith (how, options) {
   let started = 0
   const startDying = events => threadOf(new Worker(DYING, { workerData: how, ...options }), events)
@@ -32,16 +32,16 @@ async function poolWith (how, options) {
 
 const DEATHS = {
   exits: 'exit',
-  'exits as if all was well': 'exit 0',
+  'exits with code 0': 'exit 0',
   throws: 'throw',
-  'rejects what nobody awaits': 'reject',
+  'has an unhandled rejection': 'reject',
   // (From Node.js 24 on such a thread may take the whole process with it.)
   ...isNode && parseInt(process.versions.node) < 24 && { 'runs out of memory': 'memory' }
 }
 
 describe('a worker that', () => {
   for (const [name, how] of Object.entries(DEATHS)) {
-    it(`${name} fails what it has in hand, and another takes its place`, async () => {
+    it(`${name} fails its spans, and another takes its place`, async () => {
       const unheard = await unheardOf(async () => {
         const pool = await poolWith(how, isNode && { resourceLimits: { maxOldGenerationSizeMb: 20 } })
         const error = await errorOf(grow(pool))
@@ -54,8 +54,8 @@ describe('a worker that', () => {
     })
   }
 
-  it('is ended from elsewhere fails what it has in hand, and another takes its place', async function () {
-    // Deno does not report that a worker ended. Nobody else has our workers, and we end none that still has work.
+  it('is ended from elsewhere fails its spans, and another takes its place', async function () {
+    // Deno does not report that a worker has ended. Only baobox has these workers, and it ends none with work.
     if (process.versions.deno) return this.skip()
     const workers = []
     let tell
@@ -80,7 +80,7 @@ describe('a worker that', () => {
     await pool.close()
   })
 
-  it('is no script at all is not asked for again', async () => {
+  it('is not a script is not started again', async () => {
     let started = 0
     const pool = new Pool(events => {
       started++

@@ -1,4 +1,4 @@
-// Files as sources: read ahead, on one thread and on several, and what happens when they change meanwhile.
+// Files as sources: read ahead, on one thread and on several, and files that change while they are read.
 
 import { execFile, execFileSync } from 'node:child_process'
 import fs, {
@@ -30,7 +30,7 @@ import { newProject } from '../../support/project.js'
 
 const INDEX = pathToFileURL(join(import.meta.dirname, '../../../lib/index.js'))
 
-/** As `hashStream` does it, on so many threads, which are there before it begins. */
+/** Hashes like `hashStream`, on a number of threads that are started before. */
 const rootOn = async (threads, path, options) => {
   if (threads > 1) await Promise.all(sharedPool.take(threads).map(worker => worker.starting))
   const { root } = await hashSource(path, { mode: modeOf(), threads, spanLen: MIB / 4, type: 'test', ...options })
@@ -77,10 +77,10 @@ describe('files', () => {
     })
   })
 
-  it('are read to their end, pipes and files without a size too', async () => {
+  it('are read to their end, also pipes and files without a size', async () => {
     const pipe = join(folder, 'pipe')
     execFileSync('mkfifo', [pipe])
-    // By another process: in Deno, one cannot be at both ends of a pipe.
+    // Another process writes: in Deno, one process cannot be at both ends of a pipe.
     const writing = promisify(execFile)('sh', ['-c', 'cat "$0" > "$1"', path, pipe])
     const [read] = await Promise.all([hashStream(pipe), writing])
     expect(hex(read)).to.equal(expected)
@@ -91,7 +91,7 @@ describe('files', () => {
     }
   })
 
-  it('that cannot be opened or read fail as the system says', async () => {
+  it('that cannot be opened or read fail with the error of the system', async () => {
     await mkdir(join(folder, 'directory'), { recursive: true })
     for (const threads of [1, 2, 'auto']) {
       expect(await errorOf(hashStream(join(folder, 'missing'), { threads }))).to.include({ code: 'ENOENT' })
@@ -100,7 +100,7 @@ describe('files', () => {
     expect(await errorOf(createOutboard(new URL('https://example.org/')))).to.be.instanceOf(TypeError)
   })
 
-  it('that must be certain files are read when they are, and closed when they are not', async () => {
+  it('that must be certain files are read if they are these, and closed if they are not', async () => {
     const { ino } = fs.statSync(path)
     const seen = []
     const right = new CheckedFile(path, fd => seen.push(fs.fstatSync(fd).ino))
@@ -121,14 +121,14 @@ describe('files', () => {
     expect(() => fs.fstatSync(opened)).to.throw(/EBADF/)
   })
 
-  it('that may not be read fail as the system says', async function () {
+  it('that may not be read fail with the error of the system', async function () {
     if (process.getuid?.() === 0) return this.skip() // root may read everything
     await chmod(path, 0)
     expect(await errorOf(hashStream(path))).to.include({ code: 'EACCES' })
   })
 
   for (const [name, root] of Object.entries(THREADS)) {
-    it(`that shrink are told from whole ones, on ${name}`, async () => {
+    it(`that shrink are BAO_TRUNCATED, on ${name}`, async () => {
       let isShort = false
       const error = await errorOf(root(path, {
         onProgress () {
@@ -150,7 +150,7 @@ describe('files', () => {
       'are touched': () => utimesSync(path, 1, 1)
     }
     for (const [what, change] of Object.entries(CHANGES)) {
-      it(`that ${what} meanwhile have no hash, on ${name}`, async () => {
+      it(`that ${what} during the call have no hash, on ${name}`, async () => {
         let isChanged = false
         const error = await errorOf(root(path, {
           onProgress () {
@@ -162,7 +162,7 @@ describe('files', () => {
       })
     }
 
-    it(`that are renamed or replaced meanwhile are those that were opened, on ${name}`, async () => {
+    it(`that are renamed or replaced during the call are the ones that were opened, on ${name}`, async () => {
       const other = join(folder, 'other')
       let told = 0
       const result = await root(path, {
@@ -177,7 +177,7 @@ describe('files', () => {
       expect(hex(result)).to.equal(expected)
     })
 
-    it(`tell how long they are, on ${name}`, async () => {
+    it(`report their length, on ${name}`, async () => {
       const told = []
       await root(path, { onProgress: ({ detail }) => told.push(detail) })
       expect(told.length).to.be.at.least(4)
@@ -185,7 +185,7 @@ describe('files', () => {
       expect(told.at(-1).done).to.equal(bytes.length)
     })
 
-    it(`are closed by an abort, whenever it comes, on ${name}`, async () => {
+    it(`are closed by an abort at any time, on ${name}`, async () => {
       const reason = new Error('enough')
       const openFiles = () => process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
       await root(path)
@@ -211,7 +211,7 @@ describe('files', () => {
     })
   }
 
-  it('that change while they are put leave nothing in a store', async () => {
+  it('that change during a put leave nothing in a store', async () => {
     const store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
     const told = []
     const error = await errorOf(store.put(path, {
@@ -234,12 +234,12 @@ describe('files', () => {
     utimesSync(path, 1, 1)
     for (const threads of [1, 2]) {
       const error = await errorOf(rootOn(threads, blob))
-      // A runtime that reads the Blob into memory when it is made has nothing to notice.
+      // A runtime that reads the Blob into memory when it is made does not notice the change.
       if (error !== undefined) expect(error.name).to.equal('NotReadableError')
     }
   })
 
-  it('are read at the same time, and hashed between, without getting in each other\'s way', async () => {
+  it('are read at the same time, with other hashing between, and do not disturb each other', async () => {
     const paths = await Promise.all([1, 2, 3].map(async seed => {
       const name = join(folder, `file ${seed}`)
       await writeFile(name, noise(2 * MIB + seed, seed))
@@ -291,7 +291,7 @@ describe('files', () => {
     await again.return()
   })
 
-  it('that are waited for do not hold up an abort', async () => {
+  it('that the call waits for do not delay an abort', async () => {
     const reason = new Error('enough')
     const pipe = join(folder, 'silent')
     execFileSync('mkfifo', [pipe])
@@ -301,13 +301,13 @@ describe('files', () => {
       const writer = isOpen ? await open(pipe, 'w') : undefined
       setTimeout(() => controller.abort(reason), 20)
       expect(await work).to.equal(reason)
-      // Lets go of the thread that still waits.
+      // Ends the thread that still waits.
       await (writer ?? await open(pipe, 'w')).close()
     }
     expect(hex(await hashStream(path))).to.equal(expected)
   })
 
-  it('that are streams are destroyed by an abort, whether they are stuck or not begun', async () => {
+  it('that are streams are destroyed by an abort, if they hang or have not begun', async () => {
     const soon = AbortSignal.timeout(5)
     const never = AbortSignal.abort()
     const stuck = () => new Readable({ read () {} })
@@ -318,7 +318,7 @@ describe('files', () => {
     }
   })
 
-  it('leave nothing behind that keeps a process alive', async () => {
+  it('leave nothing that keeps a process alive', async () => {
     const project = await newProject()
     const large = join(project, 'large')
     await writeFile(large, noise(17 * MIB))
@@ -338,8 +338,8 @@ describe('files', () => {
     await rm(project, { recursive: true })
   })
 
-  it('are hashed on several threads by programs that come as text', async function () {
-    if (process.versions.bun || process.versions.deno) return this.skip() // the flag is Node's
+  it('are hashed on several threads by programs that are given as text', async function () {
+    if (process.versions.bun || process.versions.deno) return this.skip() // only Node.js has the flag
     const script = `
       import { hashStream } from ${JSON.stringify(INDEX)}
       import { sharedPool } from ${JSON.stringify(new URL('parallel/pool.js', INDEX))}

@@ -1,8 +1,8 @@
-// Whether small reads are done here or through threads.
+// Tests which small reads are synchronous, and which go through the thread pool.
 import { expect } from 'chai'
 import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 
-/** Milliseconds that have passed: no machine is slow here but for who says so. */
+/** Milliseconds of a fake clock, so that the speed of the machine does not matter. */
 let passed = 0
 const slowly = ms => () => {
   passed += ms
@@ -10,7 +10,7 @@ const slowly = ms => () => {
 }
 const later = async () => 'elsewhere'
 
-/** Reads until one is done in another place than the last. */
+/** Reads until a read is done in the other way than the last one. */
 async function countUntil (pace, where, now = () => 'here') {
   for (let count = 0; count < 10_000; count++) if (await pace.read(now, later) === where) return count
   return Infinity
@@ -25,14 +25,14 @@ describe('the pace of small reads', () => {
     expect(await new Pace().read(() => 'here', later)).to.equal('here')
   })
 
-  it('reads through threads after a slow read, until that has made up for the loss', async () => {
+  it('reads through threads after a slow read, until the loss is made up for', async () => {
     const pace = new Pace()
     expect(await pace.read(slowly(2), later)).to.equal('here')
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
     expect(await countUntil(pace, 'here')).to.be.within(50, 1000)
   })
 
-  it('tries a synchronous read only now and then while they stay slow', async () => {
+  it('tries a synchronous read only now and then while these stay slow', async () => {
     const pace = new Pace()
     let here = 0
     for (let i = 0; i < 2000; i++) if (await pace.read(slowly(3), later) === 'here') here++
@@ -51,7 +51,7 @@ describe('the pace of small reads', () => {
     expect(await new Pace().read(refused, later)).to.equal('elsewhere')
   })
 
-  it('counts nothing as saved when a read could not be synchronous', async () => {
+  it('counts nothing as saved if a read could not be synchronous', async () => {
     const pace = new Pace()
     for (let i = 0; i < 100; i++) expect(await pace.read(() => NOT_READ, later)).to.equal('elsewhere')
     await pace.read(slowly(0.1), later)
@@ -67,7 +67,7 @@ describe('the pace of small reads', () => {
     expect(await second).to.equal('elsewhere')
   })
 
-  it('lets timers run while one caller reads on and on', async () => {
+  it('lets timers run while one caller reads without pause', async () => {
     const pace = new Pace()
     const timer = { rings: 0 }
     setTimeout(() => { timer.rings++ }, 1)
@@ -76,7 +76,7 @@ describe('the pace of small reads', () => {
     expect(timer.rings).to.equal(1)
   })
 
-  it('gives each of several callers that read on and on its share', async () => {
+  it('gives each of several callers that read without pause its share', async () => {
     const counts = [0, 0, 0]
     const pace = new Pace()
     const readOne = () => {

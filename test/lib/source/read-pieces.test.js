@@ -7,7 +7,7 @@ import { errorOf } from '../../support/feeding.js'
 
 const SIZE = 8 * MIB
 
-/** A source that records what it was asked for. */
+/** A source that records its reads. */
 function watched () {
   const reads = []
   const read = async (start, end, signal) => {

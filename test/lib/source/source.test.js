@@ -1,4 +1,4 @@
-// What sources become, and how reading them ends.
+// How sources are opened, and how reading them ends.
 
 import { expect } from 'chai'
 import { unheardOf } from '#runtime'
@@ -11,7 +11,7 @@ import { MemoryLevel } from 'memory-level'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 
-/** A source that gives a piece and then nothing for ever. */
+/** A source that gives one piece and then hangs. */
 const stuck = ended => (async function * () {
   try {
     yield noise(100)
@@ -24,7 +24,7 @@ const stuck = ended => (async function * () {
 describe('sources', () => {
   const bytes = noise(3_000_000)
 
-  it('come in pieces of at most 1 MiB, whatever they are', async () => {
+  it('of every kind come in pieces of at most 1 MiB', async () => {
     const reader = { size: bytes.length, read: (start, end) => bytes.subarray(start, end) }
     for (const source of [bytes, new Blob([bytes]), [bytes], new Blob([bytes]).stream(), reader]) {
       const pieces = []
@@ -34,7 +34,7 @@ describe('sources', () => {
     }
   })
 
-  it('that are stuck do not hold up an abort', async () => {
+  it('that hang do not delay an abort', async () => {
     const reason = new Error('enough')
     for (const use of [
       signal => collect(toPieces(stuck(), { signal })),
@@ -55,7 +55,7 @@ describe('sources', () => {
     }
   })
 
-  it('that never wait leave timers their turn', async () => {
+  it('that never wait do not block timers', async () => {
     const piece = bytes.subarray(0, 100_000)
     const endless = {
       'an async iterable': (async function * () { while (true) yield piece })(),
@@ -71,7 +71,7 @@ describe('sources', () => {
     }
   })
 
-  it('that are at hand leave timers their turn while slices are cut and read', async () => {
+  it('in memory do not block timers while slices are cut and read', async () => {
     const long = new Uint8Array(96 << 20)
     const { root, bytes: encoded } = encode(long, { groupLog: 4 })
     const outboard = createOutboardSync(long)
@@ -92,7 +92,7 @@ describe('sources', () => {
     }
   })
 
-  it('tell how far they are and, where they know it, how long they are', async () => {
+  it('report progress and, if they know it, their length', async () => {
     for (const [source, total] of [[bytes, bytes.length], [new Blob([bytes]), bytes.length], [[bytes], undefined]]) {
       const told = []
       await hashStream(source, { onProgress: event => told.push(event) })
@@ -101,7 +101,7 @@ describe('sources', () => {
     }
   })
 
-  it('that fail after an abort fail unheard', async () => {
+  it('that fail after an abort cause no unhandled rejection', async () => {
     const unheard = await unheardOf(async () => {
       for (const sourceOf of [
         fail => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }),
@@ -118,7 +118,7 @@ describe('sources', () => {
     expect(unheard).to.deep.equal([])
   })
 
-  it('are told that no more is wanted', async () => {
+  it('are cancelled when no more bytes are wanted', async () => {
     let isClosed = false
     const source = (async function * () {
       try {
@@ -131,7 +131,7 @@ describe('sources', () => {
     expect(isClosed).to.equal(true)
   })
 
-  it('are ended by an abort when they are stuck or not begun', async () => {
+  it('are ended by an abort if they hang or have not begun', async () => {
     const begun = new AbortController()
     const signals = { 'while it waits': () => begun.signal, 'before it begins': () => AbortSignal.abort() }
     for (const [when, signal] of Object.entries(signals)) {
@@ -151,7 +151,7 @@ describe('sources', () => {
     }
   })
 
-  it('that end too early are an error', async () => {
+  it('that end too early cause an error', async () => {
     const source = { size: 2_000_000, read: (start, end) => bytes.subarray(start, Math.min(end, 1_500_000)) }
     const place = { start: 1 << 20, wanted: 2_000_000 - (1 << 20) }
     expect(await errorOf(hashStream(source))).to.include({ code: 'BAO_TRUNCATED', ...place })

@@ -10,7 +10,7 @@ import { vectors } from '../../support/vectors.js'
 
 const ofKind = (steps, kind) => steps.filter(step => step.kind === kind)
 
-/** What the twin knows of a step. */
+/** The facts about a step that the twin knows. */
 function plain ({ kind, start, len, isRoot, pre, ...rest }) {
   if (kind === LEAF) return { kind: 'leaf', start, len, isRoot, pre }
   const { node, level, isStored, post, hasLeft, hasRight } = rest
@@ -89,7 +89,7 @@ describe('the walk', () => {
     }
   })
 
-  it('takes the steps of the recursion, for several ranges and for none', () => {
+  it('takes the steps of the recursion, for several ranges and for no range', () => {
     for (const size of sizes) {
       for (const groupLog of [0, 1, 2, 3, 4, 5]) {
         for (const boundaries of severalRanges) expectStepsOfTwin(size, groupLog, boundaries)
@@ -97,7 +97,7 @@ describe('the walk', () => {
     }
   })
 
-  it('has the steps of the worked example', () => {
+  it('takes the steps of the example', () => {
     const example = (groupLog, boundaries) => [...walk(5121, groupLog, ChunkRanges.fromBoundaries(boundaries))]
       .filter(step => step.kind !== LEAVE)
       .map(step => step.kind === ENTER ? `P${step.node}` : `L${step.start}+${step.len}`).join(' ')
@@ -111,7 +111,7 @@ describe('the walk', () => {
     expect(example(1, [2, 6])).to.equal('P3 P1 L2048+2048 L4096+1025')
   })
 
-  it('knows the level of every parent, of those of the largest blob too', () => {
+  it('knows the level of every parent, also in the largest blob', () => {
     for (let node = 0; node < 5000; node++) expect(levelOf(node), `${node}`).to.equal(twinLevelOf(node))
     for (let level = 0; level < 43; level++) {
       for (const odd of [1, 3, 5, 2 ** 20 - 1, 2 ** 43 - 1]) {
@@ -138,7 +138,7 @@ describe('the walk', () => {
     expect([...nodesInPreOrder(Number.MAX_SAFE_INTEGER, 0, last, last + 1)]).to.deep.equal([2 ** 43 - 2])
   })
 
-  it('walks the largest blob, where shifts and 32 bits would break', () => {
+  it('walks the largest blob, for which shifts and 32 bits are too small', () => {
     const size = Number.MAX_SAFE_INTEGER
     const chunks = 2 ** 43
 

@@ -9,8 +9,8 @@ const ranges = boundaries => ChunkRanges.fromBoundaries(integers(boundaries))
 const sorted = chunks => [...chunks].sort((a, b) => a - b)
 
 /**
- * The chunks that a boundary list selects in a blob of so many, as a list without open ends. The crate's canonical
- * lists and ours differ in how they write "to the end"; what they select may not differ.
+ * The chunks that a list of boundaries selects in a blob, as a list without open ends. The crate's canonical
+ * lists and ours write "to the end" in different ways, but must select the same chunks.
  */
 function selection (boundaries, chunks) {
   const out = []
@@ -32,7 +32,7 @@ describe('ChunkRanges for a size', () => {
       responses.map(({ q, canonical }) => [row.input.len, q, canonical])))
   ]
 
-  it('selects what the crate selects', () => {
+  it('selects the same chunks as the crate', () => {
     for (const [size, query, canonical] of rows) {
       const chunks = Math.max(1, Math.ceil(size / 1024))
       const ours = ranges(query).canonical(size)
@@ -42,7 +42,7 @@ describe('ChunkRanges for a size', () => {
     }
   })
 
-  it('selects what asking every chunk selects', () => {
+  it('selects the same chunks as a check of every chunk', () => {
     for (const [size, query] of rows.filter(([size]) => size <= 70000)) {
       const chosen = []
       for (const [start, end] of ranges(query).canonical(size)) {
@@ -52,7 +52,7 @@ describe('ChunkRanges for a size', () => {
     }
   })
 
-  it('is looked through up to the end of the blob only', () => {
+  it('is searched only up to the end of the blob', () => {
     let read = 0
     const boundaries = new Proxy(Array.from({ length: 10_000 }, (_, i) => 3 * i), {
       get (target, name) {
@@ -66,7 +66,7 @@ describe('ChunkRanges for a size', () => {
     expect(read).to.be.below(20)
   })
 
-  it('is canonical once it is canonical', () => {
+  it('does not change when it is canonical', () => {
     for (const [size, query] of rows) {
       const once = ranges(query).canonical(size)
       expect(once.canonical(size).boundaries).to.deep.equal(once.boundaries)
@@ -88,7 +88,7 @@ describe('ChunkRanges for a size', () => {
     }
   })
 
-  it('follows the examples with seven chunks', () => {
+  it('gives the results of the examples with seven chunks', () => {
     const seven = boundaries => ranges(boundaries).canonical(6 * 1024 + 5)
     expect([...seven([0, 6])]).to.deep.equal([[0, 6]])
     expect(seven([0, 7]).boundaries).to.deep.equal(seven([0]).boundaries)
@@ -158,7 +158,7 @@ describe('ChunkRanges as sets', () => {
     }
     expect(all.has(2 ** 43)).to.equal(true)
     expect(none.has(0)).to.equal(false)
-    // Of no chunks all are in a set, and none is.
+    // An empty interval is contained in every set, and intersects none.
     for (const [set, chunk] of [[all, 5], [none, 5], [ranges([3, 6]), 4]]) {
       expect(set.contains(chunk, chunk)).to.equal(true)
       expect(set.intersects(chunk, chunk)).to.equal(false)
@@ -172,7 +172,7 @@ describe('ChunkRanges as sets', () => {
     expect([...none]).to.deep.equal([])
   })
 
-  it('are never changed by what is done with them', () => {
+  it('are not changed by any call', () => {
     const set = ranges([1, 3, 9])
     set.union(all)
     set.difference(ranges([2, 10]))

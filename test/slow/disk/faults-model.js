@@ -1,4 +1,4 @@
-// What a store must hold when some of the calls to it have failed: what was acknowledged, and of the rest all or
+// The blobs that a store must have after some calls have failed: everything acknowledged, and of the rest all or
 // nothing.
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
@@ -8,7 +8,7 @@ import { covers } from './look.js'
 
 const blobs = new Map()
 
-/** The bytes of a blob that has so many, and their hash. @param {number} len  tells it from all others */
+/** The bytes of a blob, and their hash. @param {number} len  differs for each blob */
 export function blobOf (len) {
   if (!blobs.has(len)) {
     const bytes = noise(len, len)
@@ -17,17 +17,17 @@ export function blobOf (len) {
   return blobs.get(len)
 }
 
-/** Has a length name other bytes. @param {Uint8Array} bytes */
+/** Gives the blob of a length other bytes. @param {Uint8Array} bytes */
 export const nameBlob = bytes => blobs.set(bytes.length, { bytes, root: hash(bytes) })
 
 class Blob {
-  /** Bytes that must be here. */
+  /** Bytes that must be present. */
   ranges = /** @type {[number, number][]} */ ([])
-  /** Must nothing be here? */
+  /** True if nothing may be present. */
   isGone = true
-  /** What must be here if anything is: a deletion has failed. */
+  /** The bytes that must be present if any are: a deletion has failed. */
   rangesIfThere = /** @type {[number, number][]} */ ([])
-  /** May it have lost anything? Then only what is read must be right. */
+  /** True if it may have lost anything. Then only the bytes of reads must be right. */
   isDamaged = false
 
   copy () { return Object.assign(new Blob(), { ...this, ranges: [...this.ranges] }) }
@@ -35,7 +35,7 @@ class Blob {
 
 export class Model {
   #blobs = /** @type {Map<number, Blob>} */ (new Map())
-  /** What each may name: blobs, or undefined for none. */
+  /** The blobs that each tag may name; undefined for none. */
   #tags = /** @type {Map<string, Set<number | undefined>>} */ (new Map())
 
   copy () {
@@ -45,10 +45,10 @@ export class Model {
     return copy
   }
 
-  /** Blobs are being kept. @param {number[]} lens */
+  /** Notes a call that keeps blobs. @param {number[]} lens */
   begin (lens) { for (const len of lens) this.#blob(len).isGone = false }
 
-  /** A blob is kept, or some of its bytes. @param {Promise<unknown>} keeping */
+  /** Notes a call that keeps a blob, or some of its bytes. @param {Promise<unknown>} keeping */
   async keep (len, keeping, { tag, start = 0, end = len } = {}) {
     const blob = this.#blob(len)
     blob.isGone = false
@@ -67,7 +67,7 @@ export class Model {
     return result
   }
 
-  /** Blobs are forgotten that have no tag. @param {Promise<unknown>} collecting */
+  /** Notes a garbage collection: blobs without a tag are gone. @param {Promise<unknown>} collecting */
   async gc (collecting) {
     const tags = [...this.#tags.values()]
     const mayBeTagged = new Set(tags.flatMap(lens => [...lens]))
@@ -80,7 +80,7 @@ export class Model {
   }
 
   /**
-   * @param {string} name @param {number | undefined} len  undefined: it is deleted
+   * @param {string} name @param {number | undefined} len  undefined: the tag is deleted
    * @param {Promise<unknown>} tagging
    */
   async tag (name, len, tagging) {
@@ -108,7 +108,7 @@ export class Model {
 
   /**
    * @param {import('../../../store/index.js').BlobStore} store @param {string} when
-   * @returns {Promise<string[]>} what is wrong
+   * @returns {Promise<string[]>} the faults
    */
   async check (store, when) {
     const wrong = []

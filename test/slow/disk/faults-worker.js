@@ -1,5 +1,5 @@
-// A process whose disk fails when it is told: it has calls to a store fail at one point after the other, and says
-// what is wrong afterwards. store-faults.test.js starts it.
+// A process whose disk fails on demand: it makes calls to a store fail at one point after the other, and prints
+// the faults afterwards. store-faults.test.js starts it.
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,10 +16,10 @@ import { Control, FAULTS } from './shim.js'
 import { Model, blobOf, nameBlob } from './faults-model.js'
 import { inPieces, orphansIn } from './look.js'
 
-/** No such call fails. */
+/** The number of a call that never comes, so none fails. */
 const NEVER = 2 ** 32 - 1
 
-/** A store, and what it must hold. Blobs are named by their lengths. */
+/** A store, and the blobs that it must have. Blobs are named by their lengths. */
 class Subject {
   constructor (location, model) {
     this.location = location
@@ -39,7 +39,7 @@ class Subject {
 
   async putAll (lens) { for (const len of lens) await this.put(len, `tag ${len}`) }
 
-  /** What was told before one fails is kept. */
+  /** Everything acknowledged before a failure is kept. */
   async putMany (lens) {
     const left = [...lens]
     this.model.begin(lens)
@@ -79,7 +79,7 @@ const [PART, PART_FILE] = [500_001, 1_500_001]
 const HALF = { end: 15 * GROUP }
 const SEVERAL = [401, 1201, 5001, 16_384, 9001, 20_002, 30_003, 2002, 50_005]
 
-/** Stores to begin with. */
+/** The stores before a call. */
 const BASES = {
   async filled (subject) {
     for (const len of [TINY, SMALL, TREE, FILE]) await subject.put(len, `tag ${len}`)
@@ -90,7 +90,7 @@ const BASES = {
     }
     await subject.close()
   },
-  /** As after a crash: something was being put, and something is still to be deleted. */
+  /** As after a crash: a put was under way, and a deletion is not finished. */
   async crashed (subject) {
     await BASES.filled(subject)
     await subject.open()
@@ -122,7 +122,7 @@ const BASES = {
   }
 }
 
-/** What is called while the disk fails. */
+/** The calls during which the disk fails. */
 export const CALLS = {
   'put of 300 bytes': { call: subject => subject.put(302, 'new') },
   'put of 100 KB': { call: subject => subject.put(100_002, 'new') },
@@ -199,7 +199,7 @@ async function baseOf (folder, name) {
   return bases.get(name)
 }
 
-/** What the system says of files. */
+/** The errors of the system for files. */
 const OF_FILES = ['ENOSPC', 'EIO', 'EDQUOT', 'EFBIG', 'EROFS']
 
 const isStable = error =>
@@ -218,7 +218,7 @@ async function prepare (folder, { base = 'filled', before, isFresh }) {
   return subject
 }
 
-/** How many calls to the disk there are that may fail. */
+/** The number of calls to the disk that may fail. */
 async function count (folder, control, what, fault) {
   const call = CALLS[what]
   const subject = await prepare(folder, call)
@@ -230,7 +230,7 @@ async function count (folder, control, what, fault) {
 }
 
 /**
- * Has one call fail, and looks at everything.
+ * Makes one call fail, and checks everything.
  *
  * @returns {Promise<{ wrong: string[], outcome: string }>}
  */
@@ -239,7 +239,7 @@ async function point (folder, control, { what, fault, pass, seed }) {
   const call = CALLS[what]
   const subject = await prepare(folder, call)
   const wrong = []
-  /** Does something that may fail, in a way that callers can tell. */
+  /** Makes a call that may fail with an error that callers know. */
   const tried = async (name, work, mustWork = false) => {
     try {
       await work()

@@ -1,11 +1,11 @@
-// What the shim has noted, and what of it a power cut leaves: the rules of a file system with a journal, such as ext4
-// and XFS.
+// Reads the journal of the shim, and builds the folder that a power cut leaves, by the rules of a file system with a
+// journal, such as ext4 and XFS.
 //
-// - The names in folders come to the disk in the order in which they were made, changed and taken away. A sync of a
-//   folder brings everything up to the last change in it; that of a file everything up to its own making.
-// - The bytes of a file are there that were written before a sync of it began that has ended. Of what was written
-//   later to a file of LevelDB some of the first is there, the last of it perhaps torn, and behind it nothing or
-//   zeros; to a file of a blob any pages of 4 KiB, and zeros between them.
+// - Changes of names in folders reach the disk in their order. A sync of a folder brings all changes up to the last one
+//   in it; a sync of a file all changes up to its creation.
+// - Bytes of a file are on the disk if they were written before the beginning of a sync that has ended. Of later
+//   writes to a file of LevelDB the first ones are there, the last of them perhaps torn, and after them nothing or
+//   zeros; of later writes to a blob file, any pages of 4 KiB, and zeros between them.
 import { constants } from 'node:buffer'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -39,14 +39,14 @@ export function entriesOf (journal) {
 }
 
 /**
- * What becomes of a page of a change. `zeros`: the file is longer by it, and that is all.
+ * The fate of a page of a change. `zeros`: the file gets longer by the page, which has zeros.
  *
  * @typedef {(change: number, page: number) => 'here' | 'zeros' | 'absent'} Fate
  */
 
-/** A file: all that was done to its bytes, and how much of that the disk has. */
+/** A file: all changes of its bytes, and how many of them the disk has. */
 class File {
-  /** Which of the changes of names made it. */
+  /** The index of the change of names that made it. */
   born
   changes = /** @type {Entry[]} */ ([])
   synced = 0
@@ -56,7 +56,7 @@ class File {
     this.born = born
   }
 
-  /** What a power cut leaves of it. @param {(late: Entry[]) => Fate} choose  for changes that the disk need not have */
+  /** The bytes that a power cut leaves. @param {(late: Entry[]) => Fate} choose  for changes that may be lost */
   bytes (choose) {
     const content = new Content()
     for (const change of this.changes.slice(0, this.synced)) content.apply(change)
@@ -105,7 +105,7 @@ class Content {
   }
 }
 
-/** Follows a journal, and builds what a power cut leaves. */
+/** Follows a journal, and builds the folder that a power cut leaves. */
 export class Disk {
   #files = /** @type {Map<bigint, File>} */ (new Map())
   /** Changes of names, in their order. */
@@ -152,11 +152,11 @@ export class Disk {
   }
 
   /**
-   * Writes what is left when the power goes now.
+   * Writes the folder that a power cut at this moment leaves.
    *
    * @param {string} folder  made
-   * @param {import('../../fuzz/random.js').Random | 'least'} [random]  `least`: all is lost that may be;
-   *   undefined: nothing is
+   * @param {import('../../fuzz/random.js').Random | 'least'} [random]  `least`: everything is lost that may be;
+   *   undefined: nothing is lost
    */
   async write (folder, random) {
     const late = this.#names.length - this.#syncedNames
@@ -199,7 +199,7 @@ function moveAll (folders, files, from, to) {
 }
 
 /**
- * What becomes of changes that no sync has brought to the disk.
+ * Chooses the fate of changes that no sync has brought to the disk.
  *
  * @param {Entry[]} late @param {string} path  of their file
  * @param {import('../../fuzz/random.js').Random | 'least' | undefined} random
@@ -219,7 +219,7 @@ function fateOf (late, path, random) {
 }
 
 /**
- * A page comes to the disk as it is at some moment.
+ * Chooses the moment whose state of a page reaches the disk.
  *
  * @param {Entry[]} late @param {import('../../fuzz/random.js').Random} random @returns {Fate}
  */

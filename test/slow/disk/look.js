@@ -1,4 +1,4 @@
-// How the two suites of disks look at a store, and what they feed it with.
+// Checks and inputs of the two suites about disks.
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { hash } from '../../../lib/index.js'
@@ -17,7 +17,7 @@ export function inPieces (bytes) {
 }
 
 /**
- * Puts a blob by making it of another one, which differs in the middle and is kept for that time.
+ * Puts a blob by composing it from another one, which differs in the middle and is kept only for this time.
  *
  * @param {import('../../../store/index.js').BlobStore} store @param {Uint8Array} bytes
  * @param {object} [options]  of the splice
@@ -36,10 +36,10 @@ export async function splicedOf (store, bytes, options) {
 }
 
 /**
- * Puts a blob, by appending if the store has the one that it begins with.
+ * Puts a blob, by appending if the store has the blob at its beginning.
  *
  * @param {import('../../../store/index.js').BlobStore} store @param {Uint8Array} bytes
- * @param {Uint8Array} [parent]  that the blob begins with
+ * @param {Uint8Array} [parent]  the blob at its beginning
  * @param {object} [options]
  */
 export async function putOrAppend (store, bytes, parent, options) {
@@ -54,7 +54,7 @@ export async function putOrAppend (store, bytes, parent, options) {
 }
 
 /**
- * Are these bytes all here?
+ * True if all these bytes are present.
  *
  * @param {import('../../../lib/index.js').ChunkRanges} present @param {number} start @param {number} end
  */
@@ -62,7 +62,7 @@ export const covers = (present, start, end) =>
   present.contains(Math.floor(start / CHUNK_LEN), Math.ceil(end / CHUNK_LEN))
 
 /**
- * Data that no record names, and files that records name and that are not there.
+ * Data that no record names, and missing files that records name.
  *
  * @param {string} location  of a closed store @returns {Promise<string[]>}
  */

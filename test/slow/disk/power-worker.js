@@ -1,5 +1,5 @@
-// Two processes on a disk with a journal: one works on a store and says in the journal what it begins and what it was
-// promised; the other builds what power cuts leave of it, and looks whether the promises hold. store-power.test.js
+// Two processes on a disk with a journal: one works on a store and writes each job that it begins and each promise
+// into the journal; the other builds the folders that power cuts leave, and checks the promises. store-power.test.js
 // starts both.
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -17,15 +17,15 @@ import { Disk, MARK, entriesOf } from './journal.js'
 import { PARTS, Promises } from './promises.js'
 import { covers, inPieces, orphansIn, putOrAppend, splicedOf } from './look.js'
 
-/** In one extent, in several, with a tree; and in files. The rest are small, and put many at a time. */
+/** Sizes of blobs in one extent, in several, with a tree, and in files. The others are small, and put in batches. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000, 3_000_000]
 const LONG_COUNT = 12
 const BLOB_COUNT = 30
 const MOST_AT_ONCE = 4
-/** Milliseconds after which a process is taken for stuck. */
+/** Milliseconds after which a process counts as stuck. */
 const PATIENCE = 60_000
 
-/** Some begin with another one, and are appended to that when they are put. */
+/** Some blobs begin with another one. They are put by appending to that. */
 const PARENT = { 10: 5, 11: 10 }
 const GROWTH = 500_000
 
@@ -39,7 +39,7 @@ const blobOf = i => {
 }
 const rootOf = i => hash(blobOf(i))
 
-/** What is done to a store, by name. */
+/** The jobs on a store, by name. */
 const JOBS = {
   put: (store, [i], { tag }) => putOrAppend(store, blobOf(i), i in PARENT ? blobOf(PARENT[i]) : undefined, { tag }),
   splice: (store, [i], { tag }) => splicedOf(store, blobOf(i), { tag }),
@@ -60,7 +60,7 @@ const JOBS = {
 }
 
 /**
- * A job on blobs that nothing else works on. A blob has one tag at most.
+ * A job on blobs on which no other job works. A blob has at most one tag.
  *
  * @param {Random} random @param {Set<number>} busy @param {Promises} promises
  */
@@ -120,7 +120,7 @@ async function work (location, marks, seed, count) {
 }
 
 /**
- * Has LevelDB go on from its log while there is something in it that no sync has brought to the disk, and then
+ * Makes LevelDB switch to another log while the old one has bytes that no sync has brought to the disk, and then
  * acknowledges something with a sync.
  *
  * @param {string} location @param {string} marks @param {number} count  of rounds
@@ -142,10 +142,10 @@ async function changeLogs (location, marks, count) {
 }
 
 /**
- * Opens what a power cut has left, and looks at everything.
+ * Opens the folder that a power cut has left, and checks everything.
  *
  * @param {string} location @param {Promises} promises @param {Random} random
- * @returns {Promise<string[]>} what is wrong
+ * @returns {Promise<string[]>} the faults
  */
 async function examine (location, promises, random) {
   const wrong = []
@@ -206,14 +206,14 @@ async function examine (location, promises, random) {
   return wrong
 }
 
-/** What a report of `fsck` says is wrong. */
+/** The faults in a report of `fsck`. */
 function told ({ isSound, ...report }) {
   const isWorthIt = value => Array.isArray(value) ? value.length > 0 : value !== 0
   return JSON.stringify(Object.fromEntries(Object.entries(report).filter(([, value]) => isWorthIt(value))))
 }
 
 /**
- * @param {string} journal @param {string} folder  for what is left
+ * @param {string} journal @param {string} folder  for the folders that cuts leave
  * @param {number[]} cuts  increasing @param {number} seed
  */
 async function cut (journal, folder, cuts, seed) {

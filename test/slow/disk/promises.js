@@ -1,5 +1,5 @@
-// What a store has promised at a moment of its life, while jobs are under way. It is told of every job that begins
-// and ends: by the process that has them done, or by the marks that this process has left in the journal of its disk.
+// The promises of a store at a moment of its life, while jobs are under way. It is told of every job that begins
+// and ends: by the process with the jobs, or by the marks of this process in the journal of its disk.
 import { GROUP } from '../../support/constants.js'
 
 /** Parts that are received: all, the first half, a stripe. */
@@ -13,20 +13,20 @@ export const PARTS = [
 const PUTS = ['put', 'splice', 'putMany']
 
 /**
- * No two on the same blob are under way.
+ * No two jobs on the same blob are under way.
  *
  * @typedef {{ what: string, blobs: number[], tag?: string, from?: string, part?: number, holds?: number[] }} Job
- *   `holds`: other blobs that no garbage collection deletes meanwhile
+ *   `holds`: other blobs that no garbage collection deletes during the job
  */
 
 class Promised {
   tag = /** @type {string | undefined} */ (undefined)
-  /** Since when it has had a tag without a break. */
+  /** When its current tag was set; it has had a tag since then. */
   taggedSince = Infinity
-  /** Bytes of which each must be here. */
+  /** Bytes that must all be present. */
   ranges = /** @type {{ start: number, end: number }[]} */ ([])
   isGone = true
-  /** When a job last began or ended that is about it. */
+  /** When the last job on this blob began or ended. */
   touched = 0
 }
 
@@ -94,10 +94,10 @@ export class Promises {
     return names === tag || (job?.tag !== undefined && names === job.tag) || (job?.what === 'untag' && names === '')
   }
 
-  /** Must nothing of it be here? @param {number} i */
+  /** True if nothing of a blob may be present. @param {number} i */
   isGone (i) { return this.#blob(i).isGone && ![...PUTS, 'receive'].includes(this.#jobOn(i)?.what ?? '') }
 
-  /** What must be here of it. @param {number} i */
+  /** The bytes of a blob that must be present. @param {number} i */
   rangesOf (i) {
     const blob = this.#blob(i)
     if (this.#jobOn(i)?.what.startsWith('delete')) return []
@@ -108,7 +108,7 @@ export class Promises {
   /** @param {number} i */
   #jobOn (i) { return this.underWay.find(({ blobs }) => blobs.includes(i)) }
 
-  /** What nothing protected is gone; what jobs were about meanwhile may be. @param {number} began */
+  /** Notes a garbage collection: unprotected blobs are gone; blobs of jobs during it may be. @param {number} began */
   #collected (began) {
     for (const [i, blob] of this.#blobs) {
       if (blob.taggedSince < began) continue

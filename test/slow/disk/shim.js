@@ -1,4 +1,4 @@
-// A disk that fails on demand, and keeps a journal: shim.c, compiled, and loaded into processes that are started with
+// A disk that fails on demand and keeps a journal: shim.c is compiled, and loaded into processes that are started with
 // `environmentOf`.
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
@@ -15,7 +15,7 @@ const { ENOSPC, EIO, EDQUOT, EFBIG, EROFS } = constants.errno
 const [WRITE, CREATE, SYNC, NAME] = [1, 2, 4, 8]
 const ALL = WRITE | CREATE | SYNC | NAME
 
-/** What a disk may do. Each names the calls that fail. */
+/** The ways in which a disk may fail. Each names the calls that fail. */
 export const FAULTS = {
   'full from there on': { kinds: WRITE | CREATE, error: ENOSPC, isSticky: true },
   'out of quota from there on': { kinds: WRITE | CREATE, error: EDQUOT, isSticky: true },
@@ -28,10 +28,10 @@ export const FAULTS = {
 }
 
 /**
- * A folder with the compiled shim, in which nothing is left.
+ * Makes a folder that contains only the compiled shim.
  *
  * @returns {Promise<{ missing: string } | { folder: string, shim: string, remove: () => Promise<void> }>} `missing`:
- *   why there is none
+ *   the reason why there is none
  */
 export async function makeDisk () {
   const isGlibc = process.platform === 'linux' && 'glibcVersionRuntime' in process.report.getReport().header
@@ -49,9 +49,9 @@ export async function makeDisk () {
 }
 
 /**
- * What a process is started with whose disk this is.
+ * The environment of a process with this disk.
  *
- * @param {string} shim @param {string} folder  in which the disk fails, or is journaled: made
+ * @param {string} shim @param {string} folder  in which the disk fails, or keeps a journal; it is made
  * @param {{ control?: string, journal?: string, marks?: string, syncMicros?: number }} [files]
  */
 export async function environmentOf (shim, folder, { control, journal, marks, syncMicros = 0 } = {}) {
@@ -65,7 +65,7 @@ export async function environmentOf (shim, folder, { control, journal, marks, sy
   return environment
 }
 
-/** Has the disk of this process fail. */
+/** Makes the disk of this process fail. */
 export class Control {
   #fd
 
@@ -76,7 +76,7 @@ export class Control {
 
   /**
    * @param {{ kinds: number, error: number, isSticky: boolean }} fault
-   * @param {number} pass  how many such calls are done before one fails
+   * @param {number} pass  how many of these calls succeed before one fails
    */
   arm ({ kinds, error, isSticky }, pass) {
     this.#write([0, kinds, pass, error, Number(isSticky), 0, 0])

@@ -1,5 +1,5 @@
-// Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes
-// out, and the damage is named.
+// Disks lose and flip bits, and LevelDB does not always notice. Whatever happened to the files, the store gives no
+// wrong byte, and its error names the damage.
 import { expect } from 'chai'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
@@ -14,17 +14,17 @@ import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const PAIR = 64
 const BITS = 8
-/** Three pages in the lowest band, the last one short; and the root's page above them. */
+/** A blob whose tree has three pages in the lowest band, the last one short, and the root's page above them. */
 const WHOLE_GROUPS = 135
 const WHOLE_LEN = WHOLE_GROUPS * GROUP
 const BYTES = noise(WHOLE_LEN + 5001, 91)
 const ROOT = hash(BYTES)
 const OUTBOARD = createOutboardSync(BYTES)
-/** A slice of BYTES, as somebody else would send it. */
+/** Returns a slice of BYTES, as another program would send it. */
 const sliceHere = ranges => encodeSliceSync(BYTES, OUTBOARD, ranges)
 const SLICE = sliceHere()
 
-/** What a generator gives before it ends or fails. */
+/** Returns the bytes that a generator gives before it ends or fails, and its error. */
 async function untilFault (pieces) {
   const got = []
   const error = await errorOf(async () => { for await (const piece of pieces) got.push(piece) })
@@ -32,11 +32,11 @@ async function untilFault (pieces) {
 }
 
 /**
- * Reads must fail at the damage, wherever they begin, after giving all that lies before it. What they have noted is
- * missing for later reads, until it is received. Every read meets new damage.
+ * Expects that reads fail at the damage, wherever they begin, after giving all bytes before it. They note the damage:
+ * later reads miss these groups, until they are received. The damage is done anew for every read.
  *
- * @param {number} [end]  of what is present; undefined when the blob is complete
- * @param {{ start: number, end: number }} place  bytes that are damaged, or whose proof is
+ * @param {number} [end]  where the present bytes end; undefined when the blob is complete
+ * @param {{ start: number, end: number }} place  bytes that are damaged, or whose pairs are
  * @param {() => Promise<void>} damage
  */
 async function expectCorrupt (store, end, place, damage) {
@@ -55,9 +55,9 @@ async function expectCorrupt (store, end, place, damage) {
 }
 
 /**
- * The first read must find the damage, and the second must miss what the first has noted.
+ * Expects that the first read finds the damage, and that the second misses the groups that the first has noted.
  *
- * @returns what the first read gave, and its error
+ * @returns the bytes that the first read gave, and its error
  */
 async function expectNoted (store, end, place, damage, read) {
   await damage()
@@ -68,34 +68,34 @@ async function expectNoted (store, end, place, damage, read) {
   expect(first.error.start + first.error.len, 'where it ends').to.be.at.least(Math.min(place.end, BYTES.length))
   const second = await read()
   expect(second.error).to.include({ name: 'BaoError', code: 'STORE_MISSING' })
-  const [chunk, behind] = [Math.floor(place.start / 1024), Math.ceil(Math.min(place.end, BYTES.length) / 1024)]
-  expect(second.error.ranges.contains(chunk, behind), 'the damage is missing').to.equal(true)
-  expect(second.got, 'of what is missing').to.have.length(0)
+  const [chunk, after] = [Math.floor(place.start / 1024), Math.ceil(Math.min(place.end, BYTES.length) / 1024)]
+  expect(second.error.ranges.contains(chunk, after), 'the damage is missing').to.equal(true)
+  expect(second.got, 'missing bytes').to.have.length(0)
   await heal(store, end)
   return first
 }
 
-/** Receives what is missing, and sees that every byte is right then. @param {number} [end]  of what was present */
+/** Receives the missing groups, and expects right bytes. @param {number} [end]  where the present bytes ended */
 async function heal (store, end = BYTES.length) {
   const missing = (await store.missing(ROOT)).intersect(ChunkRanges.fromBytes(0, end))
   if (!missing.isEmpty) await store.receive(ROOT, sliceHere(missing), missing)
   await expectBytes(store, end)
 }
 
-/** Sees that all bytes up to a place are right, and allocates nothing for it: that is done often. */
+/** Expects that all bytes up to a position are right. It runs often, so it allocates nothing. */
 async function expectBytes (store, end) {
   let at = 0
   for await (const piece of store.get(ROOT, { end }, { reuse: true })) {
     if (!same(piece, BYTES.subarray(at, at + piece.length))) expect.fail(`bytes from ${at} on are wrong`)
     at += piece.length
   }
-  expect(at, 'bytes when it was received').to.equal(end)
+  expect(at, 'bytes after they were received').to.equal(end)
 }
 
 describe('store: damage', () => {
   const newStore = newStores()
 
-  /** Spoils a store's databases, sees what comes of it, and puts them right again. */
+  /** Damages a store's databases, runs a test, and restores them. */
   const withEntry = async (levels, entry, change, see) => {
     const restore = await keepAll(levels)
     await change(entry)
@@ -125,17 +125,17 @@ describe('store: damage', () => {
       })
 
       const isPart = how === 'received in part'
-      // What has not been received is missing before it can be damaged: those reads stop in front of it.
+      // Reads of a part stop before the groups that were not received.
       const end = isPart ? WHOLE_LEN : undefined
       const expectCorruptHere = (place, damage) => expectCorrupt(store, end, place, damage)
 
-      /** Changes the extent that holds a byte. What was received again may lie in shorter extents than before. */
+      /** Changes the extent that has a byte. Groups that were received again may be in shorter extents than before. */
       const change = async (at, by) => {
         const extent = (await entriesOf(made.data)).findLast(({ offset }) => offset <= at)
         await extent.put(by(extent.value, at - extent.offset))
       }
 
-      /** Some of the extents, and the last one. */
+      /** Returns every eighth extent, and the last one. */
       const eighths = () => extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)
 
       it('a changed byte of an extent fails the reads of its group', async () => {
@@ -150,9 +150,9 @@ describe('store: damage', () => {
           const groupStart = Math.floor(start / GROUP) * GROUP
           expect(error, 'the group is named')
             .to.include({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
-          const behind = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
-          const expected = BYTES.subarray(behind.start, behind.end)
-          expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
+          const rest = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
+          const expected = BYTES.subarray(rest.start, rest.end)
+          expect(same(await store.bytes(ROOT, rest), expected), 'the bytes after the group').to.equal(true)
           await heal(store, end)
         }
       })
@@ -164,7 +164,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('an extent that is too short fails the reads of what it lacks', async () => {
+      it('an extent that is too short fails the reads of the bytes that it lacks', async () => {
         for (const len of someOf([0, 1, GROUP, GROUP + 5, EXTENT - 1])) {
           const extent = extents[9]
           const place = { start: extent.offset + len, end: extent.offset + len + 1 }
@@ -175,7 +175,7 @@ describe('store: damage', () => {
       it('an extent that is too long never gives more bytes than it should', async () => {
         for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
-          // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
+          // Its own bytes are all there, so a read may succeed. It must not give wrong bytes, nor stop before them.
           await extent.put(concat([extent.value, new Uint8Array(more)]))
           const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
           expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
@@ -189,7 +189,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('extents that changed places fail the reads of both', async () => {
+      it('two extents that have changed places fail the reads of both', async () => {
         const [a, b] = [extents[11], extents[12]]
         const swap = async () => { await a.put(b.value); await b.put(a.value) }
         await expectCorruptHere({ start: a.offset, end: a.offset + GROUP }, swap)
@@ -232,8 +232,8 @@ describe('store: damage', () => {
       })
 
       /**
-       * A slice needs every pair. The store computes a pair again from what is below it. Where something below is
-       * missing it cannot, and the groups whose proof is lost are missing from then on. Nothing is wrong after that.
+       * A slice needs every pair. The store computes a pair again from the pairs and bytes below it. If some of these
+       * are missing it cannot, and the groups that the pair has proven count as missing. After that, all is right.
        */
       async function expectRightOrCorrupt () {
         const here = { start: 0, end: WHOLE_LEN }
@@ -245,7 +245,7 @@ describe('store: damage', () => {
           if (!same(got, expected.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
           for (const { code } of [whole.error, error].filter(Boolean)) {
             expect(code).to.match(/^STORE_(CORRUPT|MISSING)$/)
-            expect(isPart, 'a tree of which everything is there can be computed again').to.equal(true)
+            expect(isPart, 'the tree of a whole blob can be computed again').to.equal(true)
           }
           if (error === undefined) expect(got).to.have.length(expected.length)
         }
@@ -257,7 +257,7 @@ describe('store: damage', () => {
     })
   }
 
-  it('a forged group with a pair that fits it fails the read, because nothing above fits the pair', async () => {
+  it('a forged group and a pair that fits it fail the read, because the pairs above do not fit', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     const entries = await entriesOf(data)
@@ -268,12 +268,12 @@ describe('store: damage', () => {
       const bytes = extent.value.slice()
       bytes.set(forged, group % 4 * GROUP)
       const pairs = page.value.slice()
-      // Slot s stands between groups s and s + 1; those of even number are the lowest.
+      // Slot s has the pair between groups s and s + 1. Even slots are the lowest pairs.
       pairs.set(subtreeCv(forged, group * 16), BITS + (group - group % 2) * PAIR + group % 2 * PAIR / 2)
       const forge = async () => { await extent.put(bytes); await page.put(pairs) }
       await withEntry({ index, data }, extent, forge, async () => {
         const again = await BlobStore.open({ index: await copyOf(index), data: await copyOf(data) })
-        // Its page is in memory then, and some of its pairs have been compared.
+        // This read brings the page to memory, and compares some of its pairs.
         const other = (group + 20) % 64
         const got = await again.bytes(ROOT, { start: other * GROUP, end: other * GROUP + 5 })
         expect(same(got, BYTES.subarray(other * GROUP, other * GROUP + 5))).to.equal(true)
@@ -334,13 +334,13 @@ describe('store: damage', () => {
   })
 
   describe('of a record', () => {
-    // 64 KiB: one flipped bit makes the length 0. Others make it longer, or longer than any number here.
+    // 64 KiB: one flipped bit makes the length 0. Others make it longer, also longer than 2^53 - 1.
     for (const size of [1, GROUP, 4 * GROUP, 20 * GROUP + 77]) {
-      it(`a flipped bit gives no wrong bytes and no fewer, of ${size} bytes`, async () => {
+      it(`a flipped bit gives no wrong bytes and no shorter blob, of ${size} bytes`, async () => {
         const { store, index } = await newStore()
         const bytes = noise(size, 92)
         const root = hash(bytes)
-        await store.put(noise(30 * GROUP, 93)) // so that another id holds something
+        await store.put(noise(30 * GROUP, 93)) // so that there is data under another id
         await store.put(bytes)
         const record = await recordEntry(index, root).read()
         for (let bit = 0; bit < record.length * 8; bit++) {
@@ -368,7 +368,7 @@ describe('store: damage', () => {
       ['is too long', record => concat([record, new Uint8Array(1)])],
       ['is empty', () => new Uint8Array(0)]
     ]) {
-      it(`a record that ${what} is an error of that blob alone`, async () => {
+      it(`a record that ${what} fails only the calls about its blob`, async () => {
         const { store, index, place } = await newStore()
         const { cid } = await store.put(BYTES)
         const { cid: other } = await store.put(Uint8Array.of(1))
@@ -381,7 +381,7 @@ describe('store: damage', () => {
         }
         expect(await store.bytes(other)).to.deep.equal(Uint8Array.of(1))
 
-        // Also after a crash, when the records are looked through.
+        // The same after a crash, when opening reads all records.
         const crashed = { index: await copyOf(index), data: await copyOf(place.where.data) }
         const again = await BlobStore.open(crashed)
         expect(await again.bytes(other)).to.deep.equal(Uint8Array.of(1))
@@ -389,7 +389,7 @@ describe('store: damage', () => {
       })
     }
 
-    it('a record with a right checksum is not believed when no store writes what it says', async () => {
+    it('a record that no store writes is not believed, although its checksum is right', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
       const good = await readRecord(index, ROOT)
@@ -414,7 +414,7 @@ describe('store: damage', () => {
   })
 })
 
-/** The databases of a store that is open: what a crash would leave. */
+/** Copies the databases of an open store, as a crash would leave them. */
 async function copyOf (level) {
   const { MemoryLevel } = await import('memory-level')
   const copy = new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })

@@ -1,4 +1,4 @@
-// fsck({ repair: true }) of blobs that share a file, while one of them is deleted.
+// fsck({ repair: true }) of blobs that share a file, while a call deletes one of them.
 import { expect } from 'chai'
 import { same } from '../../support/bytes.js'
 import { MIB } from '../../support/constants.js'
@@ -12,7 +12,7 @@ describe('store: fsck() of blobs that share a file, beside other calls', () => {
   beforeEach(async () => { place = await onDisk() })
   afterEach(() => place.remove())
 
-  /** A store with two blobs in one file. @param {(index: object, base: number) => Promise<void>} damage */
+  /** Makes a store with two blobs in one file. @param {(index: object, base: number) => Promise<void>} damage */
   const damagedStore = async damage => {
     const store = await place.open()
     await grow(store, [SHORT, LONG])
@@ -21,7 +21,7 @@ describe('store: fsck() of blobs that share a file, beside other calls', () => {
     await place.look(({ index }) => damage(index, base))
     return place.open()
   }
-  /** Does something just before the first change of the entry of a sharer is written. */
+  /** Runs an action just before the first write of a sharer's entry. */
   const beforeWrite = (store, action) => {
     const { index } = databasesOf(store)
     for (const method of ['put', 'del', 'batch']) {

@@ -1,4 +1,4 @@
-// fsck({ repair: true }) drops nothing that a call writes meanwhile, and the log of changes tells what it restores.
+// fsck({ repair: true }) drops nothing that calls write at the same time. The log of changes tells what it restores.
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { CID } from 'multiformats/cid'
@@ -8,7 +8,7 @@ import { same } from '../../support/bytes.js'
 import { collect } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  afterNextRead, aliasEntry, indexKeys, tagBesideBlobEntry, tagEntry, taggedKeys
+  afterNextRead, aliasEntry, indexKeys, tagOfBlobEntry, tagEntry, taggedKeys
 } from '../../support/store/inspect.js'
 import { expectSound } from '../../support/store/mending.js'
 import { newStores } from '../../support/store/stores.js'
@@ -21,7 +21,7 @@ describe('store: fsck() beside other calls', () => {
 
   for (const [when, hold] of Object.entries({
     'after fsck() has read its damaged entry': (index, _key, action) => afterNextRead(index, indexKeys, action),
-    'after fsck() has looked at its damaged entry again': (index, key, action) => {
+    'after fsck() has read its damaged entry again': (index, key, action) => {
       const { get } = index
       index.get = async function (wanted, ...args) {
         const found = await get.call(this, wanted, ...args)
@@ -33,7 +33,7 @@ describe('store: fsck() beside other calls', () => {
       }
     }
   })) {
-    it(`an alias stays that is put ${when}`, async () => {
+    it(`an alias that is put ${when} stays`, async () => {
       const { store, index } = await newStore()
       const alias = CID.createV1(0x55, await sha256.digest(BYTES))
       const entry = aliasEntry(index, alias.multihash.bytes)
@@ -50,22 +50,22 @@ describe('store: fsck() beside other calls', () => {
     })
   }
 
-  it('a tag stays whole that is set while fsck() looks at its damaged entry', async () => {
+  it('a tag that is set while fsck() reads its damaged entry keeps both entries', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES, { tag: 'a' })
-    await tagBesideBlobEntry(index, ROOT, 'a').write(new Uint8Array(5))
+    await tagOfBlobEntry(index, ROOT, 'a').write(new Uint8Array(5))
     afterNextRead(index, taggedKeys, () => store.tags.set('a', ROOT))
     expect(await store.fsck({ repair: true })).to.include({ isSound: true })
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
     await expectSound(store)
   })
 
-  it('watch() is told of a tag that is restored, and not of one that only gets its second entry again', async () => {
+  it('watch() tells of a tag that is restored, and not of one that only gets its second entry again', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES, { tag: 'a' })
     await store.tags.set('b', ROOT)
     await tagEntry(index, 'a').write(new Uint8Array(5))
-    await tagBesideBlobEntry(index, ROOT, 'b').remove()
+    await tagOfBlobEntry(index, ROOT, 'b').remove()
     const events = store.watch()
     await store.fsck({ repair: true })
     await store.tags.set('c', ROOT)

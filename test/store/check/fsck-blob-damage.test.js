@@ -1,4 +1,4 @@
-// fsck() of one damaged blob: what it finds, what it drops, and what it computes again.
+// fsck() of one damaged blob: the damage that it finds, the groups that it drops, and the pairs that it computes again.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
 import { EXTENT, GROUP, VIEWS } from '../../support/constants.js'
@@ -28,7 +28,7 @@ describe('store: fsck() of a damaged blob', () => {
       })
 
       /**
-       * Found as it is, put right, and fetched again.
+       * Expects that fsck() finds this damage and repairs it, and that the lost chunks can be fetched again.
        *
        * @param {{ data?: ChunkRanges, tree?: ChunkRanges, lost?: ChunkRanges }} what
        */
@@ -71,7 +71,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT) })
       })
 
-      it('repair drops what a short extent lacks', async () => {
+      it('repair drops the groups that a short extent lacks', async () => {
         await extents[5].put(extents[5].value.slice(0, GROUP + 5))
         await expectMended({ data: groups(5 * EXTENT + GROUP, 6 * EXTENT), strays: 1 })
       })
@@ -87,7 +87,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectMended({ data: groups(6 * EXTENT, 6 * EXTENT + GROUP), strays: 2 })
       })
 
-      it('repair drops extents that changed places', async () => {
+      it('repair drops two extents that have changed places', async () => {
         await extents[2].put(extents[3].value)
         await extents[3].put(extents[2].value)
         await expectMended({ data: groups(2 * EXTENT, 4 * EXTENT) })
@@ -108,7 +108,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectSound(store)
       })
 
-      it('repair removes entries that never belonged there', async () => {
+      it('repair removes entries that do not belong to the blob', async () => {
         const [{ key, value }] = extents
         const at = (chunk, kind, len = key.length) => {
           const other = new Uint8Array(len)
@@ -118,10 +118,10 @@ describe('store: fsck() of a damaged blob', () => {
           return other
         }
         const strays = [
-          [at(4096, 0), value], // behind the end
+          [at(4096, 0), value], // after the end
           [at(17, 0), value.slice(0, GROUP)], // inside another
           [at(1023, 3), noise(100)], [at(1000, 1), noise(100)],
-          [at(100 * 1024 - 1, 1), noise(100)], // no pages of this blob
+          [at(100 * 1024 - 1, 1), noise(100)], // not a page of this blob
           [at(16, 0, 18), value] // too long a key
         ]
         for (const [key, value] of strays) await data.put(key, value, VIEWS)
@@ -143,7 +143,7 @@ describe('store: fsck() of a damaged blob', () => {
           const { damaged: [{ data: wrong, lost }] } = await store.fsck({ repair: true })
           const whole = groups(Math.min(i, 2) * PAGE, Math.min((Math.min(i, 2) + 1) * PAGE, BYTES.length))
           expect(wrong.isEmpty, 'the bytes are right').to.equal(true)
-          // What of a page is not here cannot be worked out, and what it led to is gone with it.
+          // Pairs above missing groups cannot be computed again, and the groups that they have proven are lost.
           if (i === 3 || ranges.intersect(whole).equals(whole)) {
             expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
           } else {
@@ -176,7 +176,7 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('repair drops what is below a pair that cannot be computed', async () => {
+      it('repair drops the groups below a pair that cannot be computed', async () => {
         const [page] = pages
         const wrong = new Uint8Array(page.value)
         for (const slot of [0, 1, 2, 3]) wrong.fill(0, BITS + slot * 64, BITS + (slot + 1) * 64)
@@ -196,7 +196,7 @@ describe('store: fsck() of a damaged blob', () => {
         expect(wrong.isEmpty && lost.isEmpty).to.equal(true)
         expect(tree.boundaries).to.deep.equal(groups(0, 32 * GROUP).boundaries)
         await expectHere(store, ranges)
-        // A mark without a group, where no other is: nobody would ever receive it.
+        // A mark without a group, in a page without any group: if it stayed, the group would never be received.
         const entries = await entriesOf(data)
         for (const extent of entries.filter(({ offset }) => offset >= 2 * PAGE)) await extent.del()
         await store.fsck({ repair: true })

@@ -1,4 +1,4 @@
-// Files under a store that were changed, cut short, or taken away.
+// fsck() of a store whose blob files were changed, cut short, or removed.
 import { open, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -51,7 +51,7 @@ describe('store: fsck() of blobs in files', () => {
         await expectMended(places.reduce((all, at) => all.union(groups(at)), ChunkRanges.none))
       })
 
-      it('repair drops what a file lacks that is too short, or gone', async () => {
+      it('repair drops the groups that a file lacks when it is too short, or gone', async () => {
         await truncate(path, 100 * GROUP + 5)
         await expectMended(ranges.intersect(groups(100 * GROUP, BYTES.length)))
         await truncate(path, 0)
@@ -66,8 +66,8 @@ describe('store: fsck() of blobs in files', () => {
         await expectHere(store, ALL)
       })
 
-      for (const [where, fails] of Object.entries({ 'at its start': () => true, 'behind it': start => start > 0 })) {
-        it(`repair leaves the data of a damaged record alone that the system cannot read ${where}`, async () => {
+      for (const [where, fails] of Object.entries({ 'at its start': () => true, 'after it': start => start > 0 })) {
+        it(`repair leaves the data of a damaged record alone if the system cannot read it ${where}`, async () => {
           await store.close()
           await place.look(({ index }) => damageRecord(index, ROOT))
           store = await place.open()
@@ -92,7 +92,7 @@ describe('store: fsck() of blobs in files', () => {
         store = await place.open()
         const { records } = await store.fsck({ repair: true })
         await expectSound(store)
-        // Without the topmost page nothing tells whose the file is.
+        // Without the topmost page, the blob of the file cannot be found.
         expect(records[0].isRestored).to.equal(false)
         expect(await readdir(join(place.where, 'blobs'))).to.deep.equal([])
         await fill(store)
@@ -115,9 +115,9 @@ describe('store: fsck() of blobs in files', () => {
 })
 
 /**
- * Has reads of the files of a store fail.
+ * Makes reads of the files of a store fail.
  *
- * @param {(start: number) => boolean} fails  those that begin at this byte? @returns {() => void} ends it
+ * @param {(start: number) => boolean} fails  returns true if a read at this byte fails @returns {() => void} ends it
  */
 function failReads (store, fails) {
   const { files } = databasesOf(store)

@@ -7,13 +7,13 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
   changeRecord, damageRecord, databasesOf, deletionEntry, entriesOf, isPage, malformedKeys, readRecord,
-  recordEntry, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
+  recordEntry, stateEntry, tagOfBlobEntry, tagEntry, usedEntry, writeRecord
 } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing } from '../../support/store/mending.js'
 
 /**
- * Iterators do not show an entry any more that lookups find: in both directions, or only forwards.
+ * Hides an entry from iterators, in both directions or only forwards. Lookups still find it.
  *
  * @param {'both' | 'one'} directions
  * @returns {() => void} shows it again
@@ -39,7 +39,7 @@ function hide (level, hidden, directions) {
 describe('store: fsck() of a damaged index', () => {
   const newStore = newStores()
 
-  it('repair drops a damaged record whose data is missing, or cannot be recognised', async () => {
+  it('repair drops a damaged record whose data is missing, or cannot be identified', async () => {
     const { store, data, index } = await newStore()
     const { cid } = await store.put(noise(100, 1))
     await store.put(BYTES)
@@ -58,7 +58,7 @@ describe('store: fsck() of a damaged index', () => {
     expect(await store.bytes(cid)).to.have.length(100)
   })
 
-  it('a damaged record of which nothing can be proven is told of once, and a repair leaves nothing of it', async () => {
+  it('a damaged record whose data cannot be proven is reported once, and a repair deletes both', async () => {
     for (const isStateDamaged of [false, true]) {
       const { store, data, index } = await newStore()
       const { cid } = await store.put(BYTES.subarray(0, 2 * GROUP))
@@ -97,7 +97,7 @@ describe('store: fsck() of a damaged index', () => {
     })
   }
 
-  it('repair keeps the data of a record that LevelDB finds, but does not show among the others', async () => {
+  it('repair keeps the data of a record that LevelDB finds, but does not show in iterations', async () => {
     const { store, data, index } = await newStore()
     await store.put(BYTES)
     const before = await entriesOf(data)
@@ -113,7 +113,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('repair finds any part of a blob whose record is damaged, without knowing its size', async () => {
+  it('repair finds any part of a blob with a damaged record, without knowing its size', async () => {
     for (const [start, end] of [
       [0, 1], [0, 20], [20, 60], [60, 70], [64, 65], [100, 110], [126, 130], [128, 129], [130, 135],
       [134, 135], [135, 136], [0, 136]
@@ -152,7 +152,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('repair deletes orphans, but not the data of a put that goes on', async () => {
+  it('repair deletes orphans, but not the data of a put that is under way', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     await store.put(noise(100, 1))
@@ -189,13 +189,13 @@ describe('store: fsck() of a damaged index', () => {
         const deleted = store.delete(ROOT)
         await deleting.isHere
         const databases = databasesOf(store)
-        const isGoing = databases.isGoing.bind(databases)
-        databases.isGoing = async id => {
+        const isGivenUp = databases.isGivenUp.bind(databases)
+        databases.isGivenUp = async id => {
           if (isOver) {
             deleting.goOn()
             await deleted
           }
-          return isGoing(id)
+          return isGivenUp(id)
         }
         expect(await store.fsck({ repair }), `repair: ${repair}, over: ${isOver}`).to.include({ isSound: true })
         expect(await entriesOf(data)).to.have.length(isOver ? 0 : length)
@@ -207,7 +207,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('repair removes entries without a meaning, and leaves kinds that it does not know', async () => {
+  it('repair removes malformed entries, and leaves entries of unknown kinds', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     for (const key of malformedKeys(5).slice(0, 2)) await index.put(key, new Uint8Array(1), VIEWS)
@@ -227,7 +227,7 @@ describe('store: fsck() of a damaged index', () => {
   describe('and its tags', () => {
     const FORMATS = ['raw', 'hashseq']
     const named = index => tagEntry(index, 'a')
-    const beside = index => tagBesideBlobEntry(index, ROOT, 'a')
+    const beside = index => tagOfBlobEntry(index, ROOT, 'a')
     const WAYS = {
       'a tag whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
       'a tag that is lost under its name': { spoil: index => named(index).remove() },
@@ -246,7 +246,7 @@ describe('store: fsck() of a damaged index', () => {
     }
 
     for (const [what, { spoil, also }] of Object.entries(WAYS)) {
-      it(`${what} is repaired from its other place`, async () => {
+      it(`${what} is repaired from its other entry`, async () => {
         for (const format of FORMATS) {
           const { store, index } = await newStore()
           await store.put(BYTES, { tag: 'a', format })
@@ -266,7 +266,7 @@ describe('store: fsck() of a damaged index', () => {
       })
     }
 
-    it('a tag that is lost in both places is dropped', async () => {
+    it('a tag whose two entries are lost or damaged is dropped', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES, { tag: 'a' })
       for (const entry of [named, beside]) await entry(index).change(value => flipped(value, 1))
@@ -279,7 +279,7 @@ describe('store: fsck() of a damaged index', () => {
       expect((await store.gc()).blobs).to.equal(1)
     })
 
-    it('a stale entry beside a blob is dropped: the entry under the name counts', async () => {
+    it('a stale entry beside a blob is dropped, because the entry under the name decides', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES, { tag: 'a' })
       const stale = await beside(index).read()
@@ -292,7 +292,7 @@ describe('store: fsck() of a damaged index', () => {
   })
 
   for (const home of ['file', 'reference']) {
-    it(`repair does not believe a record of a ${home} where there are no files`, async () => {
+    it(`repair does not believe a record of a ${home} in a store without files`, async () => {
       for (const areHere of [true, false]) {
         const { store, index, data } = await newStore()
         await store.put(BYTES)
@@ -309,10 +309,10 @@ describe('store: fsck() of a damaged index', () => {
     })
   }
 
-  it('a size is a claim again after a repair has dropped the groups that proved it', async () => {
+  it('a size is a claim again after a repair has dropped the groups that have proven it', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
-    // A record that was made with care lies about the length.
+    // A forged record with a right checksum has a wrong length.
     const record = await readRecord(index, ROOT)
     await writeRecord(index, ROOT, { ...record, size: record.size + 3 * GROUP })
     for (const { del } of await entriesOf(data)) await del()
@@ -333,7 +333,7 @@ describe('store: fsck() of a damaged index', () => {
     await expectSound(store)
   })
 
-  it('repair leaves an id that two records claim to one of them', async () => {
+  it('repair keeps only one of two records with the same id', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES)
     const other = noise(BYTES.length, 5)

@@ -1,4 +1,4 @@
-// fsck() of many blobs that have one entry each in the data database.
+// fsck() of many blobs that have only one entry each in the data database.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { GROUP, VIEWS } from '../../support/constants.js'
@@ -49,8 +49,8 @@ describe('store: fsck() of many small blobs', () => {
   it('fsck() finds a foreign key before or after the extent of a blob', async () => {
     const [first, second, third] = [extents[900], extents[901], extents[1199]]
     await data.put(changedAt(first.key, 15, 5), first.value, VIEWS) // an extent at chunk 5
-    await data.put(second.key.subarray(0, 16), second.value, VIEWS) // too short a key
-    await data.put(changedAt(third.key, 16, 200), third.value, VIEWS) // no kind of key
+    await data.put(second.key.subarray(0, 16), second.value, VIEWS) // a key that is too short
+    await data.put(changedAt(third.key, 16, 200), third.value, VIEWS) // a key of no known kind
     const wrong = [first, second, third].map(({ value }) => hex(hash(value))).sort()
     for (const repair of [false, true]) {
       const { damaged } = await store.fsck({ repair })
@@ -58,7 +58,7 @@ describe('store: fsck() of many small blobs', () => {
         .to.deep.equal(wrong.map(root => `${root} 1`))
     }
     await expectSound(store)
-    const left = (await entriesOf(data)).filter(entry => !isPage(entry)) // a repair may give a blob a page
+    const left = (await entriesOf(data)).filter(entry => !isPage(entry)) // A repair may write a page for a blob.
     expect(left.map(({ key }) => hex(key))).to.deep.equal(extents.map(({ key }) => hex(key)))
   })
 

@@ -1,4 +1,4 @@
-// fsck() of a whole store: what it reports, and what happens when it ends early or runs beside other calls.
+// fsck() of a whole store: its report, its early end, and other calls at the same time.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, hex, same } from '../../support/bytes.js'
@@ -54,7 +54,7 @@ describe('store: fsck()', () => {
       expect(await dump()).to.deep.equal(before)
     })
 
-    it('fsck() finds damage from when the store was closed, and what it drops can be received again', async () => {
+    it('fsck() finds damage that was done while the store was closed, and dropped groups can be received', async () => {
       const bytes = BYTES.subarray(0, 60 * GROUP)
       const root = hash(bytes)
       const place = await newPlace()
@@ -76,7 +76,7 @@ describe('store: fsck()', () => {
       expect(found.damaged[0].data.boundaries).to.deep.equal(wrong.boundaries)
       expect(found.damaged[0].tree.isEmpty).to.equal(true)
       expect(found.damaged[0].lost.boundaries).to.deep.equal(wrong.boundaries)
-      expect(await store.has(root), 'a look changes nothing').to.equal(true)
+      expect(await store.has(root), 'a check without repair changes nothing').to.equal(true)
 
       const mended = await store.fsck({ repair: true })
       expect(mended.damaged[0].lost.boundaries).to.deep.equal(wrong.boundaries)
@@ -93,7 +93,7 @@ describe('store: fsck()', () => {
 
   const newStore = newStores()
 
-  it('a repair that was interrupted at any write can be run again', async () => {
+  it('a repair that is interrupted at any write can be repeated', async () => {
     let isDone = false
     for (let writes = 0; !isDone; writes++) {
       const { store, data, index } = await newStore()
@@ -116,9 +116,9 @@ describe('store: fsck()', () => {
       await store.fsck({ repair: true })
       await expectSound(store)
       const { present } = await store.stat(ROOT)
-      // The first page is lost, and one of its groups: what hangs beside that cannot be proven.
+      // The first page and one of its groups are lost: groups whose proof needs that group are lost, too.
       expect(present.intersect(wrong).isEmpty).to.equal(true)
-      expect(present.contains(1024, 1024 + 7 * 64), 'all behind the first page').to.equal(true)
+      expect(present.contains(1024, 1024 + 7 * 64), 'all groups after the first page').to.equal(true)
       await expectHere(store, present)
       await fetchMissing(store)
       await expectHere(store, ALL)

@@ -1,5 +1,5 @@
-// Damage in files is noted, too: in blob files, and in files of others that a blob refers to. What the system cannot
-// read just now is not taken for damage.
+// Reads also note damage in files: in blob files, and in the files of references. A failed read of the disk does not
+// count as damage.
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -27,19 +27,19 @@ describe('store: damage that a read finds', () => {
     })
     afterEach(() => place.remove())
 
-    it('is filled in the same file by receive(), which keeps the right groups', async () => {
+    it('is healed by receive() in the same file, which keeps the right groups', async () => {
       await writeFile(file, flipped(flipped(BYTES, 5 * GROUP), 40 * GROUP))
       const id = nextIdOf(store)
       expect(await errorOf(store.bytes(ROOT))).to.include({ code: 'STORE_CORRUPT', start: 5 * GROUP })
       const missing = await store.missing(ROOT)
-      expect(missing.boundaries, 'all that is wrong in this MiB').to.deep.equal([80, 96, 640, 656])
+      expect(missing.boundaries, 'all damage in this MiB').to.deep.equal([80, 96, 640, 656])
       expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing))
         .to.deep.equal({ received: 2 * GROUP, complete: true })
       expect(nextIdOf(store)).to.equal(id)
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     })
 
-    it('is all of the blob when the file is gone', async () => {
+    it('covers all of the blob when the file is gone', async () => {
       await store.close()
       await rm(file)
       store = await place.open()
@@ -51,7 +51,7 @@ describe('store: damage that a read finds', () => {
       expect((await store.fsck()).isSound).to.equal(true)
     })
 
-    it('is none when a read of the disk fails once', async () => {
+    it('is not noted when a read of the disk fails once', async () => {
       const { files } = databasesOf(store)
       for (const code of ['EIO', 'EACCES']) {
         const { reader } = files
@@ -70,7 +70,7 @@ describe('store: damage that a read finds', () => {
     })
   })
 
-  describe('in files of others', () => {
+  describe('in files of references', () => {
     let place, store, path
     beforeEach(async () => {
       place = await onDisk()
@@ -92,7 +92,7 @@ describe('store: damage that a read finds', () => {
       expect((await store.fsck()).isSound).to.equal(true)
     }
 
-    it('comes back by receive(): the right groups are copied, and their file is not written to', async () => {
+    it('is healed by receive(): the store copies the right groups, and does not write to the file', async () => {
       await spoil()
       expect(await store.receive(ROOT, sliceOf(BYTES, DAMAGED), DAMAGED))
         .to.deep.equal({ received: GROUP, complete: true })
@@ -100,7 +100,7 @@ describe('store: damage that a read finds', () => {
       await expectWhole()
     })
 
-    it('comes back by put(), and by importFile() of this path or another', async () => {
+    it('is healed by put(), and by importFile() of this path or another', async () => {
       const other = `${path} copied`
       await writeFile(other, BYTES)
       for (const heal of [
@@ -117,7 +117,7 @@ describe('store: damage that a read finds', () => {
       }
     })
 
-    it('comes back when their file is as it was', async () => {
+    it('is healed when the file has its old bytes again', async () => {
       await spoil()
       await writeFile(path, BYTES)
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
@@ -132,18 +132,18 @@ describe('store: damage that a read finds', () => {
       await expectWhole()
     })
 
-    it('takes no quota when receive() finds too little space for what is missing', async () => {
+    it('takes no quota when receive() finds too little space for the missing groups', async () => {
       await store.close()
       const quota = 66 * GROUP
       store = await place.open({ quota })
-      const zeros = BYTES.slice().fill(0, 0, 64 * GROUP) // what is left takes 6 groups, what is missing 64
+      const zeros = BYTES.slice().fill(0, 0, 64 * GROUP) // 6 groups are left, 64 are missing
       await writeFile(path, zeros)
       expect(await errorOf(store.bytes(ROOT))).to.include({ code: 'STORE_CORRUPT' })
       expect(await errorOf(store.receive(ROOT, sliceOf(BYTES)))).to.include({ code: 'STORE_FULL' })
       expect(countedBytes(store, quota)).to.equal(0)
     })
 
-    it('importFile() by reference from another path reads that one from then on, noted or not', async () => {
+    it('is healed by importFile() by reference: reads use the new path, noted or not', async () => {
       const other = `${path} moved`
       await writeFile(other, BYTES)
       await rm(path)
@@ -155,7 +155,7 @@ describe('store: damage that a read finds', () => {
     })
   })
 
-  it('is not taken for damage where the store has no files', async () => {
+  it('is not noted in a store that is opened without its files', async () => {
     const place = await onDisk()
     const first = await place.open()
     await first.put(BYTES)

@@ -1,4 +1,4 @@
-// Damage that a read finds is noted: it counts as missing from then on, and the right bytes bring it back.
+// Damage that a read finds is noted: the groups count as missing from then on, until the right bytes heal them.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
@@ -14,10 +14,10 @@ import { inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 const BYTES = noise(70 * GROUP + 500, 71)
 const ROOT = hash(BYTES)
 const SMALL = noise(5000, 72)
-/** The groups that hold some bytes. */
+/** Returns the groups that contain some bytes. */
 const groups = (start, end = start + 1) => ChunkRanges.fromBytes(start, end).roundToGroups(4)
 
-/** Flips a byte of the group 5. */
+/** Flips a byte of group 5. */
 async function damage (data, at = EXTENT + GROUP + 9) {
   const offset = at - at % EXTENT
   const extent = (await entriesOf(data)).find(entry => entry.offset === offset)
@@ -38,7 +38,7 @@ describe('store: damage that a read finds', () => {
     'bytes() of a few': store => store.bytes(ROOT, { start: 5 * GROUP + 3, end: 5 * GROUP + 5 }),
     'get()': store => collect(store.get(ROOT)),
     'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.fromBytes(0, 6 * GROUP))),
-    // A Response would replace the error of its stream by a TypeError in browsers.
+    // In browsers, a Response would replace the error of its stream by a TypeError.
     'stream()': store => listed(store.stream(ROOT)),
     'slice()': store => collect(store.slice(ROOT)),
     'getMany()': async store => { throw (await listed(store.getMany([ROOT])))[0].error },
@@ -56,9 +56,9 @@ describe('store: damage that a read finds', () => {
         const { present, ...stat } = await store.stat(cid)
         expect(stat).to.include({ complete: false, size: BYTES.length, sizeProven: true, isDamaged: true })
         expect((await store.statMany([cid]))[0]).to.include({ complete: false, isDamaged: true })
-        expect(present.union(DAMAGED).contains(0, Math.ceil(BYTES.length / 1024)), 'the rest is there').to.equal(true)
+        expect(present.union(DAMAGED).contains(0, Math.ceil(BYTES.length / 1024)), 'the rest is present').to.equal(true)
         expect((await errorOf(store.bytes(cid))).ranges.boundaries).to.deep.equal(DAMAGED.boundaries)
-        expect((await store.fsck()).isSound, 'nothing is left for fsck()').to.equal(true)
+        expect((await store.fsck()).isSound, 'fsck() finds no more damage').to.equal(true)
       }
       await expectNoted(store)
       await store.close()
@@ -66,7 +66,7 @@ describe('store: damage that a read finds', () => {
     })
   }
 
-  it('leaves no id under way when a blob that is damaged as a whole cannot be given another id', async () => {
+  it('leaves no id under way when a blob without a right byte cannot get another id', async () => {
     const { store, index, data, cid } = await put({}, SMALL)
     const [extent] = await entriesOf(data)
     await extent.put(flipped(extent.value, 9))
@@ -79,7 +79,7 @@ describe('store: damage that a read finds', () => {
     expect(await store.has(cid)).to.equal(false)
   })
 
-  it('is told to observers, and so is what heals it', async () => {
+  it('is told to observers, and so is its healing', async () => {
     const { store, data, cid } = await put()
     await damage(data)
     await errorOf(store.bytes(cid))
@@ -89,7 +89,7 @@ describe('store: damage that a read finds', () => {
     expect((await states.next()).value.complete).to.equal(true)
   })
 
-  it('leaves tags, aliases and the time of creation as they were', async () => {
+  it('does not change tags, aliases and the time of creation', async () => {
     const { store, index, data, cid } = await put()
     await store.tags.set('a', cid)
     const alias = Uint8Array.of(0x12, 2, 5, 6)
@@ -104,7 +104,7 @@ describe('store: damage that a read finds', () => {
     expect(await store.stat(cid)).to.deep.include({ created, isDamaged: false })
   })
 
-  it('is not noted by reads that verify nothing', async () => {
+  it('is not noted by reads that do not verify', async () => {
     for (const [options, reading] of [[{}, { verify: false }], [{ verify: false }, {}]]) {
       const { store, data, cid } = await put(options)
       await damage(data)
@@ -115,7 +115,7 @@ describe('store: damage that a read finds', () => {
     }
   })
 
-  it('counts under a quota as bytes that went, and comes back as bytes that come', async () => {
+  it('frees quota, which its healing takes again', async () => {
     const quota = BYTES.length + 10
     const { store, data, cid } = await put({ quota })
     expect(countedBytes(store, quota)).to.equal(BYTES.length)
@@ -139,7 +139,7 @@ describe('store: damage that a read finds', () => {
       .to.deep.equal({ received: GROUP, complete: true })
   }
   for (const [name, heal] of Object.entries(HEALS)) {
-    it(`comes back by ${name}`, async () => {
+    it(`is healed by ${name}`, async () => {
       const { store, data, cid } = await put()
       await damage(data)
       await errorOf(store.bytes(cid))
@@ -151,7 +151,7 @@ describe('store: damage that a read finds', () => {
     })
   }
 
-  it('of a blob of one group comes back, too', async () => {
+  it('of a blob of one group is healed, too', async () => {
     for (const heal of [
       async store => expect((await store.put(SMALL)).isNew).to.equal(true),
       store => listed(store.putMany([SMALL])), store => store.receive(hash(SMALL), sliceOf(SMALL))
@@ -166,11 +166,11 @@ describe('store: damage that a read finds', () => {
       await store.compact()
       expect((await store.fsck()).isSound).to.equal(true)
       const ids = new Set((await entriesOf(data)).map(({ id }) => id))
-      expect(ids.size, 'nothing is left of the damaged one').to.equal(1)
+      expect(ids.size, 'nothing is left under the old id').to.equal(1)
     }
   })
 
-  it('of a tree whose bytes are right is mended by the read', async () => {
+  it('of a tree whose bytes are right is repaired by the read', async () => {
     const { store, place, data, cid } = await put()
     const pages = (await entriesOf(data)).filter(isPage)
     for (const { put: write, value } of pages) await write(flipped(value, 8 + 64 * 3))
@@ -181,14 +181,14 @@ describe('store: damage that a read finds', () => {
     for (const page of pages) expect(same(await page.read(), page.value)).to.equal(true)
   })
 
-  it('of a tree and the bytes below comes back by receive(), and the groups beside it stay', async () => {
+  it('of a tree and the bytes below is healed by receive(), and the groups beside it stay', async () => {
     const { store, data, cid } = await put()
     const page = (await entriesOf(data)).find(isPage)
     await page.put(flipped(page.value, 8 + 64 * 4)) // the pair above groups 4 and 5
     await damage(data)
     expect(await errorOf(collect(store.slice(cid)))).to.include({ code: 'STORE_CORRUPT' })
     const missing = await store.missing(cid)
-    expect(missing.boundaries, 'both: without their pair neither can be proven').to.deep.equal([64, 96])
+    expect(missing.boundaries, 'both groups, because neither can be proven without their pair').to.deep.equal([64, 96])
     await store.receive(cid, sliceOf(BYTES, missing), missing)
     expect(same(await collect(store.slice(cid)), sliceOf(BYTES))).to.equal(true)
   })
@@ -207,7 +207,7 @@ describe('store: damage that a read finds', () => {
     expect((await store.missing(cid)).boundaries).to.deep.equal(DAMAGED.boundaries)
   })
 
-  it('of data that a put has replaced meanwhile is not noted', async () => {
+  it('of data that a put has replaced since is not noted', async () => {
     const { store, index, data, cid } = await put()
     await damage(data, 66 * GROUP)
     const slow = store.get(cid)
@@ -219,7 +219,7 @@ describe('store: damage that a read finds', () => {
     expect(same(await store.bytes(cid), BYTES)).to.equal(true)
   })
 
-  it('keeps a damaged sequence from protecting less: gc() fails until the sequence is back', async () => {
+  it('of a sequence makes gc() fail until the sequence is healed', async () => {
     const { store, data } = await newStore()
     const members = [noise(100, 1), noise(200, 2)]
     for (const bytes of members) await store.put(bytes)
@@ -235,7 +235,7 @@ describe('store: damage that a read finds', () => {
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
   })
 
-  it('of data under an id that two records have is not taken from the other blob', async () => {
+  it('of data under an id of two records does not delete the data of the other blob', async () => {
     const { store, index } = await newStore()
     const [one, other] = [noise(70 * GROUP, 81), noise(70 * GROUP, 82)]
     await store.put(one)
@@ -249,15 +249,15 @@ describe('store: damage that a read finds', () => {
   })
 })
 
-describe('store: put() with verify', () => {
+describe('store: put() with recheck', () => {
   const newStore = newStores()
 
-  it('replaces a blob whose damage no read has found, and says that it is new', async () => {
+  it('replaces a blob whose damage no read has found, and returns that it is new', async () => {
     for (const bytes of [SMALL, BYTES]) {
       const { store, data } = await newStore()
       const { cid } = await store.put(bytes)
       await damage(data, bytes === SMALL ? 3 : undefined)
-      expect((await store.put(bytes)).isNew, 'it was not looked at').to.equal(false)
+      expect((await store.put(bytes)).isNew, 'the stored bytes were not read').to.equal(false)
       expect((await store.put(bytes, { recheck: true })).isNew).to.equal(true)
       expect((await store.put(bytes, { recheck: true })).isNew).to.equal(false)
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
@@ -265,7 +265,7 @@ describe('store: put() with verify', () => {
     }
   })
 
-  it('replaces a damaged tree, and takes the empty blob', async () => {
+  it('replaces a damaged tree, and accepts the empty blob', async () => {
     const { store, data } = await newStore()
     const { cid } = await store.put(BYTES)
     const page = (await entriesOf(data)).find(isPage)
@@ -277,7 +277,7 @@ describe('store: put() with verify', () => {
 })
 
 describe('store: fsck() of some blobs', () => {
-  it('looks at these, and repairs these alone', async () => {
+  it('checks and repairs only these', async () => {
     const place = await inMemory()
     const store = await place.open()
     const others = [noise(90_000, 91), noise(90_000, 92)]
@@ -291,7 +291,7 @@ describe('store: fsck() of some blobs', () => {
     const report = await store.fsck({ cids: [one, one, absent] })
     expect(report).to.include({ isSound: false, blobs: 1 })
     expect(report.damaged[0].lost.boundaries).to.deep.equal([0, 16])
-    expect(await store.has(one), 'a look changes nothing').to.equal(true)
+    expect(await store.has(one), 'a check without repair changes nothing').to.equal(true)
     await store.fsck({ cids: new Set([one]), repair: true })
     expect([await store.has(one), await store.has(two)]).to.deep.equal([false, true])
     expect(await errorOf(() => store.fsck({ cids: one.subarray(1) }))).to.be.instanceOf(TypeError)

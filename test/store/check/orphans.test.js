@@ -1,4 +1,4 @@
-// Data whose record is gone without a trace: it is deleted, unless a tag claims it. Then the blob gets a record again.
+// Data whose record is lost without a trace. It is deleted, unless a tag claims it: then the blob gets a record again.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -8,11 +8,11 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
   changeState, damageRecord, databasesOf, deletionsIn, flipStoredByte, idsIn, recordEntry, recordOf, stateEntry,
-  tagBesideBlobEntry, writesRecord
+  tagOfBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
-/** Kept in one extent, in several, and on a disk in a file. */
+/** Blobs in one extent, in several, and on a disk in a file. */
 const TAGGED = [100, 5 * GROUP + 1, 2_000_000].map((len, i) => noise(len, 40 + i))
 const MEMBERS = [200, 3 * GROUP].map((len, i) => noise(len, 50 + i))
 const SEQUENCE = concat(MEMBERS.map(bytes => hash(bytes)))
@@ -35,7 +35,7 @@ describe('store: orphans', () => {
       await store.close()
     })
 
-    /** Deletes all records, as damage that LevelDB has merged may have done. */
+    /** Deletes all records, as damage does that LevelDB has hidden by a compaction. */
     const loseRecords = () => place.look(async ({ index }) => {
       for (const bytes of [...TAGGED, ...MEMBERS, ...UNTAGGED, SEQUENCE, PART]) {
         await recordEntry(index, hash(bytes)).remove()
@@ -62,7 +62,7 @@ describe('store: orphans', () => {
         expect(records.filter(({ isRestored }) => isRestored)).to.have.length(7)
       }
     })) {
-      it(`${what} gives those that tags claim a record, and deletes the others`, async () => {
+      it(`${what} restores the records of those that tags claim, and deletes the others`, async () => {
         await loseRecords()
         const store = await place.open()
         await sweep(store)
@@ -70,7 +70,7 @@ describe('store: orphans', () => {
       })
     }
 
-    it('gc() keeps the members of a sequence that has lost its record alone', async () => {
+    it('gc() keeps the members of a sequence when only the sequence has lost its record', async () => {
       await place.look(({ index }) => recordEntry(index, hash(SEQUENCE)).remove())
       const store = await place.open()
       expect(await store.gc()).to.include({ blobs: UNTAGGED.length })
@@ -116,7 +116,7 @@ describe('store: orphans', () => {
       })
     })
 
-    it('of which a temporary tag claims one keep it', async () => {
+    it('are kept if a temporary tag claims them', async () => {
       await place.look(({ index }) => recordEntry(index, hash(UNTAGGED[1])).remove())
       const store = await place.open()
       const tag = store.tempTag()
@@ -125,7 +125,7 @@ describe('store: orphans', () => {
       expect(same(await store.bytes(hash(UNTAGGED[1])), UNTAGGED[1])).to.equal(true)
     })
 
-    it('that are the same blob leave the copy of which most is there', async () => {
+    it('of the same blob: the most complete copy is kept', async () => {
       const range = { start: 0, end: GROUP }
       await place.look(({ index }) => recordEntry(index, hash(TAGGED[1])).remove())
       const store = await place.open()
@@ -138,7 +138,7 @@ describe('store: orphans', () => {
       expect(same(await opened.bytes(hash(TAGGED[1])), TAGGED[1])).to.equal(true)
     })
 
-    it('whose beginning another tag names belong to the whole blob', async () => {
+    it('go to the whole blob, although another tag names its beginning', async () => {
       const whole = noise(16 * GROUP, 80)
       const beginning = whole.subarray(0, 8 * GROUP)
       let store = await place.open()
@@ -151,7 +151,7 @@ describe('store: orphans', () => {
       expect(same(await store.bytes(hash(whole)), whole)).to.equal(true)
     })
 
-    it('that a tag names in part are not taken for a whole blob when other records are damaged', async () => {
+    it('of a part of a tagged blob are not taken for a whole blob when other records are damaged', async () => {
       await place.look(async ({ index }) => {
         await recordEntry(index, hash(PART)).remove()
         await damageRecord(index, hash(UNTAGGED[0]))
@@ -166,7 +166,7 @@ describe('store: orphans', () => {
       'another record is damaged': ({ index }) => damageRecord(index, hash(UNTAGGED[0])),
       'the state is lost': ({ index }) => stateEntry(index).remove()
     })) {
-      it(`of members in part are not taken for whole blobs by fsck({ repair: true }) when ${what}`, async () => {
+      it(`of parts of members are not taken for whole blobs by fsck({ repair: true }) when ${what}`, async () => {
         const { store, parts } = await withPartialMembers(damage)
         await store.fsck({ repair: true })
         await store.gc()
@@ -174,7 +174,7 @@ describe('store: orphans', () => {
       })
     }
 
-    it('of members in part are not taken for whole blobs by rescue()', async function () {
+    it('of parts of members are not taken for whole blobs by rescue()', async function () {
       if (typeof place.where !== 'string') return this.skip()
       const { store: before, parts } = await withPartialMembers(() => {})
       await before.close()
@@ -184,7 +184,7 @@ describe('store: orphans', () => {
       await expectParts(store, parts)
     })
 
-    /** Members of a tagged sequence of which the beginning is there, and whose records are lost. */
+    /** Stores the beginnings of members of a tagged sequence, and loses their records. */
     async function withPartialMembers (damage) {
       const parts = [[6 * GROUP, 2 * GROUP], [8 * GROUP, 4 * GROUP], [2_000_000, 64 * GROUP]].map(
         ([len, end], i) => ({ bytes: noise(len, 100 + i), range: { start: 0, end } }))
@@ -208,7 +208,7 @@ describe('store: orphans', () => {
       }
     }
 
-    it('whose beginning a tag names belong to the whole blob that is a member', async () => {
+    it('go to the whole blob that is a member, although a tag names its beginning', async () => {
       const whole = noise(16 * GROUP, 80)
       let store = await place.open()
       await store.put(whole)
@@ -222,7 +222,7 @@ describe('store: orphans', () => {
       expect(same(await store.bytes(hash(whole)), whole)).to.equal(true)
     })
 
-    it('of a blob and of its beginning, which a tag names, go back to both beside a damaged record', async () => {
+    it('of a blob and of its tagged beginning go back to both, although another record is damaged', async () => {
       const whole = noise(16 * GROUP, 80)
       const blobs = [whole, whole.subarray(0, 8 * GROUP)]
       let store = await place.open()
@@ -251,7 +251,7 @@ describe('store: orphans', () => {
       for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
-    it('stay while a tagged sequence has lost a part to damage', async () => {
+    it('stay while a part of a tagged sequence is damaged', async () => {
       const long = concat(Array.from({ length: 2000 }, (_, i) => hash(i < 2 ? MEMBERS[i] : noise(8, i))))
       let store = await place.open()
       await store.put(long)
@@ -268,7 +268,7 @@ describe('store: orphans', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('that are bytes of blobs which share a file are kept by the entries of the sharers', async () => {
+    it('of blobs that share a file are kept because of the entries of the sharers', async () => {
       let store = await place.open()
       const { cid } = await store.put(noise(2_000_000, 90), { tag: 'first' })
       const { cid: second } = await store.append(cid, noise(300_000, 91), { tag: 'second' })
@@ -288,7 +288,7 @@ describe('store: orphans', () => {
       'gc()': store => store.gc(),
       'fsck({ repair: true })': store => store.fsck({ repair: true })
     })) {
-      it(`${what} that is interrupted behind any record that it writes has lost nothing`, async () => {
+      it(`${what} that is interrupted after any record that it writes has lost nothing`, async () => {
         await loseRecords()
         const interruption = new Error('interrupted')
         for (let records = 0, error; error !== undefined || records === 0; records++) {
@@ -318,16 +318,16 @@ describe('store: orphans', () => {
         'while their data is deleted': () => {},
         'when their data could not be deleted': () => { throw new Error('the disk fails') }
       })) {
-        it(`${what} brings no blobs back that are deleted in spite of their tags, ${when}`, async () => {
+        it(`${what} does not restore blobs that were deleted in spite of their tags, ${when}`, async () => {
           const roots = TAGGED.map(bytes => hash(bytes))
           const store = await place.open()
           const databases = databasesOf(store)
-          const { deleteDoomed } = databases
-          databases.deleteDoomed = async doomed => {
-            databases.deleteDoomed = deleteDoomed
+          const { deleteGivenUp } = databases
+          databases.deleteGivenUp = async givenUp => {
+            databases.deleteGivenUp = deleteGivenUp
             await sweep(store)
             endsWith()
-            return deleteDoomed.call(databases, doomed)
+            return deleteGivenUp.call(databases, givenUp)
           }
           expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
           for (const root of roots) expect(await store.has(root)).to.equal(false)
@@ -342,7 +342,7 @@ describe('store: orphans', () => {
       }
     }
 
-    describe('that calls have given up', () => {
+    describe('of deleted blobs', () => {
       const roots = TAGGED.map(bytes => hash(bytes))
       let store, databases, ids
       beforeEach(async () => {
@@ -362,20 +362,20 @@ describe('store: orphans', () => {
         'compact()': () => store.compact(),
         'fsck({ repair: true })': () => store.fsck({ repair: true })
       })) {
-        it(`keep their note while ${what} runs beside the call`, async () => {
-          const { deleteDoomed } = databases
+        it(`keep their note while ${what} runs during the deletion`, async () => {
+          const { deleteGivenUp } = databases
           let noted
-          databases.deleteDoomed = async doomed => {
-            databases.deleteDoomed = deleteDoomed
+          databases.deleteGivenUp = async givenUp => {
+            databases.deleteGivenUp = deleteGivenUp
             await sweep()
             noted = await deletionsIn(databases.index)
-            return deleteDoomed.call(databases, doomed)
+            return deleteGivenUp.call(databases, givenUp)
           }
           expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
           expect(noted).to.include.members(ids)
         })
 
-        it(`are deleted by ${what} when the call could not`, async () => {
+        it(`are deleted by ${what} when the deletion has failed`, async () => {
           const { data } = databases
           data.clear = () => {
             delete data.clear
@@ -391,7 +391,7 @@ describe('store: orphans', () => {
           for (const root of roots) expect(await again.has(root)).to.equal(false)
         })
 
-        it(`are not deleted by ${what} when the call has failed, and another one has deleted the others`, async () => {
+        it(`are not deleted by ${what} when a deletion has failed, and another has deleted the others`, async () => {
           const { index } = databases
           index.batch = async () => {
             delete index.batch
@@ -403,7 +403,7 @@ describe('store: orphans', () => {
           expect(same(await store.bytes(roots[2]), TAGGED[2])).to.equal(true)
         })
 
-        it(`are deleted by ${what} when the call has failed and was done, and stay when it was not`, async () => {
+        it(`are deleted by ${what} if the failed write of the deletion was done, and stay if it was not`, async () => {
           const { index } = databases
           for (const isDone of [false, true]) {
             index.batch = async (operations, options) => {
@@ -423,17 +423,17 @@ describe('store: orphans', () => {
       }
     })
 
-    it('open() after a crash does so, too', async () => {
+    it('are restored or deleted by open() after a crash, too', async () => {
       await loseRecords()
       await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
       await expectClaimed(await place.open())
     })
 
-    it('open() after a crash deletes nothing while a damaged tag hides what it claims', async () => {
+    it('stay at open() after a crash while a damaged tag hides its claim', async () => {
       await loseRecords()
       await place.look(async ({ index }) => {
         await changeState(index, { isClean: false, swept: 0 })
-        await tagBesideBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
+        await tagOfBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
       })
       const store = await place.open()
       expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })

@@ -1,4 +1,4 @@
-// gc() while other calls protect, read or write the blobs that it is about to take.
+// gc() while other calls protect, read or write the blobs that it is about to delete.
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
@@ -24,16 +24,15 @@ describe('store: gc() beside other calls', () => {
   const [swept, ...rest] = small
 
   /**
-   * Stops a collection, does something else, and lets it go on.
+   * Stops a collection, does something else, and lets the collection go on.
    *
-   * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up
-   *   the first blob and those beside it, and
-   *   is about to look what has become protected. In a later batch: it is writing that the first blob and some
-   *   others are gone
-   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile
+   * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up the
+   *   first blob and those beside it, and is about to check which of them are protected now. In a later batch: the
+   *   collection is deleting the records of the first blob and some others
+   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} act
    *   @returns the store, afterwards
    */
-  async function collectBeside (where, prepare, meanwhile) {
+  async function collectBeside (where, prepare, act) {
     const { store } = await newStore()
     const { index } = databasesOf(store)
     await store.put(swept.bytes)
@@ -55,8 +54,8 @@ describe('store: gc() beside other calls', () => {
     const collecting = store.gc()
     await reached
     index[method] = original
-    const doing = meanwhile(store)
-    // What needs a lock that the collection holds waits for it; nothing else is to be late.
+    const doing = act(store)
+    // Only calls that need a lock of the collection may have to wait for it.
     await Promise.race([doing, ...where === 'in its batch' ? [turns()] : []])
     go()
     const result = await doing
@@ -70,9 +69,9 @@ describe('store: gc() beside other calls', () => {
   const part = blobOf(100_000, 5)
   const tagSequence = store => store.tags.set('sequence', sequence.root, { format: 'hashseq' })
   for (const where of /** @type {const} */ (['in its batch', 'in a later batch'])) {
-    for (const [what, prepare, meanwhile, kept] of [
+    for (const [what, prepare, act, kept] of [
       ['tags it', store => store.put(one.bytes), store => store.tags.set('a', one.root), [one]],
-      ['tags it for a while', store => store.put(one.bytes), store => store.tempTag(one.root), [one]],
+      ['tags it temporarily', store => store.put(one.bytes), store => store.tempTag(one.root), [one]],
       ['puts it again', store => store.put(one.bytes), store => store.put(one.bytes), [one]],
       ['puts it for the first time', async () => {}, store => store.put(one.bytes), [one]],
       ['deletes it and puts it again', store => store.put(one.bytes), async store => {
@@ -85,7 +84,7 @@ describe('store: gc() beside other calls', () => {
       }, [one]],
       ['tags a sequence that it is a member of', store => putAll(store, [two, sequence]), tagSequence, [two, sequence]],
       [
-        'tags such a sequence for a while', store => putAll(store, [two, sequence]),
+        'tags such a sequence temporarily', store => putAll(store, [two, sequence]),
         store => store.tempTag(sequence.root, { format: 'hashseq' }), [two, sequence]
       ],
       ['puts such a sequence, which has a tag', async store => {
@@ -97,7 +96,7 @@ describe('store: gc() beside other calls', () => {
         await store.put(two.bytes)
       }, store => store.receive(sequence.root, sliceOf(sequence.bytes)), [two, sequence]],
       [
-        'puts and tags such a sequence in one', store => store.put(two.bytes),
+        'puts such a sequence with a tag', store => store.put(two.bytes),
         store => store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }), [two, sequence]
       ],
       [
@@ -126,7 +125,7 @@ describe('store: gc() beside other calls', () => {
       ]
     ]) {
       it(`a call that ${what} keeps the blob, ${where}`, async () => {
-        const { store } = await collectBeside(where, prepare, meanwhile)
+        const { store } = await collectBeside(where, prepare, act)
         expect(await namesIn(store)).to.deep.equal(namesOf(kept))
         await expectKept(store, kept)
       })
@@ -155,7 +154,7 @@ describe('store: gc() beside other calls', () => {
           const temporary = store.tempTag(one.root)
           temporary.add(two.root)
           await begin(store, async writing => {
-            // It stands before its write, and the collection is about to begin.
+            // Stop the call before its write, and let the collection begin.
             const { batch } = index
             let go
             await new Promise(resolve => {
@@ -176,7 +175,7 @@ describe('store: gc() beside other calls', () => {
       })
     }
 
-    it(`a call that releases the blob loses no other blob, ${where}`, async () => {
+    it(`a call that releases the blob endangers no other blob, ${where}`, async () => {
       const { store } = await collectBeside(
         where, store => putAll(store, [two, sequence]).then(
           () => tagSequence(store)
@@ -187,7 +186,7 @@ describe('store: gc() beside other calls', () => {
     })
   }
 
-  it('gc() takes no blob that is being read', async () => {
+  it('gc() deletes no blob that is being read', async () => {
     const { store } = await newStore()
     const large = blobOf(2 * MIB, 6)
     await store.put(large.bytes)
@@ -204,10 +203,10 @@ describe('store: gc() beside other calls', () => {
     const left = store.get(large.root)
     await left.next()
     await left.return()
-    expect(await store.gc(), 'nobody reads any more').to.deep.equal({ blobs: 1, bytes: 2 * MIB })
+    expect(await store.gc(), 'after the read').to.deep.equal({ blobs: 1, bytes: 2 * MIB })
   })
 
-  it('gc() takes no blob while a read looks up what is present of it', async () => {
+  it('gc() deletes no blob while a read looks up its presence', async () => {
     const { store, place, data } = await newStore()
     const part = blobOf(100_000, 5)
     await receivePart(store, part)
@@ -245,7 +244,7 @@ describe('store: gc() beside other calls', () => {
     const done = [store.put(putting.source), store.receive(received.root, receiving.source)]
     await Promise.all([putting.reached, receiving.reached])
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
-    expect(await namesIn(store), 'a part is kept already').to.deep.equal(namesOf([received]))
+    expect(await namesIn(store), 'a part is already kept').to.deep.equal(namesOf([received]))
     putting.open()
     receiving.open()
     expect((await Promise.all(done))[1]).to.deep.equal({ received: 9 * MIB, complete: true })

@@ -1,4 +1,4 @@
-// gc() that cannot read what protects blobs, or that is interrupted.
+// gc() that cannot read tags and sequences, or that is interrupted.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { hash } from '../../../lib/index.js'
@@ -17,7 +17,7 @@ describe('store: gc() that fails', () => {
       ...Array.from({ length: 2000 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) })), small[0]
     )
 
-    it('gc() takes nothing while a sequence is damaged', async () => {
+    it('gc() deletes nothing while a sequence is damaged', async () => {
       for (const spoil of ['put', 'del']) {
         const { store, data } = await newStore()
         await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
@@ -40,7 +40,7 @@ describe('store: gc() that fails', () => {
       }
     })
 
-    it('gc() takes nothing while the record of a sequence is damaged', async () => {
+    it('gc() deletes nothing while the record of a sequence is damaged', async () => {
       const { store, index } = await newStore()
       await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
       await putAll(store, small)
@@ -49,7 +49,7 @@ describe('store: gc() that fails', () => {
       expect(await listed(store.list({ prefix: hex(small[0].root) }))).to.have.length(1)
     })
 
-    it('gc() leaves a blob with a damaged record', async () => {
+    it('gc() does not delete a blob with a damaged record', async () => {
       const { store, index } = await newStore()
       await putAll(store, small)
       await damageRecord(index, small[3].root)
@@ -71,7 +71,7 @@ describe('store: gc() that fails', () => {
     const sequence = sequenceOf(small[0], small[1])
     const kept = [small[0], small[1], small[2], sequence]
 
-    /** Each write to a database from some number on fails, as when the disk is gone. */
+    /** Makes all writes to a database fail from one on, as if the disk were gone. */
     function failFrom (database, methods, number, reason) {
       let calls = 0
       const originals = methods.map(method => database[method])
@@ -98,7 +98,7 @@ describe('store: gc() that fails', () => {
           const error = await errorOf(store.gc())
           if (error) expect(error).to.equal(reason)
           restore()
-          // Whether the store is closed or its process is gone, the next one finds the same.
+          // The next opening finds the same, whether the store was closed or the process has ended.
           if (number % 2) await store.close()
           const again = await BlobStore.open(databases)
           await expectKept(again, kept)

@@ -1,4 +1,4 @@
-// Garbage collection and quotas where bytes are in files: of the store, or of somebody else.
+// Garbage collection and quotas of blobs in files: blob files, and files of references.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ describe('store: gc() of blobs in files', () => {
     await rm(folder, { recursive: true })
   })
 
-  /** A file of somebody else. */
+  /** Makes a file that does not belong to the store. */
   async function fileOf (bytes) {
     const path = join(folder, hex(hash(bytes)))
     await writeFile(path, bytes)
@@ -48,7 +48,7 @@ describe('store: gc() of blobs in files', () => {
     await expectNoOrphans(place)
   })
 
-  it('gc() takes no file that is being read', async () => {
+  it('gc() deletes no file that is being read', async () => {
     const bytes = noise(3 * LEN, 3)
     await store.put(bytes)
     const reading = store.get(hash(bytes))
@@ -58,7 +58,7 @@ describe('store: gc() of blobs in files', () => {
     expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: bytes.length })
   })
 
-  it('gc() leaves the file of a reference', async () => {
+  it('gc() does not delete the file of a reference', async () => {
     const bytes = noise(LEN, 4)
     const path = await fileOf(bytes)
     await store.importFile(path, { mode: 'reference' })
@@ -70,7 +70,7 @@ describe('store: gc() of blobs in files', () => {
     await expectNoOrphans(place)
   })
 
-  it('gc() takes nothing while the file of a sequence is gone', async () => {
+  it('gc() deletes nothing while the file of a sequence is gone', async () => {
     const member = noise(100, 5)
     const sequence = concat([hash(member), noise(LEN, 6).subarray(0, 32 * 1000)])
     const path = await fileOf(sequence)
@@ -86,7 +86,7 @@ describe('store: gc() of blobs in files', () => {
     expect(await store.gc()).to.deep.equal({ blobs: 2, bytes: 100 })
   })
 
-  it('a quota evicts files of the store, and does not count the files of references', async () => {
+  it('a quota evicts blob files, and does not count the files of references', async () => {
     await store.close()
     store = await place.open({ quota: 2 * LEN })
     const [first, second, third, elsewhere] = [1, 2, 3, 4].map(seed => noise(LEN, seed))

@@ -1,4 +1,4 @@
-// gc() takes what nothing protects, and nothing else.
+// gc() deletes the blobs that nothing protects, and no others.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
@@ -23,7 +23,7 @@ describe('store: gc()', () => {
       store = await place.open()
     })
 
-    it('gc() with "compact" has the databases rewritten when the blobs are deleted, and not in a dry run', async () => {
+    it('gc() with "compact" compacts the databases after the blobs are deleted, and not in a dry run', async () => {
       const { bytes, root } = blobOf(300_000)
       await store.put(bytes)
       const compactions = countCompactions(store)
@@ -37,7 +37,7 @@ describe('store: gc()', () => {
       expect(compactions.count).to.equal(1)
     })
 
-    it('gc() takes what nothing protects, and reports it', async () => {
+    it('gc() deletes the blobs that nothing protects, and reports them', async () => {
       expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
       const [tagged, temporary, large, untagged, member, absent] = [10, 20_000, 5_000_000, 300_000, 70_000, 5].map(
         blobOf
@@ -69,7 +69,7 @@ describe('store: gc()', () => {
       ]
       const all = await namesIn(store)
       expect(await sweptOf({ dryRun: true })).to.deep.equal(names.sort())
-      expect(await namesIn(store), 'a dry run takes nothing').to.deep.equal(all)
+      expect(await namesIn(store), 'a dry run deletes nothing').to.deep.equal(all)
       expect(await sweptOf()).to.deep.equal(names)
       expect(await namesIn(store)).to.deep.equal(namesOf([tagged, temporary, member, sequence, taggedPart]))
       expect(await store.gc(), 'nothing is left').to.deep.equal({ blobs: 0, bytes: 0 })
@@ -93,11 +93,11 @@ describe('store: gc()', () => {
     })
 
     it('gc() keeps the members of tagged sequences of any length', async () => {
-      // More than are looked up at a time, more than one group; the last ones stand behind many that are not here.
+      // More members than one lookup or one group has. The last present members come after many missing ones.
       const others = Array.from({ length: 1500 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) }))
       const [first, second, third, last] = small
       const long = sequenceOf(first, ...others.slice(0, 511), second, ...others.slice(511), third)
-      // What stands behind the last whole hash names nothing, and a sequence's own sequences are blobs like others.
+      // Bytes after the last whole hash name nothing, and a member that is a sequence counts as a plain blob.
       const nested = sequenceOf(last)
       const odd = { bytes: concat([nested.root, long.root, small[4].root.subarray(0, 31)]) }
       odd.root = hash(odd.bytes)
@@ -127,7 +127,7 @@ describe('store: gc()', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([sequence, ...small.slice(0, named)]))
     })
 
-    it('gc() takes many blobs at a time, and reports its progress', async () => {
+    it('gc() deletes many blobs at a time, and reports its progress', async () => {
       const blobs = Array.from({ length: 1300 }, (_, i) => Uint8Array.of(i, i >> 8))
       await Promise.all(blobs.map(bytes => store.put(bytes, { tag: bytes[0] === 7 ? `seven ${bytes[1]}` : undefined })))
       const told = []
@@ -142,7 +142,7 @@ describe('store: gc()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(kept.length))
     }).timeout(60_000)
 
-    it('gc() stops when it is aborted, and what it reported as deleted is deleted', async () => {
+    it('gc() stops when it is aborted, and has deleted the blobs that it reported', async () => {
       await putAll(store, small)
       const reason = new Error('enough')
       expect(await errorOf(store.gc({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
@@ -163,7 +163,7 @@ describe('store: gc()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(all.length - swept.length))
     })
 
-    it('gc() with dryRun stops at once when it is aborted', async () => {
+    it('gc() with dryRun stops immediately when it is aborted', async () => {
       await putAll(store, small)
       const reason = new Error('enough')
       const controller = new AbortController()

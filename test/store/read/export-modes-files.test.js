@@ -1,4 +1,4 @@
-// Exports that share the file of a blob with the target, and those that move it there.
+// Exports that link, clone or move the file of a blob.
 import { link, mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe('store: exportFile() by modes', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  /** The file in which the store has a blob; undefined when there is none. */
+  /** Returns the path of a blob's file; undefined when there is none. */
   const ownFile = async (store, cid) => {
     const record = await recordOf(store, cid.multihash.digest)
     return databasesOf(store).files?.pathOf(record.id)
@@ -50,7 +50,7 @@ describe('store: exportFile() by modes', () => {
         }
       })
 
-      it(`mode '${mode}' of a blob that is not whole, or not there, leaves the target`, async () => {
+      it(`mode '${mode}' of a blob that is partial or missing does not change the target`, async () => {
         await writeFile(path, 'before')
         const absent = toCid(hash(noise(10, 43)))
         expect(await errorOf(store.exportFile(absent, path, { mode }))).to.include({ code: 'STORE_NOT_FOUND' })
@@ -58,7 +58,7 @@ describe('store: exportFile() by modes', () => {
       })
     }
 
-    it("mode 'move' leaves a blob that a tag names, and the target", async () => {
+    it("mode 'move' fails for a blob that a tag names, and changes nothing", async () => {
       await store.tags.set('a', cid)
       await writeFile(path, 'before')
       const error = await errorOf(store.exportFile(cid, path, { mode: 'move' }))
@@ -74,7 +74,7 @@ describe('store: exportFile() by modes', () => {
     })
 
     for (const mode of MODES) {
-      it(`mode '${mode}' finds damage, and makes no file then`, async () => {
+      it(`mode '${mode}' finds damage, and then makes no file`, async () => {
         await flipStoredByte(store, hash(long), 1_500_000)
         expect(await errorOf(store.exportFile(cid, path, { mode }))).to.include({ code: 'STORE_CORRUPT' })
         expect(await readdir(folder)).to.deep.equal([])
@@ -82,7 +82,7 @@ describe('store: exportFile() by modes', () => {
       })
     }
 
-    it('syncs nothing when the file need not survive a power cut', async () => {
+    it("syncs nothing with durability 'process'", async () => {
       const handle = await open(folder)
       const prototype = Object.getPrototypeOf(handle)
       await handle.close()
@@ -104,7 +104,7 @@ describe('store: exportFile() by modes', () => {
 
     if (kind === 'memory-level') return
 
-    it("mode 'link' gives the store's file another name, also a second time", async () => {
+    it("mode 'link' gives the store's file another name, also in a second export", async () => {
       for (let i = 0; i < 2; i++) {
         await store.exportFile(cid, path, { mode: 'link' })
         expect(await inodeOf(path)).to.equal(await inodeOf(await ownFile(store, cid)))
@@ -125,7 +125,7 @@ describe('store: exportFile() by modes', () => {
       }
     })
 
-    it('without "verify" a link is made unread', async () => {
+    it('a link without "verify" is made without reading the file', async () => {
       await flipStoredByte(store, hash(long), 1_500_000)
       await store.exportFile(cid, path, { mode: 'link', verify: false })
       const linked = await readFile(path)
@@ -133,7 +133,7 @@ describe('store: exportFile() by modes', () => {
       expect(same(linked, long)).to.equal(false)
     })
 
-    it('a file that has grown is copied up to the end of the blob', async () => {
+    it('of a file that has grown, only the bytes of the blob are copied', async () => {
       const more = noise(1000, 44)
       await store.append(cid, more)
       for (const mode of ['link', 'reflink']) {
@@ -144,7 +144,7 @@ describe('store: exportFile() by modes', () => {
       }
     })
 
-    it("mode 'copy' puts a file of its own in the place of a link", async () => {
+    it("mode 'copy' replaces a link by a file", async () => {
       const own = await ownFile(store, cid)
       await link(own, path)
       await store.exportFile(cid, path, { mode: 'copy' })

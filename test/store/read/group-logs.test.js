@@ -1,4 +1,4 @@
-// Slices of stored blobs at any group log. The store keeps pairs of group log 4 only.
+// Slices of stored blobs at any group log. The store keeps only the pairs of group log 4.
 import { expect } from 'chai'
 import { MAX_GROUP_LOG, ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -22,7 +22,7 @@ const LOGS = someOf(Array.from({ length: MAX_GROUP_LOG + 1 }, (_, log) => log))
 describe('store.slice() at any group log', () => {
   forEachPlace(newPlace => {
     for (const [what, ranges] of Object.entries(RANGES)) {
-      it(`cuts what encodeSliceSync() cuts: ${what}`, async () => {
+      it(`gives the same as encodeSliceSync(): ${what}`, async () => {
         const store = await (await newPlace()).open()
         for (const len of LENGTHS) {
           const bytes = BYTES.subarray(0, len)
@@ -47,7 +47,7 @@ describe('store.slice() at any group log', () => {
     }
   })
 
-  it('cuts from a part of a blob, and needs whole groups of the group log', async () => {
+  it('gives slices of a partial blob, and needs whole groups of the group log', async () => {
     const { store } = await newStore()
     const root = hash(BYTES)
     const held = { start: 0, end: 1 << 20 }

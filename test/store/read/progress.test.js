@@ -1,4 +1,4 @@
-// Reads and writes of a store tell how far they are.
+// Reads and writes of a store report their progress.
 import { expect } from 'chai'
 import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../../lib/index.js'
@@ -11,7 +11,7 @@ describe('store: progress', () => {
   const newStore = newStores()
   const large = noise(3 * MIB + 5)
 
-  it('of get(), stream() and bytes() counts bytes up to the end of what is read', async () => {
+  it('of get(), stream() and bytes() counts the bytes of the ranges', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(large)
     const ranges = [
@@ -36,7 +36,7 @@ describe('store: progress', () => {
     }
   })
 
-  it('of get() may be asked for beside the range', async () => {
+  it('of get() is an option beside the range', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(large)
     const events = []
@@ -44,7 +44,7 @@ describe('store: progress', () => {
     expect(events).to.deep.equal([{ type: 'baobox:get', detail: { done: 10, total: 10, unit: 'bytes' } }])
   })
 
-  it('of get() counts what is wanted of a blob that is present in part', async () => {
+  it('of get() counts the wanted bytes of a blob that is present in part', async () => {
     const { store } = await newStore()
     const range = { start: 0, end: GROUP }
     await store.receive(hash(large), sliceOf(large, range), range)

@@ -1,4 +1,4 @@
-// Reads with `reuse`: pieces are borrowed until the next piece, and their memory is used again.
+// Reads with `reuse`: pieces are borrowed until the next piece, and their memory is reused.
 import { expect } from 'chai'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { concat, same } from '../../support/bytes.js'
@@ -28,7 +28,7 @@ describe('store: reads with reuse', () => {
     })
 
     for (const [name, { expected, read }] of Object.entries(READINGS)) {
-      it(`${name} gives right pieces and uses their memory again, also after callers wrote to them`, async () => {
+      it(`${name} gives right pieces and reuses their memory, also after callers have written to it`, async () => {
         const memories = new Set()
         let [at, pieces] = [0, 0]
         for await (const piece of read(store, cid, true)) {
@@ -42,7 +42,7 @@ describe('store: reads with reuse', () => {
         expect(memories.size).to.be.below(pieces / 2)
       })
 
-      it(`${name} gives pieces with memory of their own where reuse is false`, async () => {
+      it(`${name} gives pieces that own their memory where reuse is false`, async () => {
         const kept = []
         for await (const piece of read(store, cid, false)) kept.push(piece)
         expect(same(concat(kept), expected)).to.equal(true)

@@ -1,4 +1,4 @@
-// The same of blobs that are in files.
+// Small reads of blobs in files: the same as in small-read.test.js.
 import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
@@ -22,7 +22,7 @@ describe('store: small reads of blobs in files', () => {
     store = await place.open()
     await store.put(BYTES)
     path = `${place.where}/blobs/0`
-    for (let i = 0; i < 2; i++) await expectRight(RANGE) // now the file is open, and the pairs are trusted
+    for (let i = 0; i < 2; i++) await expectRight(RANGE) // Now the file is open, and the pairs are trusted.
   })
   afterEach(() => place.remove())
 
@@ -36,7 +36,7 @@ describe('store: small reads of blobs in files', () => {
     await file.close()
   }
 
-  it('give the right bytes at any place, of any length', async () => {
+  it('give the right bytes at any position, of any length', async () => {
     for (let start = 0; start < BYTES.length; start += 50_003) {
       for (const len of [1, GROUP, 5 * GROUP - 1, 9 * GROUP, 18 * GROUP]) {
         const range = { start, end: Math.min(start + len, BYTES.length) }
@@ -48,7 +48,7 @@ describe('store: small reads of blobs in files', () => {
     expect(await store.bytes(ROOT, { start: BYTES.length, end: BYTES.length + 10 })).to.have.length(0)
   })
 
-  it('find damage that came after an earlier read, and what is received again', async () => {
+  it('find damage that came after an earlier read, and the received bytes that heal it', async () => {
     await write(Uint8Array.of(BYTES[RANGE.start + 9] ^ 1), RANGE.start + 9)
     expect(same(await store.bytes(ROOT, RANGE, { verify: false }), BYTES.subarray(RANGE.start, RANGE.end)))
       .to.equal(false)
@@ -69,9 +69,9 @@ describe('store: small reads of blobs in files', () => {
       expect(same(await store.bytes(hash(other), here, { verify }), other.subarray(0, GROUP))).to.equal(true)
       expect(await errorOf(store.bytes(hash(other), RANGE, { verify }))).to.include({ code: 'STORE_MISSING' })
     }
-    // What stands behind is in the file by now, and does not count either.
-    const behind = { start: 20 * GROUP, end: 21 * GROUP }
-    await store.receive(hash(other), sliceOf(other, behind), behind)
+    // The file has later bytes by now, but they are not present either.
+    const later = { start: 20 * GROUP, end: 21 * GROUP }
+    await store.receive(hash(other), sliceOf(other, later), later)
     expect(await errorOf(store.bytes(hash(other), RANGE, { verify: false }))).to.include({ code: 'STORE_MISSING' })
   })
 
@@ -80,11 +80,11 @@ describe('store: small reads of blobs in files', () => {
     for (const verify of [false, true]) {
       expect(await errorOf(store.bytes(ROOT, RANGE, { verify }))).to.include({ code: 'STORE_CORRUPT' })
     }
-    expect(await errorOf(store.bytes(ROOT, RANGE)), 'once it is noted').to.include({ code: 'STORE_MISSING' })
+    expect(await errorOf(store.bytes(ROOT, RANGE)), 'after the damage is noted').to.include({ code: 'STORE_MISSING' })
     await expectRight({ start: RANGE.start - GROUP, end: RANGE.start })
   })
 
-  it('fail with a code when the blob is deleted, and do not read its file any more', async () => {
+  it('fail with a code when the blob is deleted, and no longer read its file', async () => {
     await store.delete(ROOT)
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_NOT_FOUND' })
     await store.put(BYTES)
@@ -95,7 +95,7 @@ describe('store: small reads of blobs in files', () => {
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_CORRUPT' })
   })
 
-  it('of files that are not open are not tried synchronously', async () => {
+  it('of files that are not open are not synchronous', async () => {
     const { files } = databasesOf(store)
     const { readNow } = files
     let tried = 0
@@ -109,10 +109,10 @@ describe('store: small reads of blobs in files', () => {
     }
     expect(tried).to.equal(0)
     for (let i = 0; i < 1000; i++) if (tried === 0) await expectRight(RANGE)
-    expect(tried, 'once it is open').to.equal(1)
+    expect(tried, 'once the file is open').to.equal(1)
   })
 
-  it('while the store is being closed give right bytes, or fail with a code', async () => {
+  it('during close() give right bytes, or fail with a code', async () => {
     const reading = Array.from({ length: 50 }, async (_, i) => {
       const start = i * GROUP
       const got = await errorOf(

@@ -1,4 +1,5 @@
-// Small reads at any place, which go a shorter way than others: they must give the same, and find the same damage.
+// Small reads at any position, which take a faster path than other reads: they must give the same bytes, and find the
+// same damage.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
@@ -13,8 +14,8 @@ const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)
 
 /**
- * Holds what is read of a database from now on, of all keys or some: `begun` tells that somebody waits, and he
- * goes on with `goOn()`.
+ * Holds back reads of a database from now on, of all keys or some. `begun` resolves when a read waits, and `goOn()`
+ * lets the reads go on.
  */
 function held (database, isMeant = () => true) {
   const { get } = database
@@ -35,12 +36,12 @@ function held (database, isMeant = () => true) {
 describe('store: small reads', () => {
   const newStore = newStores()
 
-  it('of a blob that was put need one read of a database each', async () => {
+  it('of a blob that was put need only one read of a database each', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     await store.put(SMALL)
     const { iterator } = data
-    data.iterator = () => { throw new Error('the long way') }
+    data.iterator = () => { throw new Error('the slow path') }
     expect(same(await store.bytes(hash(SMALL)), SMALL)).to.equal(true)
     expect(same((await collect(store.get(hash(SMALL)))), SMALL)).to.equal(true)
     for (let start = 0; start < BYTES.length; start += 5000) {
@@ -56,7 +57,7 @@ describe('store: small reads', () => {
       .to.equal(true)
   })
 
-  it('give memory of its own with no more than the wanted bytes', async () => {
+  it('give memory that has only the wanted bytes', async () => {
     const { store } = await newStore()
     await store.put(SMALL)
     const got = await store.bytes(hash(SMALL))
@@ -106,7 +107,7 @@ describe('store: small reads', () => {
       .to.include({ code: 'STORE_CORRUPT', start: EXTENT, len: GROUP })
   })
 
-  it('trust pairs in memory, although fsck() finds them damaged', async () => {
+  it('trust pairs in memory, although fsck() finds the stored ones damaged', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const range = { start: 5 * GROUP, end: 6 * GROUP }
@@ -119,7 +120,7 @@ describe('store: small reads', () => {
     expect(damaged.length).to.equal(1)
   })
 
-  it('find what a repair has written', async () => {
+  it('find the pairs that a repair has written', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const [page] = (await entriesOf(data)).filter(({ offset }) => offset === undefined)
@@ -131,7 +132,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, below), BYTES.subarray(below.start, below.end))).to.equal(true)
   })
 
-  it('of a deleted blob fail with a code, and find it when it is put again', async () => {
+  it('of a deleted blob fail with a code, and succeed when it is put again', async () => {
     const { store } = await newStore()
     await store.put(BYTES)
     const range = { start: GROUP, end: GROUP + 10 }
@@ -142,7 +143,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, range), BYTES.subarray(GROUP, GROUP + 10))).to.equal(true)
   })
 
-  it('that wait for bytes protect their blob from gc()', async () => {
+  it('protect their blob from gc() while they wait for bytes', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -158,7 +159,7 @@ describe('store: small reads', () => {
     ['one piece', (store, range) => store.bytes(ROOT, range)],
     ['pieces', (store, range) => collect(store.get(ROOT, range))]
   ]) {
-    it(`that wait for pairs protect their blob from gc(): in ${how}`, async () => {
+    it(`protect their blob from gc() while they wait for pairs: in ${how}`, async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
       const { begun, goOn } = held(data, isPageKey)
@@ -170,7 +171,7 @@ describe('store: small reads', () => {
       expect((await store.gc()).blobs).to.equal(1)
     })
 
-    it(`that go on as long reads protect their blob without a gap: in ${how}`, async () => {
+    it(`that continue piece by piece protect their blob without a gap: in ${how}`, async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 0)
@@ -198,7 +199,7 @@ describe('store: small reads', () => {
     })
   }
 
-  it('that wait while their blob is deleted fail with STORE_NOT_FOUND', async () => {
+  it('fail with STORE_NOT_FOUND when their blob is deleted while they wait', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -209,7 +210,7 @@ describe('store: small reads', () => {
     expect(await reading).to.include({ code: 'STORE_NOT_FOUND' })
   })
 
-  it('that wait can be aborted', async () => {
+  it('can be aborted while they wait', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -247,7 +248,7 @@ describe('store: small reads', () => {
     expect(timer.rings).to.equal(1)
   })
 
-  it('never take pages that are kept in memory for those of another blob whose record has the same id', async () => {
+  it('do not use the pages in memory of another blob whose record has the same id', async () => {
     const { store, index } = await newStore()
     const [one, other] = [noise(3 * GROUP, 64), noise(3 * GROUP, 65)]
     await store.put(one)

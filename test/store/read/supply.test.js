@@ -1,4 +1,4 @@
-// The option `supply` of a store: a read that finds damaged or missing groups has them fetched, and goes on.
+// The option `supply` of a store: a read that finds damaged or missing groups fetches them with it, and goes on.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -19,7 +19,7 @@ const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 describe('store: supply', () => {
   const newStore = newStores()
 
-  /** A store with a damaged group, the sixth of each blob in extents, and what it asks for. */
+  /** Makes a store with a damaged group, the sixth of each blob in extents, and records the calls of `supply`. */
   const damagedStore = async (supply, options) => {
     const asked = []
     const made = await newStore({
@@ -38,7 +38,7 @@ describe('store: supply', () => {
     await damage()
     return { ...made, asked, damage }
   }
-  /** A store that has the first half MiB of 17 MiB, and what it asks for. */
+  /** Makes a store that has the first half MiB of 17 MiB, and records the calls of `supply`. */
   const partialStore = async supply => {
     const long = noise(17 * MIB + 5, 77)
     const asked = []
@@ -67,7 +67,7 @@ describe('store: supply', () => {
     'getMany()': async store => (await listed(store.getMany([ROOT])))[0].bytes,
     'get() of a blockstore': async store => collect(asBlockstore(store).get((await store.stat(ROOT)).cid))
   })) {
-    it(`${name} waits for what is damaged, asks for nothing else, and gives all bytes`, async () => {
+    it(`${name} waits for the damaged group, asks for nothing else, and gives all bytes`, async () => {
       const { store, asked } = await damagedStore(fromElsewhere)
       expect(same(await read(store), BYTES)).to.equal(true)
       expect(asked).to.deep.equal([[80, 96]])
@@ -89,7 +89,7 @@ describe('store: supply', () => {
     }
   })
 
-  it('outboard() has fetched what its pairs need', async () => {
+  it('outboard() fetches the groups that its pairs need', async () => {
     const { store, place, data } = await damagedStore(fromElsewhere)
     const page = (await entriesOf(data)).find(({ offset }) => offset === undefined)
     await page.put(flipped(page.value, 8 + 64 * 4))
@@ -99,7 +99,7 @@ describe('store: supply', () => {
     expect(await again.has(ROOT)).to.equal(true)
   })
 
-  it('brings what is missing of a blob, too', async () => {
+  it('brings missing groups, too', async () => {
     const { store, asked } = await damagedStore(fromElsewhere)
     await store.delete(ROOT)
     await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
@@ -117,7 +117,7 @@ describe('store: supply', () => {
     'bytes() of chunks': (store, root) => store.bytes(root, ChunkRanges.all),
     'slice()': async (store, root, long) => (await collect(store.slice(root))).length > long.length && long
   })) {
-    it(`is asked for 8 MiB at a time by ${name}, however much is missing`, async () => {
+    it(`is asked for at most 8 MiB at a time by ${name}, however much is missing`, async () => {
       const { long, store, asked } = await partialStore()
       expect(same(await read(store, hash(long), long), long)).to.equal(true)
       expect(asked).to.deep.equal([[512, 8704], [8704, 16_896], [16_896, 17_409]])
@@ -125,7 +125,7 @@ describe('store: supply', () => {
     })
   }
 
-  it('is asked by get() when what lies before has been taken, and not before', async () => {
+  it('is asked by get() only after the caller has taken all bytes before', async () => {
     const { long, store, asked } = await partialStore()
     const counts = new Map()
     let at = 0
@@ -136,7 +136,7 @@ describe('store: supply', () => {
     expect([...counts]).to.deep.equal([[0, 0], [1, 512 << 10], [2, 8704 << 10], [3, 16_896 << 10]])
   })
 
-  it('fails after what is present, and has then been asked once', async () => {
+  it('fails after the present bytes, and was asked only once', async () => {
     const { long, store, asked } = await partialStore(() => { throw new Error('not today') })
     const pieces = []
     const error = await errorOf(async () => {
@@ -171,7 +171,7 @@ describe('store: supply', () => {
     ['gives too little', async (_, ranges) => sliceOf(BYTES, ranges).subarray(0, -9), { code: 'BAO_TRUNCATED' }],
     ['gives no source', async () => 5, { name: 'TypeError' }]
   ]) {
-    it(`a read fails with its own error when supply ${name}; the cause says why`, async () => {
+    it(`a read fails with its own error, whose cause says why, when supply ${name}`, async () => {
       const { store, asked } = await damagedStore(supply)
       const error = await errorOf(store.bytes(ROOT))
       expect(error).to.include({ code: 'STORE_CORRUPT', start: 5 * GROUP, len: GROUP })
@@ -184,7 +184,7 @@ describe('store: supply', () => {
     })
   }
 
-  it('reads at the same time all fail when it fails, and ask once', async () => {
+  it('all reads at the same time fail when it fails, and ask only once', async () => {
     const { store, asked } = await damagedStore(async () => {
       await turns()
       throw new Error('not today')
@@ -194,11 +194,11 @@ describe('store: supply', () => {
     expect(asked.length).to.equal(1)
   })
 
-  it('a read ends on a disk that damages again what was brought', async () => {
+  it('a read ends on a disk that damages the fetched groups again', async () => {
     const made = await damagedStore(async (_cid, ranges) => sliceOf(BYTES, ranges))
     const { store, data } = made
     const { batch } = data
-    data.batch = function (operations, ...options) { // flips a byte of whatever is written to the cell
+    data.batch = function (operations, ...options) { // flips a byte of everything that is written to the cell
       for (const { type, key, value } of operations) {
         if (type === 'put' && value.length >= GROUP && key[16] === 0) value[value.length >> 1] ^= 1
       }
@@ -210,7 +210,7 @@ describe('store: supply', () => {
     delete data.batch
   })
 
-  it('a signal ends a read that waits, and aborts what is asked when no other read waits', async () => {
+  it('a signal ends a read that waits, and aborts the call when no other read waits', async () => {
     const signals = []
     const { store } = await damagedStore((_cid, _ranges, { signal }) => {
       signals.push(signal)
@@ -230,7 +230,7 @@ describe('store: supply', () => {
     expect(signals.length).to.equal(1)
   })
 
-  it('a read that comes while an aborted one keeps what has come asks anew, and gets all bytes', async () => {
+  it('a read asks again while an aborted one still stores its groups, and gets all bytes', async () => {
     const leave = new AbortController()
     const asked = []
     const { store, data } = await newStore({
@@ -247,7 +247,7 @@ describe('store: supply', () => {
     await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
     const { batch } = data
     const keeping = new Promise(resolve => {
-      data.batch = async function (...args) { // holds back the first write, which keeps what has come
+      data.batch = async function (...args) { // holds back the first write, which stores the fetched groups
         delete data.batch
         resolve()
         for (let i = 0; i < 100; i++) await turn()
@@ -262,7 +262,7 @@ describe('store: supply', () => {
     expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
   })
 
-  it('what supply gives after the last read was aborted is cancelled', async () => {
+  it('a source that comes after the last read was aborted is cancelled', async () => {
     const leave = new AbortController()
     const given = {}
     const cancelled = new Promise(resolve => {
@@ -277,7 +277,7 @@ describe('store: supply', () => {
     await cancelled
   })
 
-  it('close() ends what is asked', async () => {
+  it('close() ends the calls', async () => {
     const signals = []
     const { store } = await damagedStore((_cid, _ranges, { signal }) => {
       signals.push(signal)
@@ -290,13 +290,13 @@ describe('store: supply', () => {
     expect((await read).code).to.match(/^STORE_/)
   })
 
-  it('is not asked by reads that verify nothing, while nothing is known to be missing', async () => {
+  it('is not asked by reads that do not verify, unless groups are known to be missing', async () => {
     const { store, asked } = await damagedStore(fromElsewhere)
     expect(same(await store.bytes(ROOT, undefined, { verify: false }), BYTES)).to.equal(false)
     expect(asked).to.deep.equal([])
   })
 
-  it('hears why it is asked, and of a size that is proven', async () => {
+  it('gets the reason, and the size if it is proven', async () => {
     const told = []
     const { store } = await damagedStore(async (_cid, ranges, { size, reason }) => {
       told.push([reason, size])
@@ -324,7 +324,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
   const LONG = noise(17 * MIB + 5, 77)
   const LAST_GROUP = 17 * 1024
 
-  /** A store without blobs, and what it asks for. `give` gets how often it was asked before, too. */
+  /** Makes a store without blobs, and records the calls of `supply`. `give` also gets the number of earlier calls. */
   const emptyStore = async (give = (bytes, ranges) => sliceOf(bytes, ranges)) => {
     const asked = []
     const told = []
@@ -349,7 +349,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     'slice()': async store => { if ((await collect(store.slice(ROOT))).length > BYTES.length) return BYTES },
     'outboard()': async store => { if ((await store.outboard(ROOT)).size === BYTES.length) return BYTES }
   })) {
-    it(`${name} gives all of a short one after one call, and keeps it`, async () => {
+    it(`${name} gives all of a short blob after one call, and keeps it`, async () => {
       const { store, asked } = await emptyStore()
       expect(same(await read(store), BYTES)).to.equal(true)
       expect(asked).to.deep.equal([[0, 8192]])
@@ -358,7 +358,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     })
   }
 
-  it('a long one is fetched as it is read, when its end has proven its size', async () => {
+  it('a long blob is fetched while it is read, after its end has proven its size', async () => {
     const { store, asked, told } = await emptyStore()
     expect(same(await store.bytes(hash(LONG)), LONG)).to.equal(true)
     expect(told).to.deep.equal([undefined, undefined, LONG.length, LONG.length].map(size => ['missing', size]))
@@ -366,7 +366,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     expect(asked).to.deep.equal([[0, 8192], proof, [8192, 16_384], [16_384, LAST_GROUP]])
   })
 
-  it('of a range only its groups are fetched, and the last', async () => {
+  it('for a range only its groups and the last one are fetched', async () => {
     const { store, asked } = await emptyStore()
     const range = { start: 5 * MIB + 3, end: 5 * MIB + 9 }
     expect(same(await store.bytes(hash(LONG), range), LONG.subarray(range.start, range.end))).to.equal(true)
@@ -374,7 +374,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     expect(await store.stat(hash(LONG))).to.include({ size: LONG.length, sizeProven: true, complete: false })
   })
 
-  it('a range after the end is empty, and one without bytes', async () => {
+  it('a range after the end is empty, and so is a range without bytes', async () => {
     for (const range of [{ start: BYTES.length + MIB }, { start: 5, end: 5 }, { start: 2 ** 53 - 1 }]) {
       const { store } = await emptyStore()
       expect(await store.bytes(ROOT, range)).to.have.length(0)
@@ -384,7 +384,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     expect(same(await collect(store.slice(ROOT, ChunkRanges.last)), sliceOf(BYTES, ChunkRanges.last))).to.equal(true)
   })
 
-  it('another is made of one', async () => {
+  it('compose() makes another blob of it', async () => {
     const { store } = await emptyStore()
     const { cid } = await store.compose([{ source: BYTES.subarray(0, 1) }, { cid: ROOT, start: 1 }])
     expect(same(await store.bytes(cid), BYTES)).to.equal(true)
@@ -395,7 +395,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     const reads = await Promise.all([0, 1, GROUP].map(start => store.bytes(ROOT, { start })))
     for (const [i, start] of [0, 1, GROUP].entries()) expect(same(reads[i], BYTES.subarray(start))).to.equal(true)
     expect(asked[0]).to.deep.equal([0, 8192])
-    expect(asked.length).to.be.at.most(2) // The third range goes beyond the first by a group that is not there.
+    expect(asked.length).to.be.at.most(2) // The third range has one group more than the first, beyond the blob's end.
   })
 
   for (const [name, give, cause] of [
@@ -404,7 +404,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     ['gives wrong bytes', (bytes, ranges) => flipped(sliceOf(bytes, ranges), 20), { name: 'BaoError' }],
     ['proves no size', (bytes, ranges, i) => i === 0 ? sliceOf(bytes, ranges) : undefined, { name: 'Error' }]
   ]) {
-    it(`it is not found when supply ${name}, and the cause says why`, async () => {
+    it(`the blob is not found, and the cause says why, when supply ${name}`, async () => {
       const { store } = await emptyStore(give)
       for (const read of [root => store.bytes(root), root => collect(store.slice(root))]) {
         const error = await errorOf(read(hash(LONG)))
@@ -417,7 +417,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     })
   }
 
-  it('a false size is no size', async () => {
+  it('a false size is not believed', async () => {
     const claimed = (slice, size) => {
       new DataView(slice.buffer, slice.byteOffset).setBigUint64(0, BigInt(size), true)
       return slice

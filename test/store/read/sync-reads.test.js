@@ -1,4 +1,4 @@
-// Which reads of a store block the thread that calls.
+// Synchronous reads, which block the calling thread.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
@@ -14,7 +14,7 @@ describe('store: synchronous reads', () => {
   beforeEach(async () => { place = await onDisk() })
   afterEach(() => place.remove())
 
-  /** Reads a record, small blobs and parts of a file, and counts the synchronous reads that this takes. */
+  /** Reads a record, small blobs and parts of a file, and counts the synchronous reads. */
   async function syncReadsOf (options) {
     const store = await place.open(options)
     for (const bytes of [SMALL, IN_FILE]) await store.put(bytes)

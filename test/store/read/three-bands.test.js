@@ -1,4 +1,4 @@
-// A blob whose tree is so high that its pages stand in three bands.
+// A blob whose tree is so high that its pages are in three bands.
 import { expect } from 'chai'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { hex, same } from '../../support/bytes.js'
@@ -9,7 +9,7 @@ import { onDisk } from '../../support/store/stores.js'
 
 describe('store: a tree with three bands of pages', () => {
   it('get(), bytes() and slice() find every part of it', async () => {
-    // 64 x 64 groups fill the second band. What follows them has a page of its own there, and the root is in the third.
+    // 64 x 64 groups fill a page of the second band. Later groups have another page there; the root is in the third.
     const bytes = noise(64 * MIB + 20_000, 72)
     const outboard = createOutboardSync(bytes)
     const place = await onDisk()

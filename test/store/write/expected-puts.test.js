@@ -1,4 +1,4 @@
-// put() of a blob whose hash or length the caller knows before.
+// put() of a blob whose hash or length the caller knows already.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { MIB } from '../../support/constants.js'
@@ -13,7 +13,7 @@ describe('store: expected puts', () => {
   const large = noise(5 * MIB, 21)
   const small = noise(3000, 22)
 
-  /** A source that counts what is asked of it, and notes that it was cancelled. */
+  /** A source that counts its reads, and notes whether it was cancelled. */
   function watched (bytes, step = 100_000) {
     const seen = { given: 0, isClosed: false }
     seen.source = new ReadableStream({
@@ -27,7 +27,7 @@ describe('store: expected puts', () => {
     return seen
   }
 
-  /** Streams are cancelled in the background. */
+  /** Waits, because streams are cancelled in the background. */
   const settled = () => new Promise(resolve => setTimeout(resolve))
 
   async function expectNothing ({ store, index, data, place }) {
@@ -39,7 +39,7 @@ describe('store: expected puts', () => {
   }
 
   for (const bytes of [new Uint8Array(0), small, large]) {
-    it(`${bytes.length} bytes that are as expected are kept`, async () => {
+    it(`${bytes.length} bytes with the expected hash are kept`, async () => {
       const { store } = await newStore()
       const cid = toCid(hash(bytes))
       for (const expected of [{ expect: cid }, { expect: `${cid}`, size: bytes.length }, { size: bytes.length }]) {
@@ -49,7 +49,7 @@ describe('store: expected puts', () => {
       }
     })
 
-    it(`${bytes.length} bytes that have another hash are refused at the end, and nothing is kept`, async () => {
+    it(`${bytes.length} bytes with another hash are refused at the end, and nothing is kept`, async () => {
       const made = await newStore()
       const cid = toCid(hash(noise(10, 23)))
       const error = await errorOf(made.store.put(stream([bytes]), { expect: cid, tag: 'a' }))
@@ -60,7 +60,7 @@ describe('store: expected puts', () => {
     })
   }
 
-  it('a source that is too long is left at the first byte too many', async () => {
+  it('a source that is too long is refused at the first byte too many', async () => {
     const made = await newStore()
     const seen = watched(large)
     const size = 1_200_000
@@ -87,7 +87,7 @@ describe('store: expected puts', () => {
     expect(seen.given).to.equal(0)
   })
 
-  it('the source of a whole blob that the store has is not read, and is cancelled', async () => {
+  it('the source of a whole blob that the store already has is cancelled without being read', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(large)
     const seen = watched(large)
@@ -122,14 +122,14 @@ describe('store: expected puts', () => {
     expect(await store.gc()).to.include({ blobs: 1 })
   })
 
-  it('an abort comes before what the store has', async () => {
+  it('an aborted put fails, although the store has the blob', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(small)
     const reason = new Error('enough')
     expect(await errorOf(store.put(small, { expect: cid, signal: AbortSignal.abort(reason) }))).to.equal(reason)
   })
 
-  it('what is no hash, and what is no size, is refused', async () => {
+  it('wrong hashes and sizes are refused', async () => {
     const { store } = await newStore()
     for (const bad of ['text', new Uint8Array(31)]) {
       expect(await errorOf(store.put(small, { expect: bad }))).to.include({ code: 'CID_UNSUPPORTED' })

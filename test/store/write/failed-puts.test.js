@@ -1,4 +1,4 @@
-// put(), receive() and delete() that fail: they leave nothing, and lose nothing.
+// put(), receive() and delete() that fail leave nothing, and lose nothing.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -15,7 +15,7 @@ describe('store: failed writes', () => {
   const large = noise(10 * MIB, 7)
   const small = noise(3000, 8)
 
-  /** Neither the store nor its databases show anything. */
+  /** Expects that the store and its databases have nothing. */
   async function expectNothing ({ store, place, index, data }) {
     expect(await listed(store.list())).to.have.length(0)
     expect(await store.has(hash(large))).to.equal(false)
@@ -65,12 +65,12 @@ describe('store: failed writes', () => {
       })()
       const onProgress = ({ detail }) => { if (detail.done >= place) controller.abort(reason) }
       expect(await errorOf(made.store.put(source, { signal: controller.signal, onProgress }))).to.equal(reason)
-      if (place > 0) expect(isClosed, 'the source is let go').to.equal(true)
+      if (place > 0) expect(isClosed, 'the source is closed').to.equal(true)
       await expectNothing(made)
     })
   }
 
-  it('a put whose pieces are no bytes leaves nothing', async () => {
+  it('a put whose pieces are not bytes leaves nothing', async () => {
     const made = await newStore()
     await expectSlip('piece of the source', () => made.store.put([large, 'text']))
     await expectNothing(made)
@@ -87,7 +87,7 @@ describe('store: failed writes', () => {
     }
   })
 
-  it('a put whose record cannot be written leaves nothing once the store is opened again', async () => {
+  it('a put whose record cannot be written leaves nothing after the next opening', async () => {
     const made = await newStore()
     const reason = new Error('the disk is full')
     failOnce(made.index, 'batch', 0, reason)
@@ -97,7 +97,7 @@ describe('store: failed writes', () => {
     await expectNothing({ ...made, store: await made.place.open() })
   })
 
-  it('a put that cannot clean up after itself leaves nothing once the store is opened again', async () => {
+  it('a put that cannot delete its data leaves nothing after the next opening', async () => {
     const made = await newStore()
     failOnce(made.data, 'clear', 0, new Error('the disk is full'))
     const reason = new Error('no more')
@@ -111,13 +111,13 @@ describe('store: failed writes', () => {
     await expectNothing({ ...made, store: again })
   })
 
-  it('a put that cannot delete the part it replaces does not lose the whole', async () => {
+  it('a put that cannot delete the part that it replaces does not lose the whole blob', async () => {
     const { store, place, data } = await newStore()
     const range = { start: 0, end: MIB }
     await store.receive(hash(large), sliceOf(large, range), range)
     failOnce(data, 'clear', 0, new Error('the disk is full'))
     await errorOf(store.put(large))
-    // Whatever was answered: what is said to be there is there.
+    // Whether the put failed or not, the store has everything that it reports as present.
     if (await store.has(hash(large))) expect(same(await store.bytes(hash(large)), large)).to.equal(true)
     await store.close()
     const again = await place.open()
@@ -126,7 +126,7 @@ describe('store: failed writes', () => {
     await expectNoOrphans(place)
   })
 
-  it('a receive whose data was written and whose record was not goes on with what is missing', async () => {
+  it('after a receive whose data was written, but not its record, only the missing groups must be sent', async () => {
     const slice = sliceOf(large)
     for (let failing = 0; failing < 3; failing++) {
       const made = await newStore()
@@ -142,7 +142,7 @@ describe('store: failed writes', () => {
     }
   })
 
-  it('a full disk is STORE_FULL, and the store goes on when there is room', async () => {
+  it('a full disk is STORE_FULL, and the store works again when there is space', async () => {
     const made = await newStore()
     await made.store.put(small)
     for (const reason of [
@@ -160,13 +160,13 @@ describe('store: failed writes', () => {
     expect(await made.store.put(large)).to.include({ isNew: true })
   })
 
-  it('close() without room for its notes fails with STORE_FULL, and closes the store', async () => {
+  it('close() without space for its notes fails with STORE_FULL, and closes the store', async () => {
     for (const write of [0, 1]) {
       const { store: first, place, index } = await newStore()
       await first.put(small)
       await first.close()
       const store = await BlobStore.open(place.where)
-      await store.bytes(hash(small)) // so that there is a use to be noted
+      await store.bytes(hash(small)) // so that there is a use to note
       const reason = Object.assign(
         new Error('IO error: index/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' }
       )
@@ -177,7 +177,7 @@ describe('store: failed writes', () => {
     }
   })
 
-  it('a delete that fails halfway is finished when the store is opened again', async () => {
+  it('a delete that fails halfway is finished at the next opening', async () => {
     const { store, place, data } = await newStore()
     await store.put(large)
     failOnce(data, 'clear', 0, new Error('the disk is full'))

@@ -1,4 +1,4 @@
-// Files that are put by path, by URL, and as streams of Node.js.
+// put() of files: by path, by URL, and as streams of Node.js.
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ describe('store: putting files', () => {
       })
     }
 
-    it('put() of a path where no file is fails with ENOENT', async () => {
+    it('put() of a path without a file fails with ENOENT', async () => {
       expect(await errorOf(store.put(join(folder, 'no such file')))).to.include({ code: 'ENOENT' })
     })
   })

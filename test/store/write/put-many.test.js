@@ -1,4 +1,4 @@
-// Many blobs at once: in batches, in order, and none mixed up with another.
+// Many blobs in one call: in batches, in order, and without mix-ups.
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
@@ -65,7 +65,7 @@ describe('store: putMany() and getMany()', () => {
       await expectNoOrphans(place)
     })
 
-    it('getMany() gives each result memory of its own, also when a blob is asked for twice', async () => {
+    it('getMany() gives each result its own memory, also when a blob is asked for twice', async () => {
       const store = await newPlace().then(place => place.open())
       const bytes = noise(16_384, 345)
       await all(store.putMany([noise(100), bytes]))
@@ -81,7 +81,7 @@ describe('store: putMany() and getMany()', () => {
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
-    it('two putMany() of the same blobs at once store each once', async () => {
+    it('two calls of putMany() with the same blobs at the same time store each once', async () => {
       const place = await newPlace()
       const store = await place.open()
       const blobs = Array.from({ length: 30 }, (_, i) => noise(16_384 - i, 2100 + i))
@@ -92,7 +92,7 @@ describe('store: putMany() and getMany()', () => {
       await expectNoOrphans(place)
     })
 
-    it('getMany() reports a blob that is deleted after its lookup in its place', async () => {
+    it('getMany() reports a blob that is deleted after its lookup at its place in the order', async () => {
       const store = await newPlace().then(place => place.open())
       const [bytes, other] = [noise(3000, 346), noise(3000, 347)]
       await all(store.putMany([bytes, other]))
@@ -102,7 +102,7 @@ describe('store: putMany() and getMany()', () => {
       expect(same(got.bytes, other)).to.equal(true)
     })
 
-    it('every write gives the databases values without surplus memory', async () => {
+    it('every write gives the databases values that use their whole memory', async () => {
       const place = await newPlace()
       const store = await place.open()
       await all(store.putMany(Array.from({ length: 50 }, (_, i) => noise(4000 + i, 2000 + i))))
@@ -113,7 +113,7 @@ describe('store: putMany() and getMany()', () => {
       await store.close()
       await place.look(async ({ index, data }) => {
         for (const value of [...await index.values().all(), ...await data.values().all()]) {
-          // IndexedDB writes down all of a memory of which a value is a part; and memory-level keeps it.
+          // IndexedDB writes the whole buffer of a value, and memory-level keeps it.
           expect(value.buffer.byteLength, `a value of ${value.length} bytes`).to.be.at.most(value.length + 64)
         }
       })
@@ -122,7 +122,7 @@ describe('store: putMany() and getMany()', () => {
 
   const newStore = newStores()
 
-  it('putMany() replaces parts that were received', async () => {
+  it('putMany() replaces blobs that were received in part', async () => {
     const { store, place } = await newStore()
     const bytes = noise(100_000, 350)
     const range = { start: 0, end: 16_384 }
@@ -134,7 +134,7 @@ describe('store: putMany() and getMany()', () => {
     await expectNoOrphans(place)
   })
 
-  it('putMany() copies what it is given, and getMany() gives what callers may keep', async () => {
+  it('putMany() copies its blobs, and getMany() gives memory that callers may keep', async () => {
     const { store } = await newStore()
     const buffer = new Uint8Array(500)
     const put = await all(store.putMany((function * () {
@@ -147,7 +147,7 @@ describe('store: putMany() and getMany()', () => {
     }
   })
 
-  it('getMany() reports each missing or damaged blob in its place', async () => {
+  it('getMany() reports each missing or damaged blob at its place in the order', async () => {
     const { store, data } = await newStore()
     const [good, damaged, part, gone] = [200, 20_000, 100_000, 300].map((size, i) => noise(size, 360 + i))
     await all(store.putMany([good, damaged]))
@@ -161,7 +161,7 @@ describe('store: putMany() and getMany()', () => {
     expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
   })
 
-  it('getMany() does not read what is longer than "maxBytes", whatever its record claims', async () => {
+  it('getMany() does not read blobs longer than "maxBytes", even if that size is only a claim', async () => {
     const { store } = await newStore()
     const [short, limit, long, part] = [10, 1000, 1001, 5_000_000].map((size, i) => noise(size, 370 + i))
     await all(store.putMany([short, limit, long]))
@@ -178,7 +178,7 @@ describe('store: putMany() and getMany()', () => {
 
   for (const quota of [undefined, 10_000_000]) {
     const where = quota === undefined ? '' : ' under a quota'
-    it(`putMany()${where} compares each blob with the hash that is expected of it`, async () => {
+    it(`putMany()${where} compares each blob with its expected hash`, async () => {
       const { store, place } = await newStore({ quota })
       const sizes = [0, 10, 16_384, 16_385, MIB, MIB + 1]
       const blobs = sizes.map((size, i) => noise(size, 380 + i))
@@ -204,7 +204,7 @@ describe('store: putMany() and getMany()', () => {
     })
   }
 
-  it('putMany() keeps long blobs as they were given when their buffer is used again', async () => {
+  it('putMany() keeps long blobs as they were given when their buffer is reused', async () => {
     const { store } = await newStore()
     const lent = new Uint8Array(MIB + 1)
     for (const given of [
@@ -284,7 +284,7 @@ describe('store: putMany() and getMany()', () => {
     expect(error).to.include({ code: 'STORE_FULL' })
     expect(told.map(({ cid }) => cid.toString()))
       .to.deep.equal(blobs.slice(0, 10).map(bytes => toCid(hash(bytes)).toString()))
-    expect(given, 'nothing behind it was asked for').to.equal(11)
+    expect(given, 'nothing after it was asked for').to.equal(11)
     const names = async () => (await all(store.list())).map(({ cid }) => cid.toString())
     expect(await names()).to.have.members(told.map(({ cid }) => cid.toString()))
     await new Promise(resolve => setTimeout(resolve, 10))
@@ -293,7 +293,7 @@ describe('store: putMany() and getMany()', () => {
     await expectNoOrphans(place)
   })
 
-  it('putMany() fails when nothing goes on any more, and reads no source after the failure', async () => {
+  it('putMany() fails only when all writes have ended, and reads no source after the failure', async () => {
     const { store, data } = await newStore()
     const reason = new Error('the disk is full')
     const { batch } = data
@@ -323,7 +323,7 @@ describe('store: putMany() and getMany()', () => {
 
   for (const options of [{}, { quota: 2 * MIB }]) {
     const where = options.quota === undefined ? '' : ' also under a quota,'
-    it(`putMany() protects by a temporary tag what it has kept,${where} until that is released`, async () => {
+    it(`putMany() protects its blobs by a temporary tag,${where} until the tag is released`, async () => {
       const { store } = await newStore(options)
       const tag = store.tempTag()
       let collected
@@ -338,7 +338,7 @@ describe('store: putMany() and getMany()', () => {
     })
   }
 
-  it('putMany() ends the use of ids when its tag was released before the blobs came', async () => {
+  it('putMany() leaves no id under way when its tag was released before the blobs came', async () => {
     const { store, place } = await newStore()
     const { ids } = databasesOf(store)
     const tag = store.tempTag()
@@ -363,7 +363,7 @@ describe('store: putMany() and getMany()', () => {
     expect(await store.has(hash(noise(10)))).to.equal(false)
   })
 
-  it('putMany() that cannot write leaves nothing once the store is opened again', async () => {
+  it('putMany() that cannot write leaves nothing after the next opening', async () => {
     for (const database of ['index', 'data']) {
       const made = await newStore()
       const { batch } = made[database]
@@ -414,7 +414,7 @@ describe('store: putMany() and getMany()', () => {
     expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
   })
 
-  it('putMany() and getMany() that are aborted do not wait for a stuck source, and keep what came', async () => {
+  it('putMany() and getMany() that are aborted do not wait for a stuck source, and keep earlier blobs', async () => {
     const { store } = await newStore()
     const stuck = async function * (items) {
       yield * items
@@ -433,7 +433,7 @@ describe('store: putMany() and getMany()', () => {
     expect(await store.bytes(hash(noise(20_000)))).to.have.length(20_000)
   })
 
-  it('putMany() and getMany() refuse what is no list, and fail in closed stores', async () => {
+  it('putMany() and getMany() refuse values that are not lists, and fail in closed stores', async () => {
     const { store } = await newStore()
     for (const bad of [undefined, 5, noise(10)]) await expectSlip('blobs', () => all(store.putMany(bad)))
     await expectSlip('source', () => all(store.putMany([5])))

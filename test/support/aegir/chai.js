@@ -1,4 +1,4 @@
-// Stands in for aegir, a large build tool. Of it, interface-blockstore-tests needs one thing: aegir's chai, with
+// Replaces aegir, a large build tool, of which interface-blockstore-tests needs one thing: aegir's chai, with
 // promises (`eventually`, `rejected`), and with properties that may be called (`to.be.true()`).
 import * as chai from 'chai'
 import chaiAsPromised from 'chai-as-promised'

@@ -1,4 +1,4 @@
-// Blocks for the tests of the blockstore, and what a blockstore has of them.
+// Helpers for the tests of the blockstore: blocks, and the names that a blockstore has.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
@@ -9,12 +9,12 @@ import { newStores } from './stores.js'
 
 export const cidOf = async (hasher, bytes, codec = RAW) => CID.createV1(codec, await hasher.digest(bytes))
 
-/** A hash function that only a caller knows. */
+/** A hash function that the library does not know. */
 export const toy = hasherFrom({
   name: 'toy', code: 0x300001, encode: bytes => keyedHash(new Uint8Array(32), bytes, 20)
 })
 
-/** The names of all blocks of a blockstore, in order. */
+/** Returns the names of all blocks of a blockstore, in order. */
 export async function namesIn (blocks) {
   const names = []
   for await (const { cid, bytes } of blocks.getAll()) {
@@ -25,7 +25,7 @@ export async function namesIn (blocks) {
   return names.sort()
 }
 
-/** A blockstore for every test in memory, with its store and databases. To be called inside `describe`. */
+/** Makes a blockstore in memory for each test, with its store and databases. Call it inside `describe`. */
 export function newBlockstores () {
   const newStore = newStores()
   return async options => {

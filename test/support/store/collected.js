@@ -1,4 +1,4 @@
-// Blobs for the tests of garbage collection, and what a store has of them.
+// Helpers for the tests of garbage collection: blobs, and the names that a store has.
 import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
@@ -11,11 +11,11 @@ export const blobOf = (size, seed) => {
   return { bytes, root: hash(bytes) }
 }
 
-/** Small blobs in the order of their hashes, in which gc() takes them. */
+/** Small blobs in the order of their hashes, in which gc() visits them. */
 export const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i))
   .sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
 
-/** More blobs than gc() takes in one write. In the order of hashes they all lie between the first two small blobs. */
+/** More blobs than gc() deletes in one write. Their hashes are all between those of the first two small blobs. */
 export const fillers = []
 for (let i = 0; fillers.length < 1100; i++) {
   const bytes = new Uint8Array(new Uint32Array([i]).buffer)
@@ -23,7 +23,7 @@ for (let i = 0; fillers.length < 1100; i++) {
   if (compare(root, small[0].root) > 0 && compare(root, small[1].root) < 0) fillers.push({ bytes, root })
 }
 
-/** A blob that consists of the hashes of these. */
+/** Makes a blob of the hashes of these blobs. */
 export const sequenceOf = (...blobs) => {
   const bytes = concat(blobs.map(({ root }) => root))
   return { bytes, root: hash(bytes) }

@@ -1,4 +1,4 @@
-// A process that copies one store to another until it is killed: copy-killed.test.js starts it.
+// A process that copies one store to another until copy-killed.test.js kills it.
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { BlobStore } from '../../../store/index.js'

@@ -1,5 +1,4 @@
-// A process of its own, whose files may not grow for a while: the system then writes a part of what LevelDB has for
-// its log, and refuses the rest.
+// A process whose files may not grow for a while: the system then writes only a part of LevelDB's next log entry.
 import { execFileSync } from 'node:child_process'
 import { BlobStore } from '../../../store/index.js'
 import { noise } from '../inputs.js'

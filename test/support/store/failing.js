@@ -1,4 +1,4 @@
-// What goes wrong at one call to the disk, or from there on: tests have it happen at each.
+// Makes one call to the disk fail, or all calls from one on. Tests repeat this for each call.
 import { databasesOf } from './inspect.js'
 
 const WRITES = ['put', 'batch', 'del', 'clear']
@@ -7,15 +7,15 @@ export const reason = new Error('enough')
 
 export const DONE = 'is done, and said to have failed'
 
-/** What may go wrong at a call: what becomes of it, and of those behind it. */
+/** Faults by name. `at` replaces the failing call, and `later` the calls after it. */
 export const FAULTS = {
-  'fails once': { at: () => Promise.reject(reason), behind: write => write() },
-  'ends the process': { at: () => Promise.reject(reason), behind: () => Promise.reject(reason), isDeath: true },
-  [DONE]: { at: async write => { await write(); throw reason }, behind: write => write() }
+  'fails once': { at: () => Promise.reject(reason), later: write => write() },
+  'ends the process': { at: () => Promise.reject(reason), later: () => Promise.reject(reason), isDeath: true },
+  [DONE]: { at: async write => { await write(); throw reason }, later: write => write() }
 }
 
 /**
- * Has something happen at every write to the databases of a store, and to its files.
+ * Calls a function in place of every write to the databases of a store, and to its files.
  *
  * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
  */
@@ -32,7 +32,7 @@ function tapped (store, happens) {
   for (const method of ['writer', 'appender']) {
     const original = files[method]
     files[method] = async (...args) => {
-      await happens(async () => {}) // a file that is open is not left behind
+      await happens(async () => {}) // It fails before the file is open, so no open file is left.
       const file = await original.apply(files, args)
       if (file !== undefined) for (const method of ['write', 'sync']) tap(file, method)
       return file
@@ -43,18 +43,18 @@ function tapped (store, happens) {
 }
 
 /**
- * Has a write of a store go wrong.
+ * Makes a write of a store fail.
  *
- * @param {number} moment  which write
- * @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, behind: (write: () => Promise<unknown>) =>
+ * @param {number} moment  the number of the write, from 0
+ * @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, later: (write: () => Promise<unknown>) =>
  *   Promise<unknown> }} fault
  * @returns {{ isReached: () => boolean, untap: () => void }}
  */
-export function failAt (store, moment, { at, behind }) {
+export function failAt (store, moment, { at, later }) {
   let calls = 0
   const untap = tapped(store, write => {
     const call = calls++
-    return call < moment ? write() : call === moment ? at(write) : behind(write)
+    return call < moment ? write() : call === moment ? at(write) : later(write)
   })
   return { isReached: () => calls > moment, untap }
 }

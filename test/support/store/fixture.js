@@ -1,4 +1,4 @@
-// Writes a store as this release lays it out, to be kept:
+// Writes a store in the layout of this release, as a fixture:
 //
 //     node test/support/store/fixture.js test/support/store/fixtures/layout-N
 //
@@ -22,19 +22,19 @@ const blobOf = (len, gen = 'b3') => {
   return { bytes, root: hash(bytes) }
 }
 
-/** Whole ones: of one group, and of two. */
+/** Whole blobs: of one group, and of two. */
 export const [SMALL, LARGE] = [blobOf(1000), blobOf(GROUP + 1)]
-/** Two of which the first group is here; one of them is long enough for a file. */
+/** Two blobs of which only the first group is present; one of them is long enough for a file. */
 export const [PART, LONG] = [blobOf(3 * GROUP), blobOf(70 * GROUP)]
-/** One that was deleted, but whose data was not deleted any more. */
+/** A deleted blob whose data is still there. */
 export const DELETED = blobOf(500, 'bao')
-/** Nine that were put together; the last one was deleted. */
+/** Nine blobs that were put together; the last one was deleted. */
 export const TOGETHER = Array.from({ length: 9 }, (_, i) => blobOf(GROUP - 1 - i))
-/** One that was put under another hash function. */
+/** A blob that was put under an alias. */
 export const BLOCK = blobOf(200, 'bao')
 const hashes = concat([SMALL.root, LARGE.root])
 export const SEQUENCE = { bytes: hashes, root: hash(hashes) }
-/** What one of the tags says. */
+/** The `meta` of one of the tags. */
 export const UNTIL = { meta: { note: 'kept', hash: SMALL.root }, expires: new Date(8.64e15) }
 export const FIRST_GROUP = { start: 0, end: GROUP }
 
@@ -62,7 +62,7 @@ async function write (location) {
   }
 }
 
-/** A deletion that ends before the data is deleted. */
+/** Deletes a blob, and ends before its data is deleted. */
 async function leaveNote (location) {
   const pair = {
     index: new Level(`${location}/index`, VIEWS),
@@ -72,7 +72,7 @@ async function leaveNote (location) {
   const { cid } = await store.put(DELETED.bytes)
   pair.data.batch = async () => { throw new Error('the process ends') }
   await store.delete(cid)
-  await store.close().catch(() => {}) // it tells of the write that failed
+  await store.close().catch(() => {}) // It rejects because of the failed write.
 }
 
 const [, script, location] = argv

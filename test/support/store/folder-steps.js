@@ -1,16 +1,16 @@
-// Intercepts what this process does to the names in folders, so that a test can have any of these steps fail.
+// Intercepts the calls of this process that change names in folders, so that a test can make any of them fail.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 
-/** Steps that change which names there are. */
+/** Calls that add, change or remove names. */
 const STEPS = ['mkdir', 'link', 'rename', 'rm']
 
 /**
  * Calls a function in place of each step.
  *
- * @param {(take: () => Promise<unknown>, step: string, path: string) => Promise<unknown>} happens  `take` takes the
- *   step
+ * @param {(take: () => Promise<unknown>, step: string, path: string) => Promise<unknown>} happens  `take` makes the
+ *   real call
  * @returns {() => void} ends it
  */
 export function interceptSteps (happens) {
@@ -26,9 +26,9 @@ export function interceptSteps (happens) {
 }
 
 /**
- * Has the process end before one of its steps, as a power cut would end it.
+ * Kills the process before one of its steps.
  *
- * @param {number} number  of the step, from 0
+ * @param {number} number  the number of the step, from 0
  */
 export function killAtStep (number) {
   let steps = 0

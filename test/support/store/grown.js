@@ -1,4 +1,4 @@
-// What is said of blobs that were made of others: they are as if they had been put.
+// Expectations of blobs that were made of others: they are like blobs that were put.
 import { expect } from 'chai'
 import { MAX_GROUP_LOG, hash } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
@@ -6,7 +6,7 @@ import { hex, same } from '../bytes.js'
 import { strideAtEffort } from '../effort.js'
 import { collect } from '../feeding.js'
 
-/** The store has exactly this blob, with all of its tree. */
+/** Expects that the store has this blob with its whole tree. */
 export async function expectBlob (store, { cid, size }, bytes) {
   expect(hex(cid.multihash.digest), 'root').to.equal(hex(hash(bytes)))
   expect(size, 'size').to.equal(bytes.length)
@@ -25,7 +25,7 @@ export const splice = (store, cid, { start, end, source }, options) => store.com
 /** Makes one blob of several. */
 export const joined = (store, cids, options) => store.compose(cids.map(cid => ({ cid })), options)
 
-/** What others verify the blob with is what the bytes give, at every group log. */
+/** Expects that slices and outboards of the blob are those of its bytes, at every group log. */
 export async function expectSlices (store, cid, bytes) {
   expect(same((await store.outboard(cid)).bytes, createOutboardSync(bytes).bytes), 'outboard').to.equal(true)
   for (let groupLog = 0; groupLog <= MAX_GROUP_LOG; groupLog += strideAtEffort()) {

@@ -1,19 +1,19 @@
-// Shows and changes what a store keeps inside: its records, keys, pages and parts.
+// Reads and changes the internals of a store: its records, keys, pages and parts.
 //
-// Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
-// changes this file alone. The unit test of a file is the exception.
+// Tests use these functions, and otherwise import only the entry points of the store. So a change of the internals
+// changes only this file. Unit tests of one file are the exception.
 import { equals } from 'uint8arrays/equals'
 import { partsOf } from '../../../store/open.js'
 import { downloadBy } from '../../../exchange/download/download.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allOfIndex, allTagged,
-  allSharers, allUsed, blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey,
-  tagKey, taggedKey, tagsWith, usedKey
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDeletions, allEvents, allOfId, allOfIndex, allTagged,
+  allSharers, allUsed, blobKey, deletionKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey,
+  stateKey, tagKey, taggedKey, tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
-  decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeSharer,
+  decodeDeletion, decodeRecord, decodeState, encodeAlias, encodeDeletion, encodePath, encodeRecord, encodeSharer,
   encodeState
 } from '../../../store/storage/format/records.js'
 import { encodeTag } from '../../../store/storage/format/tags.js'
@@ -21,36 +21,36 @@ import { dataIds } from '../../../store/storage/level/data-ids.js'
 import { VIEWS } from '../constants.js'
 
 export { LAYOUT_VERSION } from '../../../store/storage/format/records.js'
-/** The string by which the store knows a hash in its maps and sets. */
+/** Returns the string under which the store keeps a hash in its maps and sets. */
 export { nameOf }
 
-// A store that is open
+// An open store
 
-/** Its databases, as the store itself uses them: `index`, `data`, and `files` where there are any. */
+/** Returns its databases as the store itself uses them: `index`, `data`, and `files` where there are any. */
 export const databasesOf = store => partsOf(store).databases
 
-/** The record of a blob, as the store itself reads it. */
+/** Reads the record of a blob as the store itself does. */
 export const recordOf = (store, root) => partsOf(store).catalog.get(root)
 
-/** The id that the next blob is given. */
+/** Returns the id that the next blob will get. */
 export const nextIdOf = store => partsOf(store).databases.ids.next
 
-/** The ids under which a call may be writing data that has no record yet. */
+/** Returns the ids that are under way. */
 export const idsUnderWay = store => [...partsOf(store).databases.ids.underWay]
 
-/** Bytes that a store with a quota counts. @param {number} quota  the one that it was opened with */
+/** Returns the bytes that a store counts towards its quota. @param {number} quota  the quota in its options */
 export const countedBytes = (store, quota) => partsOf(store).quota.excess(quota)
 
-/** Does a call that goes on protect this blob from garbage collection? */
+/** Returns true if a call holds this blob, or a temporary tag names it. */
 export const isHeld = (store, root) => partsOf(store).protection.isHeld(nameOf(root))
 
-/** Is anything remembered of a file that several blobs share? */
+/** Returns true if the store keeps anything in memory about shared files. */
 export const knowsBase = (store, base) => partsOf(store).catalog.bases.knows([{ base }])
 
-/** Writes the times of use that are only in memory. */
+/** Writes the times of use that are still in memory. */
 export const flushUses = store => partsOf(store).uses.flush()
 
-/** Runs an action once, after the store has looked several records up and before it uses them. */
+/** Runs an action once, after the store has looked up several records and before it uses them. */
 export function afterNextLookup (store, action) {
   const { catalog } = partsOf(store)
   const { findMany } = catalog
@@ -63,7 +63,7 @@ export function afterNextLookup (store, action) {
 }
 
 /**
- * Holds back what the next look at a range of keys finds, until an action has ended.
+ * Runs an action during the next read of a range of keys: the read continues with its old entries after the action.
  *
  * @param {object} level @param {{ gte: Uint8Array }} range @param {() => Promise<unknown>} action
  */
@@ -87,17 +87,17 @@ export function afterNextRead (level, { gte }, action) {
   }
 }
 
-/** The blobs of a store in the order of a time, found in walks that keep so many of them in memory. */
+/** Lists the blobs of a store in the order of a time, in walks that keep a given number of blobs in memory. */
 export const listInWalks = (store, range, options) =>
   partsOf(store).lister.byTime({ prefix: '', reverse: false, ...range }, { limit: Infinity, ...options })
 
-/** Has a store cut what is put into extents of another length. @param {number} len  bytes */
+/** Changes the length of the extents that a store writes. @param {number} len  bytes */
 export const setExtentLen = (store, len) =>
   Object.defineProperty(partsOf(store).databases, 'extentLen', { value: len })
 
 // Single entries of a database
 
-/** A place in a database, which may be empty. */
+/** One key of a database, with or without a value. */
 class Entry {
   #level
 
@@ -106,7 +106,7 @@ class Entry {
     this.key = key
   }
 
-  /** @returns {Promise<Uint8Array | undefined>} a copy of the value; undefined when the place is empty */
+  /** @returns {Promise<Uint8Array | undefined>} a copy of the value; undefined when there is none */
   async read () {
     const value = await this.#level.get(this.key, VIEWS)
     return value && new Uint8Array(value)
@@ -123,39 +123,39 @@ class Entry {
 
 export const stateEntry = index => new Entry(index, stateKey)
 export const recordEntry = (index, root) => new Entry(index, blobKey(root))
-/** When a blob was last used. */
+/** The time of the last use of a blob. */
 export const usedEntry = (index, root) => new Entry(index, usedKey(root))
 /** The note that the data of an id is being deleted. */
-export const deletionEntry = (index, id) => new Entry(index, doomedKey(id))
-/** The path of a file that is not the store's own. */
+export const deletionEntry = (index, id) => new Entry(index, deletionKey(id))
+/** The path of the file of a reference. */
 export const pathEntry = (index, id) => new Entry(index, pathKey(id))
-/** A tag under its name, and the same tag beside the blob that it names. */
+/** The two entries of a tag: under its name, and beside the blob that it names. */
 export const tagEntry = (index, name) => new Entry(index, tagKey(name))
-export const tagBesideBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
-/** An alias by its multihash; and beside the blob that it leads to. */
+export const tagOfBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
+/** The two entries of an alias: under its multihash, and beside its blob. */
 export const aliasEntry = (index, multihash) => new Entry(index, aliasKey(multihash))
-export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
-/** What the index says of a blob that shares its bytes. @param {number} size  of the blob */
+export const aliasOfBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
+/** The index entry of a sharer. @param {number} size  the blob's size */
 export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(base, size))
 /** An extent. @param {number} offset  bytes, whole chunks */
 export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
 
-/** The keys of everything in an index, of all records, of all tags, and of tags beside the blobs that they name. */
+/** Ranges of keys in an index: everything, all records, all tags, and all tags beside their blobs. */
 export const indexKeys = allOfIndex
 export const blobKeys = allBlobs
 export const tagKeys = tagsWith('')
 export const taggedKeys = allTagged
 
-/** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
+/** Keys of a record, a time of use and a deletion with a wrong length. @param {number} len  bytes */
 export const malformedKeys = len =>
-  [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
+  [allBlobs, allUsed, allDeletions].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
 
-// Damage to a blob of a store that is open
+// Damage to a blob of an open store
 
 /**
  * Flips a bit of a stored byte of a blob.
  *
- * @param {number} at  where in the blob
+ * @param {number} at  offset in the blob, in bytes
  * @returns {Promise<boolean>} false when nothing is stored there
  */
 export async function flipStoredByte (store, root, at) {
@@ -184,7 +184,7 @@ export async function flipStoredByte (store, root, at) {
 /**
  * Flips a bit in the pairs of a stored tree.
  *
- * @param {number} share  which of its pages, and where in it: 0 to 1
+ * @param {number} share  a number from 0 to 1 that chooses the page, and the place in it
  * @returns {Promise<boolean>} false when it has none
  */
 export async function flipTree (store, root, share) {
@@ -199,14 +199,14 @@ export async function flipTree (store, root, share) {
   return true
 }
 
-/** Bytes in front of a page that say which groups are present. */
+/** Bytes at the start of a page that mark the present groups. */
 const MARKS_LEN = 8
 
 const entriesOfId = async (data, id) =>
   (await data.iterator({ ...allOfId(id), ...VIEWS }).all()).map(([key, value]) =>
     ({ key, value: new Uint8Array(value), offset: offsetOfExtent(key) }))
 
-// What entries mean
+// Decoded entries
 
 /** @returns {Promise<object | undefined>} undefined when the record is missing or damaged */
 export async function readRecord (index, root) {
@@ -214,87 +214,87 @@ export async function readRecord (index, root) {
   return stored && decodeRecord(root, stored)
 }
 
-/** Writes a record with a right checksum, whatever it says. */
+/** Writes a record, right or wrong, with a right checksum. */
 export const writeRecord = (index, root, record) => recordEntry(index, root).write(encodeRecord(root, record))
 
-/** @param {object} changes  what becomes of some fields of the record */
+/** @param {object} changes  new values of some fields of the record */
 export const changeRecord = async (index, root, changes) =>
   writeRecord(index, root, { ...await readRecord(index, root), ...changes })
 
-/** Puts zeros in the place of a record. They have its length, and a wrong checksum. */
+/** Overwrites a record with zeros of the same length, and so with a wrong checksum. */
 export const damageRecord = (index, root) => recordEntry(index, root).write(new Uint8Array(33))
 
 export const readState = async index => decodeState(await stateEntry(index).read())
 
-/** @param {object} changes  what becomes of some fields of the state; of all of them where the state is damaged */
+/** @param {object} changes  new values of some fields of the state; of all of them if the state is damaged */
 export const changeState = async (index, changes) =>
   stateEntry(index).write(encodeState({ ...await readState(index), ...changes }))
 
-/** Writes the entry of a blob that shares its bytes, with a right check, whatever it says. */
+/** Writes the entry of a sharer, right or wrong, with a right checksum. */
 export function writeSharer (index, { base, size, root, id }) {
   const key = sharerKey(base, size)
   return index.put(key, encodeSharer(key, { root, id }), VIEWS)
 }
 
 /** Notes that the data of an id is being deleted. */
-export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed([id]))
+export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDeletion([id]))
 
-/** @param {string} path  of the file that the bytes of an id are in */
+/** @param {string} path  the file that has the bytes of an id */
 export const writePath = (index, id, path) => pathEntry(index, id).write(encodePath(id, path))
 
-/** Writes a tag in both of its places, with right checks, whatever it says. */
+/** Writes both entries of a tag, right or wrong, with right checksums. */
 export async function writeTag (index, tag) {
   for (const [key, value] of Object.values(encodeTag(tag))) await index.put(key, value, VIEWS)
 }
 
-/** Gives a blob another name. @param {Uint8Array} multihash */
+/** Gives a blob an alias. @param {Uint8Array} multihash */
 export async function writeAlias (index, root, multihash) {
   await aliasEntry(index, multihash).write(encodeAlias(multihash, { root, isForgotten: false }))
-  await aliasBesideBlobEntry(index, root, multihash).write(new Uint8Array(0))
+  await aliasOfBlobEntry(index, root, multihash).write(new Uint8Array(0))
 }
 
-// Everything of a kind
+// All entries of one kind
 
-/** The records of all blobs. */
+/** Returns the records of all blobs. */
 export const recordsIn = async index =>
   (await entriesBetween(index, allBlobs)).map(([key, value]) => decodeRecord(hashOfKey(key), value))
 
-/** The ids whose data the index notes as being deleted; undefined for a damaged note. */
+/** Returns the ids in the notes of deletions; undefined for a damaged note. */
 export const deletionsIn = async index =>
-  (await entriesBetween(index, allDoomed)).flatMap(([key, value]) => decodeDoomed(key, value))
+  (await entriesBetween(index, allDeletions)).flatMap(([key, value]) => decodeDeletion(key, value))
 
-/** The keys of all aliases in an index, under their own names and beside their blobs. */
+/** Returns the keys of both entries of all aliases in an index. */
 export const aliasKeysIn = async index =>
   (await Promise.all(
     [allAliases, allAliasesByBlob].map(range => entriesBetween(index, range))
   )).flat().map(([key]) => key)
 
-/** The entries of the log of changes, in their order. */
+/** Returns the entries of the log of changes, in their order. */
 export const eventEntries = async index => (await entriesBetween(index, allEvents)).map(([key, value]) =>
   ({ value: new Uint8Array(value), put: bytes => index.put(key, bytes, VIEWS) }))
 
-/** Removes all tags, also damaged ones, from both of their places. */
+/** Removes both entries of all tags, also damaged ones. */
 export async function clearTags (index) {
   for (const range of [tagsWith(''), allTagged]) await index.clear({ ...range, ...VIEWS })
 }
 
-/** The ids that have anything in the data database. */
+/** Returns the ids that have anything in the data database. */
 export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).map(idOfKey))]
 
-/** The same as the store finds them: `isAlone` when an id has one entry. */
+/** Returns the same ids as the store finds them. `isAlone`: true if an id has only one entry. */
 export async function scannedIdsIn (data) {
   const ids = []
   for await (const { id, isAlone } of dataIds(data, 0)) ids.push({ id, isAlone })
   return ids
 }
 
-/** The ids that no record has. */
+/** Returns those of the ids that no record names. */
 export const idsWithout = (ids, records) =>
   ids.filter(id => !records.some(record => record.id === id || record.base === id))
 
 /**
- * Everything in the data database. Extents have an offset in bytes, pages have none. Values are copies, because a level
- * may give the bytes that it keeps.
+ * Returns all entries of the data database. Extents have an offset in bytes, pages have none. Values are copies,
+ * because a level may return its own memory.
  */
 export const entriesOf = async data => (await data.iterator(VIEWS).all()).map(([key, value]) => ({
   id: idOfKey(key),
@@ -307,9 +307,9 @@ export const entriesOf = async data => (await data.iterator(VIEWS).all()).map(([
 }))
 
 /**
- * Keeps what the levels of a store hold.
+ * Remembers all entries of a store's levels.
  *
- * @returns {Promise<() => Promise<void>>} puts it back, whatever has become of it
+ * @returns {Promise<() => Promise<void>>} restores exactly these entries
  */
 export async function keepAll ({ index, data }) {
   const kept = await Promise.all([index, data].map(async level => {
@@ -324,33 +324,33 @@ export async function keepAll ({ index, data }) {
   }
 }
 
-/** Is an entry of the data database a page of a tree, and no extent? */
+/** Returns true if an entry of the data database is a page of a tree, and not an extent. */
 export const isPage = ({ key }) => isPageKey(key)
 
 const entriesBetween = (level, range) => level.iterator({ ...range, ...VIEWS }).all()
 
-// Calls that a store makes to its databases
+// Calls of a store to its databases
 
-/** Does this operation of a batch write the record of a blob? */
+/** Returns true if an operation of a batch writes the record of a blob. */
 export const writesRecord = ({ type, key }) => type === 'put' && key[0] === allBlobs.gte[0]
 
-/** Does this operation of a batch delete the record of this blob? */
+/** Returns true if an operation of a batch deletes the record of this blob. */
 export const deletesRecord = ({ type, key }, root) => type === 'del' && isRecordKey(key, root)
 
 export const isRecordKey = (key, root) => equals(key, blobKey(root))
 
-/** Is this the key of the entry of a blob that shares its bytes? */
+/** Returns true for the key of a sharer's entry. */
 export const isSharerKey = ([kind]) => kind === allSharers.gte[0]
 
-/** Is this a key of a page, among those of the data database? */
+/** Returns true for the key of a page in the data database. */
 export const isPageKey = key => offsetOfExtent(key) === undefined
 
 /**
- * The pages of a tree.
+ * Makes the pages of a tree.
  *
  * @param {number} id
  * @param {Uint8Array} pairs
- * @param {{ node: number, at: number }[]} places  of the pairs: their nodes in the tree, and their offsets in `pairs`
+ * @param {{ node: number, at: number }[]} places  the nodes of the pairs, and their offsets in `pairs`
  * @returns {{ key: Uint8Array, value: Uint8Array }[]} entries of the data database
  */
 export function pagesOf (id, pairs, places) {
@@ -359,13 +359,13 @@ export function pagesOf (id, pairs, places) {
   return editor.take()
 }
 
-/** `download` by another clock. */
+/** `download` with another clock. */
 export { downloadBy }
 
-/** Counts what a store reads from its data database from now on, key by key. @returns {{ count: number }} */
+/** Counts the keys that a store reads from its data database from now on. @returns {{ count: number }} */
 export const countReads = store => countCalls(partsOf(store).databases.data, 'get')
 
-/** Counts how often a store has its databases rewritten from now on. @returns {{ count: number }} */
+/** Counts how often a store compacts its databases from now on. @returns {{ count: number }} */
 export const countCompactions = store => countCalls(partsOf(store).databases, 'compact')
 
 /** Counts how often a store looks up a record from now on. @returns {{ count: number }} */

@@ -1,4 +1,4 @@
-// The blob that the tests of fsck() damage and repair, and what they expect of it afterwards.
+// The blob that the tests of fsck() damage and repair, and their expectations.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../bytes.js'
@@ -6,12 +6,12 @@ import { GROUP } from '../constants.js'
 import { noise } from '../inputs.js'
 import { sliceOf } from './stores.js'
 
-/** Three pages in the lowest band, the last one short, and the root's page above them. */
+/** A blob whose tree has three pages in the lowest band, the last one short, and the root's page above them. */
 const WHOLE_GROUPS = 135
 export const BYTES = noise(WHOLE_GROUPS * GROUP + 5001, 91)
 export const ROOT = hash(BYTES)
 export const ALL = ChunkRanges.all.canonical(BYTES.length)
-/** Two parts, so that one edge is in the middle of a cell, and the last group is missing. */
+/** Two ranges. One ends in the middle of a cell, and the last group of the blob is missing. */
 const PARTS = ChunkRanges.fromBytes(0, 50 * GROUP).union(ChunkRanges.fromBytes(70 * GROUP, 130 * GROUP))
 
 export const FILLS = {
@@ -21,7 +21,7 @@ export const FILLS = {
 }
 
 const byteRanges = ranges => ranges.toBytes(BYTES.length)
-/** The chunks of the groups that hold these bytes. */
+/** Returns the chunks of the groups that contain these bytes. */
 export const groups = (start, end = start + 1) => ChunkRanges.fromBytes(start, end).roundToGroups(4).intersect(ALL)
 
 export async function expectSound (store) {
@@ -29,7 +29,7 @@ export async function expectSound (store) {
   if (!isSound) expect.fail(`found ${JSON.stringify(found)}`)
 }
 
-/** Exactly these chunks are present, and their bytes are right. */
+/** Expects that exactly these chunks are present, and their bytes are right. */
 export async function expectHere (store, ranges) {
   const { present, complete } = await store.stat(ROOT)
   expect(present.boundaries).to.deep.equal(ranges.boundaries)
@@ -41,7 +41,7 @@ export async function expectHere (store, ranges) {
   }
 }
 
-/** Receives what is missing, as a download would. */
+/** Receives the missing chunks, as a download would. */
 export async function fetchMissing (store, wanted = ALL) {
   const missing = await store.missing(ROOT, wanted)
   if (missing.isEmpty) return

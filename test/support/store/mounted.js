@@ -1,4 +1,4 @@
-// Opens a store by two paths that lead to one folder, in one thread and in several, and prints what comes of it.
+// Opens a store by two paths to the same folder, in one thread and in several, and prints the results.
 import process from 'node:process'
 import { BlobStore } from '../../../store/index.js'
 import { StoreThread } from './thread.js'

@@ -1,4 +1,4 @@
-// What may stand where a regular file or a folder is expected, and the files of others that it leads to.
+// Things that may be where a store expects a regular file or a folder, and the foreign files that links lead to.
 import { execFileSync } from 'node:child_process'
 import { chmod, link, lstat, mkdir, mkdtemp, open, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -11,12 +11,12 @@ import { noise } from '../inputs.js'
 
 export const IS_WINDOWS = process.platform === 'win32'
 const VICTIM_LEN = 20_000
-/** Bytes of a file that takes no room. */
+/** Bytes of a sparse file, which takes no space. */
 const SPARSE_LEN = 2 ** 40
 
 /**
- * What is made at a path, by its name. `isFile`: a regular file; `isFolder`: a folder, which a store may take for its
- * own.
+ * Things by name; `make` makes one at a path. `isFile`: a regular file; `isFolder`: a folder, which a store may take
+ * for its own.
  *
  * @type {Record<string, { isFile?: boolean, isFolder?: boolean, make: (path: string, victims: Victims) =>
  *   Promise<unknown> }>}
@@ -55,17 +55,17 @@ const ALL = {
 }
 
 const ON_WINDOWS = ['nothing', 'a folder', 'a hard link to a file', 'an empty file']
-/** Those that can be made here. Root reads whatever it wants. */
+/** Those that can be made here. Root can read every file, so it has no unreadable one. */
 export const ODD_THINGS = Object.fromEntries(Object.entries(ALL).filter(([name]) =>
   (!IS_WINDOWS || ON_WINDOWS.includes(name)) && (name !== 'an unreadable file' || process.getuid?.() !== 0)))
 
-/** A file and a folder of somebody else. */
+/** A file and a folder that do not belong to the store. */
 export class Victims {
   #place
   #servers = /** @type {import('node:net').Server[]} */ ([])
   #contents = /** @type {Map<string, Uint8Array>} */ (new Map())
   file
-  /** Its files are called as those of a store are. */
+  /** Its files have the names of blob files. */
   folder
 
   /** @param {string} place */
@@ -86,14 +86,14 @@ export class Victims {
     return victims
   }
 
-  /** @param {string} path  of a socket that is listened to */
+  /** @param {string} path  the socket to listen on */
   listen (path) {
     const server = createServer()
     this.#servers.push(server)
     return new Promise((resolve, reject) => server.once('error', reject).listen(path, () => resolve(undefined)))
   }
 
-  /** @param {string} after  what was done */
+  /** @param {string} after  the action that must not have changed them, for the message */
   async expectUnharmed (after) {
     for (const [path, bytes] of this.#contents) {
       if (!same(new Uint8Array(await readFile(path)), bytes)) expect.fail(`${path} was changed by ${after}`)
@@ -108,7 +108,7 @@ export class Victims {
 }
 
 /**
- * What is there, as far as it is told from other things.
+ * Returns the mode of the thing at a path, its type and permissions; undefined if nothing is there.
  *
  * @param {string} path
  * @returns {Promise<number | undefined>}

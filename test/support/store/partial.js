@@ -1,11 +1,11 @@
-// What a store must say of a blob that is present in part.
+// Expectations of a blob that is present in part.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../bytes.js'
 import { collect } from '../feeding.js'
 import { sliceOf } from './stores.js'
 
-/** Everything that the store reports as present is right, and can be read in both ways; the rest is missing. */
+/** Expects that the chunks that the store reports as present are right, and that the others are missing. */
 export async function expectPartial (store, bytes, present) {
   const root = hash(bytes)
   expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)

@@ -1,4 +1,4 @@
-// A store that is no BlobStore: a plain object that has what the interface of a store names, and passes calls on.
+// A store that is not a BlobStore: a plain object with the calls of the interface, which passes them on.
 
 const CALLS = [
   'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'slice', 'outboard', 'receive', 'missing', 'has', 'stat',
@@ -10,8 +10,8 @@ const PROPERTIES = ['closing', 'location', 'isReadOnly', 'quota', 'verifies', 's
 
 /**
  * @param {object} store
- * @param {string[]} [more]  calls beside those of the interface
- * @returns {{ plain: object, called: Set<string> }} `called`: the names of all calls that came
+ * @param {string[]} [more]  calls that the interface does not have
+ * @returns {{ plain: object, called: Set<string> }} `called`: the names of all calls that were made
  */
 export function plainStore (store, more = []) {
   const called = /** @type {Set<string>} */ (new Set())

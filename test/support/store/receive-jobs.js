@@ -1,4 +1,4 @@
-// Receives during which something fails at a call to databases and files, or the process ends there.
+// Receives during which a call to a database or file fails, or the process ends at that call.
 import { expect } from 'chai'
 import { EFFORT } from '#runtime'
 import { hash } from '../../../lib/index.js'
@@ -18,7 +18,7 @@ const IN_EXTENTS = noise(300_000, 31)
 const FRONT = { start: 0, end: 40 * 16384 }
 const REST = { start: 40 * 16384 }
 
-const FOR_A_WHILE = 'and all behind it fail for a while'
+const FOR_A_WHILE = 'and all after it fail for a while'
 export const fails = () => Promise.reject(reason)
 
 export const receive = (store, bytes, range) => store.receive(hash(bytes), sliceOf(bytes, range), range)
@@ -26,7 +26,7 @@ export const receive = (store, bytes, range) => store.receive(hash(bytes), slice
 /**
  * @typedef {object} Job
  * @property {Uint8Array} bytes
- * @property {{ start: number, end?: number }} [before]  what has been received before
+ * @property {{ start: number, end?: number }} [before]  the range that was received before
  * @property {(store: BlobStore) => Promise<unknown>} run
  */
 
@@ -39,11 +39,11 @@ export const ONE_AT_A_TIME = {
 
 /** @type {Record<string, Job>} */
 export const TWO_AT_A_TIME = {
-  'of two parts at once': {
+  'of two parts at the same time': {
     bytes: IN_FILE,
     run: store => firstFailure([receive(store, IN_FILE, FRONT), receive(store, IN_FILE, REST)])
   },
-  'of what is put meanwhile': {
+  'of a blob that is put at the same time': {
     bytes: IN_FILE,
     run: store => firstFailure([receive(store, IN_FILE), store.put(IN_FILE)])
   }
@@ -54,18 +54,18 @@ async function firstFailure (calls) {
 }
 
 /**
- * Defines tests of jobs that fail. What is said to be present is, a blob of which nothing is present is not listed,
- * and nothing is left over once the store has been opened again.
+ * Defines tests of jobs that fail. Bytes that the store reports as present are right, a blob without any present chunk
+ * is not listed, and nothing is left over once the store has been opened again.
  *
  * @param {Record<string, Job>} jobs
- * @param {number} [stride]  1: each call fails in turn, 2: every second one
+ * @param {number} [stride]  1: each call fails in turn; 2: every second one
  */
 export function testFailing (jobs, stride = 1) {
   const places = []
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
   let leftovers = 0
 
-  const faults = { ...FAULTS, [FOR_A_WHILE]: { at: fails, behind: fails } }
+  const faults = { ...FAULTS, [FOR_A_WHILE]: { at: fails, later: fails } }
   for (const [[what, { bytes, before, run }], [how, fault]] of pairsOf(Object.entries(jobs), Object.entries(faults))) {
     it(`${what}: any call ${how}`, async () => {
       let moment = 0
@@ -107,15 +107,15 @@ export function testFailing (jobs, stride = 1) {
     })
   }
 
-  // A few cases may leave none.
+  // A small number of cases may leave no file.
   EFFORT >= 1 &&
     after(() => expect(leftovers, 'files were left, and swept away when the store was opened').to.be.above(0))
 }
 
 /**
- * What is said to be present can be read, and is right; a blob of which nothing is present is not listed.
+ * Expects that the chunks that the store reports as present are right, and that every listed blob has some.
  *
- * @returns {Promise<number>} bytes of it
+ * @returns {Promise<number>} present bytes
  */
 export async function expectRight (store, bytes) {
   const stats = await Promise.all((await listed(store.list())).map(({ cid }) => store.stat(cid)))

@@ -1,11 +1,11 @@
-// A store behind an HTTP handler, asked without a network.
+// A store with an HTTP handler, which tests call without a network.
 import { createHandler } from '../../../exchange/http/index.js'
 import { newStores } from './stores.js'
 
-/** For `ask`: nobody resolves this name. */
+/** The origin for `ask`. The name does not need to resolve. */
 const ORIGIN = 'http://store.test'
 
-/** A handler over a store in memory, for every test. @returns {(options?: object) => Promise<Served>} */
+/** Makes a handler over a store in memory for each test. @returns {(options?: object) => Promise<Served>} */
 export function newHandlers () {
   const newStore = newStores()
   return async options => {
@@ -15,7 +15,7 @@ export function newHandlers () {
 }
 
 export class Served {
-  /** What `onRequest` was told, in order. */
+  /** The events that `onRequest` got, in order. */
   events = []
 
   constructor (store, options, databases) {
@@ -26,17 +26,17 @@ export class Served {
   /** @param {string} path @param {RequestInit} [init] */
   ask (path, init) { return this.handler(new Request(ORIGIN + path, init)) }
 
-  /** The same, with headers alone. @param {string} path @param {Record<string, string>} headers */
+  /** The same, with headers only. @param {string} path @param {Record<string, string>} headers */
   askWith (path, headers) { return this.ask(path, { headers }) }
 
-  /** An answer whose body was read: its status, headers and bytes. @param {string} path @param {RequestInit} [init] */
+  /** Returns the status, headers and bytes of an answer. @param {string} path @param {RequestInit} [init] */
   async got (path, init) {
     const response = await this.ask(path, init)
     const bytes = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, headers: response.headers, bytes, json: () => JSON.parse(textOf(bytes)) }
   }
 
-  /** Puts a blob, and says how it is named. @param {Uint8Array} bytes */
+  /** Puts a blob, and returns its names. @param {Uint8Array} bytes */
   async put (bytes) {
     const { cid } = await this.store.put(bytes)
     return { cid, hex: hexOf(cid.multihash.digest) }

@@ -1,4 +1,4 @@
-// Blobs that begin with one another and share a file, and what tests expect of them.
+// Blobs that begin with one another and share a file, and the expectations of tests.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../bytes.js'
@@ -14,13 +14,13 @@ export const ALL = noise(5 * MIB + 77, 521)
 export const part = size => ALL.subarray(0, size)
 export const rootOf = size => hash(part(size))
 
-/** Keeps a blob, and others that begin with it, each appended to the one before it. @param {number[]} sizes */
+/** Puts a blob, and appends to it again and again. @param {number[]} sizes  of all blobs, in increasing order */
 export async function grow (store, sizes) {
   await store.put(part(sizes[0]))
   for (const [i, size] of sizes.slice(1).entries()) await store.append(rootOf(sizes[i]), ALL.subarray(sizes[i], size))
 }
 
-/** Lengths of all files of a store. */
+/** Returns the lengths of all files of a store. */
 export async function lensOfFiles (store) {
   const { files } = databasesOf(store)
   return (await Promise.all((await files.ids()).map(id => files.len(id)))).sort((a, b) => a - b)
@@ -30,9 +30,9 @@ export const expectRight = async (store, size) =>
   expect(same(await store.bytes(rootOf(size)), part(size)), `${size} bytes`).to.equal(true)
 
 /**
- * Each blob is read and right, or fails as expected.
+ * Reads each blob, and expects its right bytes, or an error.
  *
- * @param {number[]} sizes @param {Record<number, string>} [unread]  codes of errors, by size
+ * @param {number[]} sizes @param {Record<number, string>} [unread]  codes of the expected errors, by size
  */
 export async function expectReads (store, sizes, unread = {}) {
   for (const size of sizes) {
@@ -41,7 +41,7 @@ export async function expectReads (store, sizes, unread = {}) {
   }
 }
 
-/** What the store counts and what it tells is the same. @param {object} store  with QUOTA @returns {Promise<number>} */
+/** Expects that `info` and the quota count the same. @param {object} store  with QUOTA @returns {Promise<number>} */
 export async function expectCounted (store) {
   const { bytes } = await store.info()
   expect(countedBytes(store, QUOTA), 'counted').to.equal(bytes)

@@ -1,5 +1,5 @@
-// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone
-// after the tests.
+// Places for stores: on a disk, or in memory. They outlast the stores that are opened in them, and are removed after
+// the tests.
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
@@ -10,14 +10,14 @@ import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
-/** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
+/** A place for stores. It is removed when `after` runs, as after the surrounding `describe`. */
 class Place {
   #databases
   #stores = []
 
   /**
    * @param {string | object} where  as `BlobStore.open` takes it
-   * @param {() => object} databases  the two levels, for a look inside
+   * @param {() => object} databases  makes the two levels, for a look inside
    */
   constructor (where, databases) {
     this.where = where
@@ -30,7 +30,7 @@ class Place {
     return store
   }
 
-  /** Shows the two databases, and which ids have files, while no store has them. */
+  /** Opens the two databases of a closed store for a function, and tells it which ids have files. */
   async look (at) {
     const { index, data } = this.#databases()
     await Promise.all([index.open(), data.open()])
@@ -74,7 +74,7 @@ export function forEachPlace (tests) {
 }
 
 /**
- * A store for every test in memory, with its databases at hand.
+ * Makes a store in memory for each test, with its databases.
  *
  * @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>}
  */
@@ -86,7 +86,7 @@ export function newStores () {
   }
 }
 
-/** Whatever is made in a test is removed after it. */
+/** Removes everything that a test has made after the test. */
 function removedAfterwards (make) {
   const made = []
   afterEach(async () => { for (const place of made.splice(0)) await place.remove() })
@@ -97,7 +97,7 @@ function removedAfterwards (make) {
   }
 }
 
-/** Every id in the data database and every file has a record, and every file that a record names is there. */
+/** Expects that a record names every id and every file, and that every named file exists. */
 export const expectNoOrphans = place => place.look(async ({ index, data, files }) => {
   const records = await recordsIn(index)
   expect(idsWithout([...await idsIn(data), ...files], records), 'ids with data and no record').to.deep.equal([])
@@ -105,11 +105,11 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
   expect(files.sort(), 'files').to.deep.equal([...new Set(inFiles)].sort())
 })
 
-/** A slice as somebody else would send it. */
+/** Returns a slice as another program would send it. */
 export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)
 
-/** A source that waits: `gate.reached` tells that all before came, and it goes on with `gate.open()`. */
-export function gated (before, behind) {
+/** A source that waits: `gate.reached` resolves after the bytes before the gap, and `gate.open()` ends the wait. */
+export function gated (before, after) {
   const gate = {}
   gate.reached = new Promise(resolve => { gate.tell = resolve })
   const opened = new Promise(resolve => { gate.open = resolve })
@@ -117,7 +117,7 @@ export function gated (before, behind) {
     yield * stream(before)
     gate.tell()
     await opened
-    yield * stream(behind)
+    yield * stream(after)
   })()
   return gate
 }

@@ -1,5 +1,4 @@
-// A level in memory that knows what a power cut would leave of it: everything up to the last write that had to reach
-// the disk.
+// A level in memory that knows what would survive a power cut: everything up to the last write with `sync`.
 import { MemoryLevel } from 'memory-level'
 import { VIEWS } from '../constants.js'
 
@@ -15,7 +14,7 @@ export class SyncedLevel extends MemoryLevel {
     if (options.sync) this.#onDisk = await this.#entries()
   }
 
-  /** The level as it is after the power went. */
+  /** Returns the level as a power cut leaves it. */
   async afterPowerCut () {
     const level = new SyncedLevel()
     await level.batch(this.#onDisk.map(([key, value]) => ({ type: 'put', key, value })), { ...VIEWS, sync: true })

@@ -1,4 +1,4 @@
-// A thread that opens stores as its parent says: `threadAt` starts one.
+// A thread that opens stores for its parent, which starts it with `threadAt`.
 import { once } from 'node:events'
 import { Worker, isMainThread, parentPort } from 'node:worker_threads'
 
@@ -8,8 +8,8 @@ export class StoreThread {
 
   /**
    * @param {{ open: string, from?: string } | { rescue: string, gate?: Int32Array } | { put: Uint8Array } | 'close'}
-   *   task  `from`: URL of the store's entry point. Default: the one here. `gate`: shared memory; the rescue says
-   *   'checking', and then waits as long as a zero is there
+   *   task  `from`: URL of the store's entry point. Default: this checkout's. `gate`: shared memory; the rescue sends
+   *   'checking', and then waits while its value is zero
    * @returns {Promise<any>} 'done', or `{ code, pid }` of the error
    */
   async ask (task) {

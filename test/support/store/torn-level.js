@@ -1,5 +1,5 @@
-// A level in memory that does what LevelDB does when a write to its log fails half way: later writes are taken and can
-// be read, and are gone when the level is opened next.
+// A level in memory that behaves like LevelDB after a write to its log has failed half way: it accepts later writes and
+// reads them back, but they are lost when the level is opened again.
 import { MemoryLevel } from 'memory-level'
 import { VIEWS } from '../constants.js'
 
@@ -7,11 +7,11 @@ export const diskFull = () =>
   Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
 
 export class TornLevel extends MemoryLevel {
-  /** How many batches fail from now on, and how many attempts to open the level. */
+  /** How many of the next batches fail, and how many of the next attempts to open the level. */
   failures = 0
   openFailures = 0
   opened = 0
-  /** What is there when it is opened next, if the log is torn. */
+  /** The entries at the next opening, if the log is torn. */
   image = undefined
 
   constructor () {

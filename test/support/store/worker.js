@@ -1,5 +1,5 @@
-// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what it
-// has been promised.
+// A process that works on a store until disk.test.js kills it. It prints each call that it begins, and each call that
+// the store has acknowledged.
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { hash } from '../../../lib/index.js'
@@ -9,12 +9,12 @@ import { noise } from '../inputs.js'
 import { killAtStep } from './folder-steps.js'
 import { sliceOf } from './stores.js'
 
-/** Two of which a batch is written before they end, one to be put and one to be received; two that go in at once. */
+/** Sizes. Of the two long ones, the store writes a batch before they end; it writes the two short ones in one go. */
 const SIZES = [5_500_000, 4_900_000, 20_000, 300]
 
 /**
- * The first number from `i` on whose blob is put in several batches; the next one is received, and then the first
- * deleted.
+ * Returns the first number from `i` on whose blob is the longest: it is put in several batches. The worker receives the
+ * blob after it, and then deletes the first.
  *
  * @param {number} i
  */
@@ -25,17 +25,17 @@ export const sizeOf = i => SIZES[i % SIZES.length] + i
 
 const PIECE_LEN = 500_000
 
-/** The blob of a number: both processes make the same. @param {number} i */
+/** Returns the blob of a number, the same in both processes. @param {number} i */
 export const blobOf = i => noise(sizeOf(i), i + 1)
 
-/** Every other blob is received, the rest are put. @param {number} i */
+/** Returns true for every other blob: those are received, the others are put. @param {number} i */
 export const isReceived = i => i % 2 === 1
 
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 
 /**
- * Says how many pieces it has given, so that it can be killed in the middle; and gives the disk time, so that
- * something is there then.
+ * Prints how many pieces it has given, so that the process can be killed in the middle. It waits, so that the disk has
+ * some of the bytes by then.
  */
 async function * inPieces (bytes, what, i) {
   for (let given = 0; given * PIECE_LEN < bytes.length; given++) {
@@ -45,7 +45,7 @@ async function * inPieces (bytes, what, i) {
   }
 }
 
-/** What takes its time is made ready first: the word is that the store begins. */
+/** The slow preparations come first, so that the printed line is about the store's own work. */
 const JOBS = {
   put (store, i) {
     const bytes = blobOf(i)
@@ -77,8 +77,8 @@ async function work (location, first) {
 }
 
 /**
- * Blobs that are put before each collection, no two alike; the last of them goes to a file. Every third one is
- * tagged.
+ * The blobs that are put before each collection, all different; the last of them goes to a file. Every third one has a
+ * tag.
  */
 export const GARBAGE_COUNT = 12
 export const garbageOf = i =>
@@ -103,7 +103,7 @@ async function hold (location) {
   setInterval(() => {}, 1000)
 }
 
-/** Stays in the rescue from when it checks what it has rescued. */
+/** Stops the rescue at the moment that it begins to check the rescued data. */
 async function rescueAndStay (location) {
   await BlobStore.rescue(location, {
     onProgress () {
@@ -114,7 +114,7 @@ async function rescueAndStay (location) {
   say('done')
 }
 
-/** @param {string} location @param {number} step  before which the process is killed */
+/** @param {string} location @param {number} step  the process is killed before this step */
 async function rescueUntil (location, step) {
   killAtStep(step)
   await BlobStore.rescue(location)

@@ -1,11 +1,11 @@
-// Changes what happens to the files of blobs while a store writes them.
+// Replaces calls to blob files while a store writes them.
 import { copyFile, stat } from 'node:fs/promises'
 import { BlobFolder } from '../../../store/storage/disk/blob-folder.js'
 
 /**
  * Replaces calls that stores make to their blob files.
  *
- * @param {object} calls  what is done in place of each; `go` makes the real call
+ * @param {object} calls  functions that replace the calls; `go` makes the real call
  * @param {(go: () => Promise<void>, pieces: Uint8Array[], position: number) => Promise<void>} [calls.write]
  * @param {(go: () => Promise<void>) => Promise<void>} [calls.sync]
  * @param {(go: () => Promise<void>) => Promise<void>} [calls.syncFolder]
@@ -25,9 +25,9 @@ export function meddle ({ write = go => go(), sync = go => go(), syncFolder = go
 }
 
 /**
- * Has stores think that the disk can make files of the same blocks: they are copies.
+ * Makes stores believe that the file system can clone files. The clones are copies.
  *
- * @returns {{ count: number, end: () => void }} how many were made; `end` ends it
+ * @returns {{ count: number, end: () => void }} `count`: clones so far; `end` ends it
  */
 export function cloneByCopy () {
   const { clone } = BlobFolder.prototype
@@ -45,7 +45,8 @@ export function cloneByCopy () {
 }
 
 /**
- * Has something done whenever a file is to be cloned, just before it is opened. No disk can clone then.
+ * Calls a function in place of each clone of a file, as if the file system could not clone. It runs just before the
+ * store opens the file to copy it.
  *
  * @param {(path: string) => void} step
  */

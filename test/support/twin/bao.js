@@ -1,11 +1,11 @@
-// Outboards, responses, slices and their decoder by recursion over a tree that is grown once per blob.
+// Outboards, responses, slices and their decoder, by recursion over a tree that is built once for each blob.
 // Sources: formats.md 2.1, 2.3, 3.4, 4.3, 4.5.
 import { concat, header, same } from '../bytes.js'
 import { HASH, cvBytes, leftLen, parent, rootBytes, subtree } from './blake3.js'
 import { isLeaf, nodeNumber, selected, wanted } from './tree.js'
 
 /** @typedef {{ start: number, end: number, cv: Uint8Array, bytes: Uint8Array, left?: Tree, right?: Tree }} Tree
- *  `cv` of the topmost is the root hash. */
+ *  `cv` of the topmost node is the root hash. */
 
 /** @returns {Tree} */
 export function grow (bytes, mode = HASH) {
@@ -13,7 +13,7 @@ export function grow (bytes, mode = HASH) {
   return { ...tree, cv: rootBytes(last) }
 }
 
-/** A part of a tree: bytes that stand at `start` in their blob. */
+/** Builds a subtree: its bytes are at `start` in their blob. */
 export function growAt (bytes, start, mode) {
   const end = start + bytes.length
   if (bytes.length <= 1024) {
@@ -43,7 +43,7 @@ const postOrderPairs = (tree, groupLog) => isStored(tree, groupLog)
   ? [...postOrderPairs(tree.left, groupLog), ...postOrderPairs(tree.right, groupLog), pairOf(tree)]
   : []
 
-/** The parts of a response in order, each with the name that the vectors give it. */
+/** Returns the parts of a response in order, each with its name in the vectors. */
 export function items (tree, groupLog, boundaries) {
   const chosen = selected(tree.end, boundaries)
   const visit = tree => {
@@ -63,7 +63,7 @@ export const slice = (tree, groupLog, boundaries) => concat([header(tree.end), r
 export const combined = (tree, groupLog) => slice(tree, groupLog, [0])
 
 /**
- * What a decoder must make of a response: everything that stands before the first fault, and the fault.
+ * Decodes a response as a decoder must: everything before the first fault, and the fault.
  *
  * @param {Uint8Array} response  without a header
  * @param {object} options

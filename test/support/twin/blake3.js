@@ -1,5 +1,5 @@
-// BLAKE3, slowly and by recursion. It shares no line with lib/ and is made to be compared with the paper by eye:
-// the tests ask it what the answer is. Source: BLAKE3 paper 2.1 to 2.6.
+// BLAKE3, slow and recursive. It shares no code with lib/, and is written so that a reader can compare it with the
+// paper. Tests take it as the reference. Source: BLAKE3 paper 2.1 to 2.6.
 
 const CHUNK_START = 1
 const CHUNK_END = 2
@@ -15,9 +15,9 @@ const PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
 const ORDERS = [PERMUTATION.map((_, i) => i)]
 while (ORDERS.length < 7) ORDERS.push(PERMUTATION.map(from => ORDERS.at(-1)[from]))
 
-/** @typedef {{ key: ArrayLike<number>, flag: number }} Mode  what every compression of one computation shares */
+/** @typedef {{ key: ArrayLike<number>, flag: number }} Mode  the inputs that all compressions of a hash share */
 /** @typedef {{ cv: ArrayLike<number>, block: Uint8Array, counter: number, flags: number }} Last
- *  The last compression of a subtree, not yet made: only the node above knows whether it is the root. */
+ *  The inputs of a subtree's last compression. Only the node above knows whether it is the root. */
 
 /** @type {Mode} */
 export const HASH = { key: IV, flag: 0 }
@@ -31,16 +31,16 @@ export function derived (context) {
   return { key: words(rootBytes(subtree(new TextEncoder().encode(context), 0, asContext))), flag: DERIVE_KEY_MATERIAL }
 }
 
-/** The mode that an options object of the library asks for. @returns {Mode} */
+/** Returns the mode for options of the library. @returns {Mode} */
 export const modeOf = ({ key, context } = {}) => key ? keyed(key) : context === undefined ? HASH : derived(context)
 
 export const hash = (bytes, length = 32, mode = HASH, position = 0) =>
   rootBytes(subtree(bytes, 0, mode), length, position)
 
-/** The chaining value of bytes that stand at `firstChunk`, as no root. */
+/** Returns the chaining value of a subtree at `firstChunk` that is not the root. */
 export const chainingValue = (bytes, firstChunk, mode = HASH) => cvBytes(subtree(bytes, firstChunk, mode))
 
-/** The length of the left side: the largest 1024 * 2^k below `len`. */
+/** Returns the length of the left side: the largest 1024 * 2^k below `len`. */
 export function leftLen (len) {
   let left = 1024
   while (left * 2 < len) left *= 2
@@ -79,7 +79,7 @@ export function parent (left, right, mode) {
 /** @param {Last} last */
 export const cvBytes = last => bytesOf(compress(last.cv, last.block, last.counter, last.flags).subarray(0, 8))
 
-/** Extended output from `position` on. @param {Last} last @param {number} length @param {number | bigint} position */
+/** Gives output from `position` on. @param {Last} last @param {number} length @param {number | bigint} position */
 export function rootBytes (last, length = 32, position = 0) {
   const out = new Uint8Array(length)
   for (let filled = 0; filled < length;) {
@@ -143,7 +143,7 @@ function padded (block) {
   return out
 }
 
-/** Little-endian words of bytes at any offset. */
+/** Returns the little-endian words of bytes at any offset. */
 function words (bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return new Uint32Array(bytes.length / 4).map((_, i) => view.getUint32(4 * i, true))

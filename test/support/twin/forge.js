@@ -1,5 +1,5 @@
-// Parts of blobs that nobody could hold: only the wanted chunks have bytes, every other subtree is a made-up chaining
-// value. A verifier cannot tell, which is the point: it lets chunk numbers be tested that no test data reaches.
+// Forges parts of huge blobs: only the wanted chunks have bytes, and every other subtree is a made-up chaining value. A
+// verifier cannot tell the difference. So tests reach chunk numbers that no real test data reaches.
 import { concat } from '../bytes.js'
 import { noise } from '../inputs.js'
 import { HASH, cvBytes, leftLen, parent, rootBytes, subtree } from './blake3.js'

@@ -1,17 +1,18 @@
-// The shape of the tree by recursion, and range sets by asking every chunk. formats.md 2 to 4 in the plainest words.
+// The shape of the tree by recursion, and sets of ranges by a test of every chunk: formats.md 2 to 4 in their simplest
+// form.
 import { leftLen } from './blake3.js'
 
 export const chunkCount = size => Math.max(1, Math.ceil(size / 1024))
 
-/** In-order number of the parent over bytes [start, end): the last chunk of its left child. */
+/** Returns the node number of the parent over bytes [start, end): the number of the last chunk of its left child. */
 export const nodeNumber = (start, end) => (start + leftLen(end - start)) / 1024 - 1
 
-/** Trailing one bits, the level of a node. */
+/** Returns the level of a node: the number of its trailing one bits. */
 export const levelOf = node => node % 2 === 0 ? 0 : 1 + levelOf((node - 1) / 2)
 
 /**
- * The chunks that a query selects in a blob of `size` bytes: those in one of its ranges, and the last chunk for
- * every range that reaches to or past the end.
+ * Returns the chunks that a query selects in a blob of `size` bytes: those in one of its ranges, and the last chunk if
+ * a range reaches the end or goes beyond it.
  *
  * @param {number} size
  * @param {Array<number | bigint>} boundaries  [start, end, start, ...]; an odd count leaves the last range open
@@ -31,7 +32,7 @@ export function selected (size, boundaries) {
   return chosen
 }
 
-/** How many of the chunks under bytes [start, end) are chosen: 'none', 'some' or 'all'. */
+/** Returns how many of the chunks in bytes [start, end) are selected: 'none', 'some' or 'all'. */
 export function wanted (chosen, start, end) {
   const first = start / 1024
   const count = chunkCount(end - start)
@@ -40,13 +41,13 @@ export function wanted (chosen, start, end) {
   return hits === 0 ? 'none' : hits === count ? 'all' : 'some'
 }
 
-/** Whether bytes [start, end) travel in one piece. */
+/** Returns true if bytes [start, end) are sent in one piece. */
 export const isLeaf = (chosen, start, end, groupLog) =>
   end - start <= 1024 || (end - start <= 1024 * 2 ** groupLog && wanted(chosen, start, end) === 'all')
 
 /**
- * The walk, parent before children and again after them. Where a pair stands in the outboards is found by numbering
- * the parents of the whole tree as they are met, which is what pre-order and post-order mean.
+ * The walk, which gives a parent before its children and again after them. It numbers the parents of the whole tree in
+ * the order of the walk: these are the places of their pairs in pre-order and post-order.
  */
 export function steps (size, groupLog, boundaries = [0]) {
   const chosen = selected(size, boundaries)
@@ -76,9 +77,9 @@ export function steps (size, groupLog, boundaries = [0]) {
 }
 
 /**
- * The place of the subtree over "start end": the number of pairs that stand before it in pre-order, and of a
- * parent the numbers of its own pair. Below the group level there is no outboard that holds it: there the group is
- * numbered like a tree of its own.
+ * Returns the places of subtrees, by "start end": the number of pairs before the subtree in pre-order, and for a parent
+ * the numbers of its own pair. Below the group level, where outboards have no pairs, each group is numbered like a tree
+ * of its own.
  *
  * @returns {Map<string, { pairsBefore: number, isStored?: boolean, pre?: number, post?: number }>}
  */

@@ -1,4 +1,4 @@
-// Mirrors that servers name with `Link: <...>; rel=duplicate`. The servers are functions in the place of `fetch`.
+// Mirrors that servers name with `Link: <...>; rel=duplicate`. The servers are functions that replace `fetch`.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { fetchVerified } from '../../../verifier/index.js'
@@ -24,7 +24,7 @@ const linked = (answer, ...links) => async request => {
 
 async function bytesOf (url, options) {
   const response = await fetchVerified(url, { cid, retries: 0, ...options })
-  return collect(response.body) // WebKitGTK's arrayBuffer() has an error of its own
+  return collect(response.body) // the arrayBuffer() of WebKitGTK has another error
 }
 
 /** The origins that were asked, each once. */
@@ -35,7 +35,7 @@ describe('a duplicate that a server names', () => {
     ['an endpoint', { '/movie': endpoint(content, BREAKS) }],
     ['a plain server', { '/movie': file(content, { ending: endings.flip(70_000) }), '/movie.obao4': file(pairs) }]
   ]) {
-    it(`goes on where ${title} fails`, async () => {
+    it(`continues where ${title} fails`, async () => {
       const [a, b] = [origin(), origin()]
       const routes = Object.entries(broken).map(([path, answer]) => [a + path, linked(answer, `${b}/copy`)])
       const fetch = fetchOf({ ...Object.fromEntries(routes), [`${b}/copy`]: endpoint(content) })
@@ -44,7 +44,7 @@ describe('a duplicate that a server names', () => {
     })
   }
 
-  it('is not asked as long as those of the caller do', async () => {
+  it('is not asked while the mirrors of the caller answer', async () => {
     const [a, b] = [origin(), origin()]
     const fetch = fetchOf({ [`${a}/movie`]: linked(endpoint(content), `${b}/copy`) })
     expect(same(await bytesOf(`${a}/movie`, { fetch }), content)).to.equal(true)
@@ -88,7 +88,7 @@ describe('a duplicate that a server names', () => {
     expect(fetch.requests).to.have.length(2)
   })
 
-  it('is one of four, or of as many as the caller allows, though each answer names others', async () => {
+  it('is one of at most four, or of as many as the caller allows, even if each answer names others', async () => {
     for (const [maxDuplicates, expected] of [[undefined, 4], [0, 0], [1, 1], [7, 7]]) {
       const a = origin()
       let count = 0
@@ -104,7 +104,7 @@ describe('a duplicate that a server names', () => {
     expect(await errorOf(bytesOf('https://a.example/', { maxDuplicates: -1 }))).to.be.instanceOf(RangeError)
   })
 
-  it('that lies is found out, and the next one goes on', async () => {
+  it('that lies is dropped, and the next one continues', async () => {
     const [a, b, c] = [origin(), origin(), origin()]
     const fetch = fetchOf({
       [`${a}/movie`]: linked(endpoint(content, BREAKS), `${b}/copy`, `${c}/copy`),
@@ -115,7 +115,7 @@ describe('a duplicate that a server names', () => {
     expect(asked(fetch)).to.deep.equal([a, b, c])
   })
 
-  it('is another one than the mirrors that the caller has given', async () => {
+  it('is not added if the caller has given the same mirror', async () => {
     const [a, b] = [origin(), origin()]
     const fetch = fetchOf({ [`${a}/movie`]: linked(endpoint(content, BREAKS), `${b}/movie?again`) })
     const error = await errorOf(bytesOf(`${a}/movie`, { fetch, from: [`${b}/movie`] }))

@@ -1,7 +1,8 @@
-// Verified downloads from servers of every kind. The servers are functions in the place of `fetch`.
+// Verified downloads from servers of every kind. The servers are functions that replace `fetch`.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createOutboardSync } from '../../../encoder/index.js'
+import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { BaoError } from '../../../lib/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
 import { errorOf, iterable } from '../../support/feeding.js'
@@ -14,11 +15,11 @@ const outboard = createOutboardSync(content)
 const wide = createOutboardSync(content, { groupLog: 6 })
 const { cid } = outboard
 const BLOB = 'https://one.example/movie'
-/** Fails soon, so that tests end soon. */
+/** Options that let a download fail soon, so that tests are short. */
 const SOON = { stall: 60, retries: 1 }
 
 let servers = 0
-/** Another origin for each test: what was found at one is remembered. */
+/** A new origin for each test, because findings about an origin are remembered. */
 const origin = () => `https://${++servers}.example`
 
 async function bytesOf (response) { return new Uint8Array(await (await response).arrayBuffer()) }
@@ -33,7 +34,7 @@ async function download (routes, options) {
 
 const plain = how => ({ '/movie': file(content, how), '/movie.obao4': file(outboard.bytes, how) })
 
-describe('what fetchVerified finds behind a URL', () => {
+describe('the resource that fetchVerified finds at a URL', () => {
   const RANGES = [[0, Infinity], [0, 1], [100_000, 200_000], [299_999, 900_000], [16_384, 32_768], [65_530, 65_540]]
   const link = (target, parameters) => ({
     headers: own => ({
@@ -52,13 +53,13 @@ describe('what fetchVerified finds behind a URL', () => {
     ['an outboard of other groups that Link names', {
       '/movie': file(content, link('/trees/tree.obao6', '')), '/trees/tree.obao6': file(wide.bytes)
     }],
-    ['an outboard with the size in front', { '/movie': file(content), '/movie.obao4': file(withHeader) }],
+    ['an outboard with a header', { '/movie': file(content), '/movie.obao4': file(withHeader) }],
     ['an outboard at .obao6 beside a page that answers for .obao4', {
       '/movie': file(content),
       '/movie.obao4': file(new TextEncoder().encode('<html>'.repeat(100))),
       '/movie.obao6': file(wide.bytes)
     }],
-    ['the bytes alone', { '/movie': file(content) }]
+    ['only the bytes', { '/movie': file(content) }]
   ]) {
     it(`is ${title}`, async () => {
       for (const [start, end] of RANGES) {
@@ -68,7 +69,7 @@ describe('what fetchVerified finds behind a URL', () => {
     })
   }
 
-  it('is remembered for the next URL of the same origin', async () => {
+  it('is tried first at the next URL of the same origin', async () => {
     const at = origin()
     const fetch = fetchOf({
       [`${at}/a`]: file(content),
@@ -111,7 +112,7 @@ describe('what fetchVerified finds behind a URL', () => {
   })
 })
 
-describe('servers that say wrong things', () => {
+describe('servers that make false claims', () => {
   let tag = 0
   for (const [title, how] of [
     ['count one byte too many in Content-Range', {
@@ -119,14 +120,14 @@ describe('servers that say wrong things', () => {
     }],
     ['give no Content-Range', { headers: ({ 'content-range': _, ...own }) => own }],
     ['answer a Range with 200 and everything', { ranges: false }],
-    // `fetch` gives the bytes as they were before, with the headers of what was sent.
-    ['compress everything, and tell that length', {
+    // `fetch` gives the decoded bytes with the headers of the encoded ones.
+    ['compress everything, and state the compressed length', {
       ranges: false, headers: own => ({ ...own, 'content-encoding': 'gzip', 'content-length': '77' })
     }],
     ['change the ETag with every answer', { headers: own => ({ ...own, etag: `"${tag++}"` }) }],
     ['never end', { ending: endings.endless }]
   ]) {
-    it(`${title}: the bytes count`, async () => {
+    it(`${title}: only the bytes matter`, async () => {
       expect(same((await download(plain(how))).bytes, content)).to.equal(true)
       const { bytes } = await download(plain(how), { range: { start: 150_000, end: 250_000 } })
       expect(same(bytes, content.subarray(150_000, 250_000))).to.equal(true)
@@ -134,25 +135,25 @@ describe('servers that say wrong things', () => {
   }
 
   for (const [title, routes, expected] of [
-    ['the size is larger than it is', plain({
+    ['the stated size is too large', plain({
       headers: own => ({ ...own, 'content-range': 'bytes 0-1/9007199254740991' })
     })],
-    ['the size of an endpoint is a lie', { '/movie': endpoint(content, { size: 2 ** 52 }) }],
-    ['a range is another one', plain({ headers: own => ({ ...own, 'content-range': 'bytes 77-99/300000' }) })],
-    ['a range is one of compressed bytes', plain({
+    ['the size from an endpoint is wrong', { '/movie': endpoint(content, { size: 2 ** 52 }) }],
+    ['Content-Range is another range', plain({ headers: own => ({ ...own, 'content-range': 'bytes 77-99/300000' }) })],
+    ['a range is of compressed bytes', plain({
       headers: own => ({ ...own, 'content-encoding': 'br' })
     }), 'FETCH_REFUSED'],
     ['a byte is wrong', plain({ ending: endings.flip(9000) })],
     ['a slice is wrong', { '/movie': endpoint(content, { ending: endings.flip(9000) }) }],
     ['a connection breaks', plain({ ending: endings.reset(0) }), 'FETCH_FAILED'],
-    ['nothing can be reached', { '/movie': unreachable }, 'FETCH_FAILED'],
-    ['nothing is answered', { '/movie': silent }, 'FETCH_FAILED'],
+    ['the server cannot be reached', { '/movie': unreachable }, 'FETCH_FAILED'],
+    ['the server does not answer', { '/movie': silent }, 'FETCH_FAILED'],
     ['the body stalls', { '/movie': endpoint(content, { ending: endings.stall(9000) }) }, 'FETCH_FAILED'],
     ['the body drips', { '/movie': endpoint(content, { ending: endings.drip }) }, 'FETCH_FAILED'],
-    ['a status says no', { '/movie': status(403) }, 'FETCH_STATUS'],
-    ['a status says later', { '/movie': status(503) }, 'FETCH_STATUS']
+    ['the status is 403', { '/movie': status(403) }, 'FETCH_STATUS'],
+    ['the status is 503', { '/movie': status(503) }, 'FETCH_STATUS']
   ]) {
-    it(`where ${title}, another mirror goes on`, async () => {
+    it(`where ${title}, another mirror continues`, async () => {
       const error = await errorOf(download(routes))
       expect(error, `${error}`).to.have.property('code')
       if (expected) expect(error.code).to.equal(expected)
@@ -177,7 +178,7 @@ describe('servers that say wrong things', () => {
     expect(error.cause.errors.map(({ location }) => location)).to.deep.equal([`${at}/a`, `${at}/b`])
   })
 
-  it('are asked again after the time that they want', async () => {
+  it('are asked again after the time in their Retry-After', async () => {
     let answers = 0
     const busy = request => answers++ === 0 ? status(503, { 'retry-after': '1' })() : endpoint(content)(request)
     const since = performance.now()
@@ -185,7 +186,7 @@ describe('servers that say wrong things', () => {
     expect(performance.now() - since).to.be.at.least(950)
   })
 
-  it('that say in thousands of ranges what they lack are left there, too', async () => {
+  it('that list the bytes they lack in thousands of ranges are left for the next mirror', async () => {
     const at = origin()
     const missing = Array.from({ length: 3000 }, (_, i) => [131_072 + i, 131_073 + i]).reverse()
     const part = request => rangeIsPast(request, 131_072)
@@ -197,7 +198,7 @@ describe('servers that say wrong things', () => {
     expect(fetch.requests).to.have.length(3)
   })
 
-  it('that give a byte for each request are not asked for every byte', async () => {
+  it('that give one byte per request are not asked for every byte', async () => {
     const at = origin()
     const routes = plain({ ending: endings.cut(1) })
     const fetch = fetchOf(Object.fromEntries(Object.entries(routes).map(([path, answer]) => [at + path, answer])))
@@ -206,7 +207,7 @@ describe('servers that say wrong things', () => {
     expect(fetch.requests.length).to.be.below(20)
   })
 
-  it('that lack a part are left where that part begins', async () => {
+  it('that lack a part are left at its beginning', async () => {
     const at = origin()
     const part = request => rangeIsPast(request, 131_072)
       ? new Response(JSON.stringify({ code: 'STORE_MISSING', missing: [[131_072, 300_000]] }), {
@@ -221,14 +222,14 @@ describe('servers that say wrong things', () => {
   })
 })
 
-/** Does a request for a slice want anything behind a byte? */
+/** True if a request for a slice wants bytes after an offset. */
 function rangeIsPast ({ url }, byte) {
   const end = url.searchParams.get('end')
   return end === null || Number(end) > byte
 }
 
 describe('mirrors', () => {
-  it('are URLs with a place for the name, stores, functions, and parts', async () => {
+  it('are URLs with a placeholder for the name, stores, functions, and parts', async () => {
     const hex = [...outboard.root].map(byte => byte.toString(16).padStart(2, '0')).join('')
     const slice = async (_cid, ranges) => {
       const fetch = endpoint(content)
@@ -256,7 +257,7 @@ describe('mirrors', () => {
     }
   })
 
-  it('are named with what is expected when they are no URLs of servers', async () => {
+  it('that are not URLs of servers are refused with the expected values', async () => {
     const expected = 'expected a URL that begins with https:// or http://, got'
     for (const bad of ['nourl', 'example.org/{cid}', 'ftp://example.org/{cid}', new URL('data:,x')]) {
       if (globalThis.location !== undefined && !`${bad}`.includes(':')) continue // relative to the page
@@ -268,7 +269,7 @@ describe('mirrors', () => {
     expect(message).to.equal(`"input" ${expected} 'ftp://x'`)
   })
 
-  it('say why a connection has failed', async () => {
+  it('report why a connection has failed', async () => {
     const failing = cause => async () => { throw new TypeError('fetch failed', { cause }) }
     const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     for (const [fetch, reason] of [
@@ -282,11 +283,11 @@ describe('mirrors', () => {
     }
     const stalled = await errorOf(fetchVerified(BLOB, { cid, fetch: silent, stall: 20, retries: 0 }))
     expect(stalled.message)
-      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes have come within 20 ms`)
+      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes arrived within 20 ms`)
   })
 })
 
-describe('fetchVerified in the place of fetch', () => {
+describe('fetchVerified instead of fetch', () => {
   const respond = (headers, options) => {
     const fetch = fetchOf({ [BLOB]: endpoint(content) })
     return fetchVerified(new Request(BLOB, { headers, ...options }), { cid, fetch })
@@ -323,7 +324,7 @@ describe('fetchVerified in the place of fetch', () => {
     expect(await errorOf(respond({}, { method: 'POST' }))).to.be.instanceOf(TypeError)
   })
 
-  it('ignores Range in a HEAD, and behind an If-Range that names something else', async () => {
+  it('ignores Range in a HEAD, and with an If-Range of another ETag', async () => {
     const head = await respond({ range: 'bytes=0-9' }, { method: 'HEAD' })
     expect(head.status).to.equal(200)
     expect(head.headers.get('content-length')).to.equal('300000')
@@ -338,7 +339,7 @@ describe('fetchVerified in the place of fetch', () => {
     expect(await bytesOf(again)).to.deep.equal(content.slice(0, 10))
   })
 
-  it('has the type that is asked for, says that it takes ranges, and has the length when that is proven', async () => {
+  it('has the given type, says that it takes ranges, and has the length if that is proven', async () => {
     const small = content.slice(0, 5000)
     const { cid } = createOutboardSync(small)
     const fetch = fetchOf({ [BLOB]: endpoint(small) })
@@ -355,6 +356,34 @@ describe('fetchVerified in the place of fetch', () => {
     expect(long.headers.get('content-type')).to.equal('application/octet-stream')
     expect(long.headers.get('content-length')).to.equal(null)
     await long.body.cancel()
+  })
+
+  it('reports the bytes that were sent, and the proven total, also of a range that ends beyond the blob', async () => {
+    const small = noise(700, 172)
+    const lacksLast = async (_cid, ranges) => {
+      if (ranges.boundaries[0] > 64) throw new BaoError('STORE_MISSING', 'the end is missing', { ranges })
+      return [encodeSliceSync(content, outboard, ranges)]
+    }
+    for (const [routes, bytes, range, total] of [
+      [{ '/movie': endpoint(content) }, content, undefined, 300_000],
+      [plain(), content, undefined, 300_000],
+      [plain(), content, { start: 100_000 }, 200_000],
+      [plain(), content, { start: 100_000, end: 200_000 }, 100_000],
+      [plain(), content, { start: 299_000, end: 400_000 }, 1000],
+      [{ '/movie': file(small), '/movie.obao4': file(createOutboardSync(small).bytes) }, small, { end: 9000 }, 700]
+    ]) {
+      const details = []
+      const { cid } = createOutboardSync(bytes)
+      const got = await download(routes, { cid, range, onProgress: ({ detail }) => details.push(detail) })
+      expect(got.bytes.length).to.equal(total)
+      expect(details.every(detail => detail.total === total && detail.unit === 'bytes'), `${total}`).to.equal(true)
+      expect(details.at(-1).done).to.equal(total)
+    }
+    const details = []
+    const onProgress = ({ detail }) => details.push(detail)
+    const response = await fetchVerified(mirrorOf(lacksLast), { cid, range: { end: 65_536 }, onProgress, ...SOON })
+    expect(same(await bytesOf(response), content.subarray(0, 65_536)), 'a mirror without the end').to.equal(true)
+    expect(details.at(-1)).to.deep.equal({ done: 65_536, total: undefined, unit: 'bytes' })
   })
 
   it('passes on the headers of a Request, but not its range', async () => {
@@ -393,7 +422,7 @@ describe('any mix of mirrors', () => {
     return serve({ ending: endings[kind](at) })
   }
 
-  it('of which one is honest gives the blob, and never a wrong byte before a failure', function () {
+  it('with an honest one gives the blob, and never a wrong byte before a failure', function () {
     this.timeout(60_000)
     const mirrors = fc.array(fc.tuple(bad, fc.boolean()), { maxLength: 3 })
     return holds('mirrors', fc.asyncProperty(mirrors, fc.boolean(), fc.boolean(), async (list, isPlain, isThere) => {

@@ -1,4 +1,4 @@
-// Which of several mirrors is asked next, and when. `download`, `fetchVerified` and `fromMirrors` all ask by this.
+// Tests which of several mirrors is asked next, and when. `download`, `fetchVerified` and `fromMirrors` use the book.
 import { expect } from 'chai'
 import { BaoError, ChunkRanges } from '../../../lib/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
@@ -27,19 +27,19 @@ const failure = () => Object.assign(new Error('no'), { code: 'ECONNRESET' })
 const lie = () => Object.assign(new Error('no'), { code: 'BAO_LEAF_MISMATCH' })
 
 describe('the next mirror', () => {
-  it('is the first of those of which nothing is known', async () => {
+  it('is the first of those without a rate', async () => {
     const { next } = bookOf(['a', 'b'])
     expect(await next()).to.equal('a')
   })
 
-  it('is an unknown one, then the quickest', () => {
+  it('is one without a rate, then the quickest', () => {
     const { book, requestTo } = bookOf(['slow', 'quick', 'new'])
     requestTo('slow').gained(10)
     requestTo('quick').gained(1000)
     expect(book.inTurn(book.records).map(({ mirror }) => mirror.location)).to.deep.equal(['new', 'quick', 'slow'])
   })
 
-  it('is not one that has failed while there is another, and then the one that has failed first', async () => {
+  it('is not one that has failed if there is another, and else the one that has failed first', async () => {
     const { clock, next, requestTo } = bookOf(['a', 'b'])
     requestTo('a').failed(failure(), ALL)
     expect(await next()).to.equal('b')
@@ -72,7 +72,7 @@ describe('the next mirror', () => {
 })
 
 describe('a book of mirrors', () => {
-  it('takes as many mirrors from servers as it may, each once, and none from those', () => {
+  it('adds the allowed number of mirrors that servers name, each once, and none that these name', () => {
     let added = 0
     const { book } = bookOf(['a'], { maxDuplicates: 2 })
     book.onDuplicate = () => added++
@@ -88,7 +88,7 @@ describe('a book of mirrors', () => {
     expect(added).to.equal(2)
   })
 
-  it('refuses numbers that are none', async () => {
+  it('refuses invalid numbers', async () => {
     const wrong = [['retries', -1], ['retries', '3'], ['stall', 0], ['stall', 1.5], ['maxDuplicates', -1]]
     for (const [name, value] of wrong) {
       const error = await errorOf(fetchVerified('http://localhost', { cid: new Uint8Array(32), [name]: value }))

@@ -1,4 +1,4 @@
-// The end of downloads that stall. Time is that of a fake clock.
+// Downloads that stall are ended. The clock is fake.
 import { expect } from 'chai'
 import { waitAfter, withPatience } from '../../../verifier/mirrors/patience.js'
 import { FakeClock } from '../../support/fake-clock.js'
@@ -6,7 +6,7 @@ import { errorOf } from '../../support/feeding.js'
 
 const STALL = 1000
 
-/** Reads pieces of some lengths, each of which comes after some time; the caller takes its time, too. */
+/** Reads pieces of some lengths, each of which comes after some time; the caller also takes some time. */
 async function read (pieces, { callerMs = 0, signal } = {}) {
   const clock = new FakeClock()
   const seen = { len: 0, isEnded: false }
@@ -28,14 +28,14 @@ async function read (pieces, { callerMs = 0, signal } = {}) {
 }
 
 describe('a download with patience', () => {
-  it('may take as long as it wants while 16 KiB come in time', async () => {
+  it('may take any time while 16 KiB arrive in time', async () => {
     const { error, len, time } = await read(Array(20).fill([700, 16_384]))
     expect(error).to.equal(undefined)
     expect(len).to.equal(20 * 16_384)
     expect(time).to.equal(14_000)
   })
 
-  it('ends when nothing comes, and says where', async () => {
+  it('ends when nothing arrives, and names the mirror', async () => {
     const { error, len, time, isEnded } = await read([[10, 20_000], [1e9, 1]])
     expect(error).to.include({ code: 'FETCH_FAILED', location: 'there' })
     expect(len).to.equal(20_000)
@@ -43,7 +43,7 @@ describe('a download with patience', () => {
     expect(isEnded).to.equal(true)
   })
 
-  it('ends when too little comes', async () => {
+  it('ends when too little arrives', async () => {
     const { error, len } = await read(Array(100).fill([100, 1000]))
     expect(error).to.include({ code: 'FETCH_FAILED' })
     expect(len).to.be.within(9000, 15_000)
@@ -53,12 +53,12 @@ describe('a download with patience', () => {
     expect((await read(Array(5).fill([10, 1000]), { callerMs: 10_000 })).error).to.equal(undefined)
   })
 
-  it('ends with its signal at once', async () => {
+  it('ends immediately when its signal aborts', async () => {
     const { error } = await read([[1e9, 1]], { signal: AbortSignal.abort(new Error('enough')) })
     expect(error).to.have.property('message', 'enough')
   })
 
-  it('waits longer after each failure, or as long as a server wants, but not for ever', () => {
+  it('waits longer after each failure, or as long as a server wants, but at most 30 s', () => {
     expect([1, 2, 3, 20].map(count => waitAfter(count, undefined))).to.deep.equal([250, 500, 1000, 30_000])
     expect(waitAfter(1, { retryAfter: 5000 })).to.equal(5000)
     expect(waitAfter(1, { retryAfter: 1e9 })).to.equal(30_000)

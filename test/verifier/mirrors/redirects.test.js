@@ -1,4 +1,4 @@
-// Mirrors that send clients somewhere else. The servers are real: what `fetch` shows of redirects differs.
+// Mirrors that redirect. The servers are real, because runtimes differ in what `fetch` shows of redirects.
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -19,7 +19,7 @@ describe('a mirror that redirects', () => {
     }
   })
 
-  /** A server of some paths: bytes, or where a path leads. Notes what was asked. */
+  /** A server of some paths: bytes, or a redirect. It records the requests. */
   async function serving (paths, more = {}) {
     const seen = []
     const server = createServer((request, response) => {
@@ -46,7 +46,7 @@ describe('a mirror that redirects', () => {
     for (const { headers } of there.seen) expect(headers).to.not.have.any.keys('authorization', 'x-api-key')
   })
 
-  it('is followed to what its `Link` names beside the URL that has answered', async () => {
+  it('is followed, and its `Link` is relative to the URL that has answered', async () => {
     const more = { link: '<blob.proof>; rel=describedby; type="application/vnd.bao-outboard"' }
     const paths = { '/blob': '/deep/blob', '/deep/blob': content, '/deep/blob.proof': pairs }
     const { url, seen } = await serving(paths, more)
@@ -54,7 +54,7 @@ describe('a mirror that redirects', () => {
     expect(seen.map(({ url }) => url)).to.include('/deep/blob.proof')
   })
 
-  it('gets no headers of the caller for what the other server names, nor back for the first one', async () => {
+  it('gets no headers of the caller for URLs that the other server names, not even at the first server', async () => {
     const headers = { 'x-token': '1' }
     const from = await serving({})
     for (const isBack of [false, true]) {
@@ -70,7 +70,7 @@ describe('a mirror that redirects', () => {
     }
   })
 
-  it('in a circle fails, and another one goes on', async () => {
+  it('in a circle fails, and another one continues', async () => {
     const { url, seen } = await serving({ '/a': '/b', '/b': '/a', '/good': content, '/good.obao4': pairs })
     expect(await errorOf(bytesOf(`${url}/a`))).to.include({ code: 'FETCH_REFUSED', location: `${url}/a` })
     expect(seen.length).to.be.below(200)

@@ -1,4 +1,4 @@
-// Of ranges in bytes, verified streams give exactly these bytes.
+// If ranges are in bytes, verified streams give exactly these bytes.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ChunkRanges } from '../../../lib/index.js'
@@ -16,7 +16,7 @@ import { Bao, modeOf } from '../../support/twin/index.js'
 
 const RELEASES = ['soon', 'leaf', 'window']
 
-/** Every call that gives leaves of a slice, and gathers what it gives. */
+/** Every call that gives leaves of a slice, with a function that gathers them. */
 const CALLS = {
   verifySlice: (slice, options) => verifySlice(slice, options),
   'verifySlice, into': (slice, options) => verifySlice(slice, { ...options, into: new Uint8Array(slice.length) }),
@@ -47,7 +47,7 @@ const CALLS = {
   }
 }
 
-/** Ranges in bytes of a blob of `size` bytes, and what they stand for. */
+/** Ranges in bytes of a blob of `size` bytes, by their meaning. */
 const rangesOf = size => ({
   'within a chunk': { start: 1500, end: 1510 },
   'across groups': { start: 16_000, end: 70_001 },
@@ -150,7 +150,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
     expect(joined(leaves)).to.deep.equal(chunks)
   })
 
-  it('of a proof give exactly these bytes as well', () => {
+  it('of a proof also give exactly these bytes', () => {
     const inside = { start: 5000, end: 6000 }
     const proof = createProofSync(content, outboard, inside)
     const bytes = content.subarray(4096, 6144)
@@ -167,7 +167,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
 
   const SIZE = 40_000
   const places = fc.oneof(fc.nat(SIZE + 3000), fc.nat(40).map(chunk => chunk * KIB))
-  it('give what the twin has there, also before a fault', () => holds(`exact (${kernel})`, fc.property(
+  it('give the bytes of the twin, also before a fault', () => holds(`exact (${kernel})`, fc.property(
     sizes(SIZE), groupLogs, keys, fc.nat(), fc.tuple(places, places), fc.constantFrom(...RELEASES), cuts,
     fc.option(fc.nat(), { nil: undefined }),
     (size, groupLog, key, seed, [a, b], release, placesOfCuts, flip) => {

@@ -1,4 +1,4 @@
-// When verified bytes come out, and whose memory they come in.
+// Tests when verified bytes come out, and in whose memory.
 import { expect } from 'chai'
 import { ChunkRanges, Hasher, hash } from '../../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/index.js'
@@ -15,7 +15,7 @@ const inPieces = (bytes, len) => Array.from(
 )
 
 forEachKernel(() => describe('verified bytes come out', () => {
-  /** Bytes that were written and not yet given, at most, over all pieces. */
+  /** The most bytes that were written and not yet given, over all pieces. */
   function mostHeld (encoded, options, len) {
     const verifier = new SliceVerifier(options)
     let [written, given, most] = [0, 0, 0]
@@ -31,15 +31,15 @@ forEachKernel(() => describe('verified bytes come out', () => {
 
   for (const groupLog of [0, 2, 4]) {
     const pairs = 64 * Math.ceil(content.length / KIB / 2 ** groupLog) + 64
-    it(`come soon by default: at most 32 KiB and their pairs wait, in groups of ${2 ** groupLog}`, () => {
+    it(`soon by default: at most 32 KiB and their pairs wait, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [100, 1400, 16 * KIB, 64 * KIB, 300 * KIB, encoded.length]) {
-        // Of the last 32 chunks, one may be missing; subtrees below them bring at most as many again.
+        // Of the last 32 chunks, one may be missing; subtrees below them add at most as many.
         expect(mostHeld(encoded, { cid: root, groupLog }, len), `pieces of ${len}`).to.be.below(64 * KIB + pairs)
       }
     })
 
-    it(`come first after 16 KiB, in groups of ${2 ** groupLog}`, () => {
+    it(`first after 16 KiB, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       const verifier = new SliceVerifier({ cid: root, groupLog })
       let written = 0
@@ -50,7 +50,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
       expect(written).to.be.below(16 * KIB + 64 * 32 + 108)
     })
 
-    it(`come with their last byte if that is asked for, in groups of ${2 ** groupLog}`, () => {
+    it(`with the last byte of each leaf if told to, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [1400, 64 * KIB, 300 * KIB]) {
         expect(
@@ -59,7 +59,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
       }
     })
 
-    it(`come in windows if that is asked for, in groups of ${2 ** groupLog}`, () => {
+    it(`in windows if told to, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       const verifier = new SliceVerifier({ cid: root, groupLog, release: 'window' })
       const leaves = inPieces(encoded, 1400).flatMap(piece => verifier.write(piece))
@@ -69,18 +69,18 @@ forEachKernel(() => describe('verified bytes come out', () => {
     })
   }
 
-  it('are as wide as the bytes that have come: one leaf for a window', () => {
+  it('as one leaf for all that have arrived, up to a window', () => {
     const { root, bytes: encoded } = encode(content, { groupLog: 0 })
     for (const release of ['soon', 'leaf', 'window']) {
       const leaves = new SliceVerifier({ cid: root, groupLog: 0, release }).write(encoded)
-      // Of 700 KiB, the first five windows are full. What is narrower than 16 chunks may come chunk by chunk.
+      // Of 700 KiB, the first five windows are full. A part of less than 16 chunks may come chunk by chunk.
       expect(
         leaves.slice(0, 5).map(({ bytes }) => bytes.length / KIB), release
       ).to.deep.equal([128, 128, 128, 128, 128])
     }
   })
 
-  it('come from scattered ranges in the same way', () => {
+  it('from scattered ranges in the same way', () => {
     for (const groupLog of [0, 4]) {
       const outboard = createOutboardSync(content, { groupLog })
       const ranges = ChunkRanges.fromBoundaries([1, 2, 5, 40, 41, 43, 64, 200, 333, 334, 699, 700])
@@ -100,7 +100,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
     }
   })
 
-  it('are refused in a release of another name', () => {
+  it('only with a known `release`', () => {
     for (const release of ['', 'late', 'toString', 5, null]) {
       expect(
         () => new SliceVerifier({ cid: hash(content), release })
@@ -144,7 +144,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     }
   })
 
-  it('of the caller that are too short say so, with nothing behind them written', () => {
+  it('of the caller that is too short cause an error, and nothing after it is written', () => {
     for (const len of [0, 1, 1024, wanted.length - 1]) {
       const memory = new Uint8Array(wanted.length + 1000)
       expect(() => verifySlice(slice, { ...options, into: memory.subarray(0, len) })).to.throw(RangeError, '"into"')
@@ -152,7 +152,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     }
   })
 
-  it('of the caller hold nothing that is not verified', () => {
+  it('of the caller are only verified ones', () => {
     const into = new Uint8Array(wanted.length)
     const at = slice.length - 70_000
     expect(
@@ -163,7 +163,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(same(into.subarray(0, good), wanted.subarray(0, good))).to.equal(true)
   })
 
-  it('of the caller take what decode gives', () => {
+  it('of the caller may be the result of decode', () => {
     for (const len of [0, 1, 1024, 5000, content.length]) {
       const { root, bytes: combined } = encode(content.subarray(0, len), { groupLog: 0 })
       const into = new Uint8Array(len + 7)
@@ -224,7 +224,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(hash(content), 'the next call is as ever').to.deep.equal(outboard.root)
   })
 
-  it('stay what they are when a callback tries to hash, and so does the hasher', () => {
+  it('do not change when a callback tries to hash, and neither does the hasher', () => {
     const chunks = ChunkRanges.fromBoundaries([0, 1, 2, 3, 4, 5, 6, 7])
     const outboard = createOutboardSync(content, { groupLog: 0 })
     const slice = encodeSliceSync(content, outboard, chunks)
@@ -247,7 +247,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(hasher.digest()).to.deep.equal(hash(content.subarray(0, 10)))
   })
 
-  it('are kept in one way only', async () => {
+  it('are kept in only one way', async () => {
     const into = new Uint8Array(10)
     const onLeaf = () => {}
     for (const kinds of [{ into, reuse: true }, { into, reuse: 'yes' }, { into, onLeaf }, { reuse: true, onLeaf }]) {

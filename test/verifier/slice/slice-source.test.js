@@ -1,4 +1,4 @@
-// Several slices behind one another in one stream.
+// Several slices after one another in one stream.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/index.js'
@@ -17,7 +17,7 @@ const asked = blobs.map((blob, i) => {
 const tail = noise(50_000, 9)
 const all = concat([...asked.map(({ slice }) => slice), tail])
 
-/** A source that tells how far it was read, and whether it was let go of. */
+/** A source that reports how far it was read, and whether it was closed. */
 function watched (pieces) {
   const seen = { len: 0, isClosed: false }
   seen.source = (async function * () {
@@ -45,7 +45,7 @@ async function leavesOf (source, { blob, slice, ...options }) {
   return leaves
 }
 
-forEachKernel(() => describe('slices behind one another', () => {
+forEachKernel(() => describe('slices after one another', () => {
   for (const [title, cut] of Object.entries({
     'in one piece': () => [all],
     'in pieces of any length': () => ragged(all, 12),
@@ -88,7 +88,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await errorOf(short.read(3))).to.include({ code: 'BAO_TRUNCATED', wanted: 3, got: 2 })
   })
 
-  it('are read no further than the piece in which they end', async () => {
+  it('are read only up to the piece in which they end', async () => {
     const pieces = [asked[3].slice.subarray(0, 100_000), asked[3].slice.subarray(100_000), tail]
     const seen = watched(pieces)
     const source = new SliceSource(seen.source)
@@ -100,7 +100,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await errorOf(leavesOf(source, asked[3]))).to.include({ code: 'BAO_TRUNCATED' })
   })
 
-  it('wait for no byte of a slice without ranges', async () => {
+  it('without ranges wait for no byte', async () => {
     const source = new SliceSource(watched([]).source)
     expect(await leavesOf(
       source, { cid: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }
@@ -111,7 +111,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     ).to.deep.equal([])
   })
 
-  it('end with a slice that is wrong, is cut off, or is left early', async () => {
+  it('end with a slice that is wrong, cut off, or not read to its end', async () => {
     const [, , , long] = asked
     const ways = {
       BAO_LEAF_MISMATCH: () => leavesOf(lied, long),
@@ -133,14 +133,14 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await source.isAtEnd()).to.equal(true)
   })
 
-  it('may be left at the last leaf: the next slice begins at its place', async () => {
+  it('may be left at the last leaf: the next slice begins after it', async () => {
     const source = new SliceSource(stream([all]))
     await leavesOf(source, asked[0])
     for await (const leaf of verifyStream(source, optionsOf(asked[1]))) if (leaf.bytes.length > 0) break
     expect(isRight(await leavesOf(source, asked[2]), asked[2])).to.equal(true)
   })
 
-  it('are read one after the other', async () => {
+  it('are read only one after the other', async () => {
     const source = new SliceSource(stream([all]))
     const first = verifyStream(source, optionsOf(asked[0]))
     const second = verifyStream(source, optionsOf(asked[1]))
@@ -184,7 +184,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     }
   })
 
-  it('from a stuck source end with an abort, and when they are closed', async () => {
+  it('from a source that hangs end with an abort, and when they are closed', async () => {
     for (const way of [source => errorOf(
       leavesOf(source, { cid: hash(tail), signal: AbortSignal.timeout(5) })
     ), source => {
@@ -202,14 +202,14 @@ forEachKernel(() => describe('slices behind one another', () => {
     }
   })
 
-  it('close the stream if none is wanted', async () => {
+  it('close the stream if no bytes are wanted', async () => {
     let isCancelled = false
     const stream = new ReadableStream({ cancel () { isCancelled = true } })
     expect(await leavesOf(stream, { cid: hash(tail), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
     expect(isCancelled).to.equal(true)
   })
 
-  it('from a stuck source end with an abort', async () => {
+  it('from a source that hangs end with an abort', async () => {
     const reason = new Error('enough')
     const stuck = () => (
       { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: () => new Promise(() => {}) }) }
@@ -226,7 +226,7 @@ forEachKernel(() => describe('slices behind one another', () => {
   })
 }))
 
-forEachKernel(() => describe('what is left over', () => {
+forEachKernel(() => describe('the rest', () => {
   it('of a piece in which a slice ends is a view of it', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: encoded } = encode(blobs[3], { groupLog })

@@ -20,12 +20,12 @@ const expectSame = (got, expected, message) => {
   expect(got.every(({ bytes }, i) => same(bytes, expected[i].bytes)), message).to.equal(true)
 }
 
-/** Splits of a slice. One byte at a time only where it is short: it tests the same places in a long one, slowly. */
+/** Splits of a slice. Only a short one is split into single bytes: a long one would test the same cases slowly. */
 const splits = slice => [
   whole(slice), ragged(slice, 1), ragged(slice, slice.length), ...slice.length < 6000 ? [oneByOne(slice)] : []
 ]
 
-/** However it is cut and wherever it lies, a slice gives what was asked for, and the size only with the last chunk. */
+/** For every cut and every place in memory, a slice gives the wanted bytes, and the size only with the last chunk. */
 function expectVerified (slice, options, expected, { size, isProven }) {
   for (const pieces of splits(slice)) {
     const verifier = new SliceVerifier(options)
@@ -123,7 +123,7 @@ forEachKernel(() => describe('the verifier', () => {
     while (!verifier.done) {
       const wanted = verifier.bytesWanted
       expect(wanted).to.be.greaterThan(0)
-      expect(at + wanted, 'it never asks for bytes behind the slice').to.be.at.most(slice.length)
+      expect(at + wanted, 'it never asks for bytes after the slice').to.be.at.most(slice.length)
       verifier.write(slice.subarray(at, at + wanted))
       at += wanted
       asked++
@@ -133,7 +133,7 @@ forEachKernel(() => describe('the verifier', () => {
     expect(asked).to.be.greaterThan(1)
   })
 
-  it('gives leaves that stay as they are, and leaves the input as it was', () => {
+  it('gives leaves that do not change, and does not change the input', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 4 })
     const lent = combined.slice()
     const leaves = verifySlice(lent, { cid: root, ranges: ChunkRanges.all, groupLog: 4 })
@@ -144,7 +144,7 @@ forEachKernel(() => describe('the verifier', () => {
     expect(same(concat(leaves.map(leaf => leaf.bytes)), bytes)).to.equal(true)
   })
 
-  it('gives leaves that stay as they are when pieces arrive in one buffer that is used again', () => {
+  it('gives leaves that do not change when all pieces arrive in the same buffer', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 4 })
     for (const len of [100, 5000, 20_000]) {
       const buffer = new Uint8Array(len)
@@ -161,7 +161,7 @@ forEachKernel(() => describe('the verifier', () => {
     }
   })
 
-  it('ignores bytes behind the slice', () => {
+  it('ignores bytes after the slice', () => {
     const { root, bytes: combined } = encode(bytes, { groupLog: 0 })
     const longer = concat([combined, new Uint8Array(100).fill(7)])
     for (const pieces of splits(longer)) {
@@ -171,7 +171,7 @@ forEachKernel(() => describe('the verifier', () => {
     expect(same(decode(longer, root, { groupLog: 0 }), bytes)).to.equal(true)
   })
 
-  it('takes nothing for an empty query, not even a wrong root', () => {
+  it('needs no bytes for an empty query, even with a wrong root', () => {
     const verifier = new SliceVerifier({ cid: new Uint8Array(32), ranges: ChunkRanges.none, groupLog: 0, size: 5000 })
     expect(verifier.done).to.equal(true)
     expect(feed(verifier, [])).to.deep.equal({ leaves: [] })
@@ -194,7 +194,7 @@ forEachKernel(() => describe('the verifier', () => {
     ).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
   })
 
-  it('never returns as if all was well when the slice was cut', () => {
+  it('always reports a slice that was cut', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: combined } = encode(bytes, { groupLog })
       const options = { cid: root, ranges: ChunkRanges.all, groupLog }
@@ -210,7 +210,7 @@ forEachKernel(() => describe('the verifier', () => {
     }
   })
 
-  it('never returns as if all was well when a byte was changed', () => {
+  it('always reports a changed byte', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: combined } = encode(bytes, { groupLog })
       const options = { cid: root, ranges: ChunkRanges.all, groupLog }
@@ -258,7 +258,7 @@ forEachKernel(() => describe('the verifier', () => {
     }
   })
 
-  it('gives every leaf with its last byte, when asked to', () => {
+  it('gives every leaf with its last byte, if told to', () => {
     const part = bytes.subarray(0, 20_001)
     for (const groupLog of [0, 2, 4]) {
       const { root, bytes: combined } = encode(part, { groupLog })

@@ -1,4 +1,4 @@
-// Verification as a stage of a pipe: what waits in it, how it ends, and that nothing comes out afterwards.
+// Verification as a stage of a pipe: how many bytes wait in it, how it ends, and that nothing comes out afterwards.
 import { expect } from 'chai'
 import { encode } from '../../../encoder/index.js'
 import { SliceVerifier, verifyStream, verifyTransform } from '../../../verifier/index.js'
@@ -15,7 +15,7 @@ const inPieces = (bytes, len) => Array.from(
 )
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
-/** A stream that counts what was taken from it, and hears when nobody wants more. */
+/** A stream that counts the bytes that were read, and notes when it is cancelled. */
 function counted (pieces) {
   const seen = { taken: 0, reason: undefined, isCancelled: false }
   const iterator = pieces[Symbol.iterator]()
@@ -51,7 +51,7 @@ forEachKernel(() => describe('a transform', () => {
     expect(given).to.equal(content.length)
   })
 
-  it('takes pieces of any length, one of them endless in number', async () => {
+  it('takes pieces of any length, also an empty one', async () => {
     for (const pieces of [[encoded], ragged(encoded, 8), [...inPieces(encoded, 1000), new Uint8Array(0)]]) {
       expect(same(await collect(readable(pieces).pipeThrough(verifyTransform(options))), content)).to.equal(true)
     }
@@ -68,12 +68,12 @@ forEachKernel(() => describe('a transform', () => {
     expect(seen.taken).to.be.at.most(encoded.length + 3000)
   })
 
-  it('ends where the slice ends, also when the source keeps quiet from then on', async () => {
+  it('ends where the slice ends, also if the source then hangs', async () => {
     const quiet = new ReadableStream({ start: controller => controller.enqueue(encoded) })
     expect(same(await collect(quiet.pipeThrough(verifyTransform(options))), content)).to.equal(true)
   })
 
-  it('ends well when writing ends with the slice', async () => {
+  it('ends without an error when writing ends with the slice', async () => {
     const { readable: out, writable } = verifyTransform(options)
     const given = collect(out)
     const writer = writable.getWriter()
@@ -82,7 +82,7 @@ forEachKernel(() => describe('a transform', () => {
     expect(same(await given, content)).to.equal(true)
   })
 
-  it('gives everything before a fault, however slowly it is read, then nothing', async () => {
+  it('gives everything before a fault, even if it is read slowly, then nothing', async () => {
     for (const [spoilt, code] of [
       [flipped(encoded, 700_000), 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 700_000), 'BAO_TRUNCATED']
     ]) {

@@ -16,7 +16,7 @@ const content = noise(300_000)
 const { root, bytes: encoded } = encode(content, { groupLog: 0 })
 
 describe('a reader of a file', () => {
-  it('closes a file that it could not use, and opens it again', async function () {
+  it('closes a file that is unusable, and opens it again', async function () {
     if (process.platform !== 'linux') this.skip()
     const directory = await mkdtemp(join(tmpdir(), 'baobox-reader-'))
     const path = join(directory, 'encoded')
@@ -34,7 +34,7 @@ describe('a reader of a file', () => {
 })
 
 describe('a file of slices', () => {
-  it('gives what follows them in memory of its own', async () => {
+  it('gives the bytes after them in fresh memory', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'baobox-slices-'))
     const long = noise(4_500_000)
     await writeFile(join(directory, 'long'), long)
@@ -52,7 +52,7 @@ describe('an audit of a file', () => {
   before(async () => { directory = await mkdtemp(join(tmpdir(), 'baobox-audit-')) })
   after(() => rm(directory, { recursive: true }))
 
-  it('finds what is wrong and what is missing', async () => {
+  it('finds wrong and missing bytes', async () => {
     const path = join(directory, 'blob')
     await writeFile(path, long)
     for (const source of [path, pathToFileURL(path)]) {
@@ -60,7 +60,7 @@ describe('an audit of a file', () => {
         (await validRanges(source, outboard)).boundaries
       ).to.deep.equal([0, 3418])
     }
-    // Away from where pieces of 1 MiB begin, so that windows lie across them.
+    // Not at borders of pieces of 1 MiB, so that windows cross these borders.
     expect((await validRanges(path, outboard, { start: 20_000, end: 3_000_000 })).boundaries).to.deep.equal([16, 2944])
 
     const spoilt = long.slice(0, 3_000_000)
@@ -69,7 +69,7 @@ describe('an audit of a file', () => {
     expect((await validRanges(path, outboard)).boundaries).to.deep.equal([0, 1456, 1472, 2928])
   })
 
-  it('closes it, however it ends', async function () {
+  it('always closes it at the end', async function () {
     if (process.platform !== 'linux') this.skip()
     const path = join(directory, 'blob')
     await writeFile(path, long)
@@ -101,7 +101,7 @@ describe('an audit of a file', () => {
 
 describe('a transform in a pipeline of Node.js', () => {
   before(function () {
-    // The `pipeline` of Bun never ends with a pair of streams that is no TransformStream. Its `pipeThrough` works.
+    // The `pipeline` of Bun never ends with a pair of streams that is not a TransformStream. Its `pipeThrough` works.
     if (process.versions.bun) this.skip()
   })
 
@@ -115,11 +115,11 @@ describe('a transform in a pipeline of Node.js', () => {
     return { len, error }
   }
 
-  it('ends well where the slice ends', async () => {
+  it('ends without an error at the end of the slice', async () => {
     expect(await piped(encoded)).to.deep.equal({ len: content.length, error: undefined })
   })
 
-  it('fails as the slice does', async () => {
+  it('fails with the error of the slice', async () => {
     const flipped = encoded.slice()
     flipped[200_000] ^= 1
     for (const [spoilt, code] of [[flipped, 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 200_000), 'BAO_TRUNCATED']]) {
@@ -129,7 +129,7 @@ describe('a transform in a pipeline of Node.js', () => {
     }
   })
 
-  it('fails as the next stage does', async () => {
+  it('fails with the error of the next stage', async () => {
     const full = new Error('disk full')
     expect((await piped(encoded, (_piece, _encoding, done) => done(full))).error).to.equal(full)
   })

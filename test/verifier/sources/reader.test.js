@@ -1,4 +1,4 @@
-// Seekable reads: what they touch, what they keep, and sources that change, fail or hang.
+// Reads of ranges: the bytes that they read and keep, and sources that change, fail or hang.
 import { expect } from 'chai'
 import { createOutboardSync, encode, openOutboard } from '../../../encoder/index.js'
 import { VerifiedReader } from '../../../verifier/index.js'
@@ -10,7 +10,7 @@ import { forEachKernel } from '../../support/kernels.js'
 const content = noise(3_000_000, 61)
 const encodings = [0, 4].map(groupLog => ({ groupLog, groupLen: 1024 << groupLog, ...encode(content, { groupLog }) }))
 
-/** A source that counts, and can be told to misbehave. */
+/** A source that counts its reads, and can be told to fail. */
 function counted (bytes, { overlaps, delay } = {}) {
   const seen = { reads: [], len: 0, most: 0, bytes, change: undefined }
   let active = 0
@@ -59,14 +59,14 @@ forEachKernel(() => describe('a reader', () => {
       }
     })
 
-    it(`touches what it needs, and only the leaves below pairs that it keeps, ${title}`, async () => {
+    it(`reads only what it needs, and only the leaves below pairs that it keeps, ${title}`, async () => {
       const seen = counted(encoded)
       const reader = new VerifiedReader({ cid: root, encoded: seen.source, groupLog })
       const levels = Math.ceil(Math.log2(content.length / groupLen))
       await reader.read({ start: 1_500_000, end: 1_500_001 })
       const first = seen.since()
       expect(first.count).to.be.at.most(levels + 2)
-      // A place below its own parents may be read along with what stands between.
+      // The bytes between a leaf and its own parents may be read with them.
       expect(first.len).to.be.at.most(8 + groupLen + levels * (64 + 4096))
 
       await reader.read({ start: 1_500_000, end: 1_500_001 })
@@ -80,7 +80,7 @@ forEachKernel(() => describe('a reader', () => {
         expect(count).to.be.at.most(2)
         len += more
       }
-      // Sixteen neighbours have about as many parents that are new.
+      // Sixteen neighbours have about sixteen new parents.
       expect(len).to.be.at.most(16 * groupLen + 16 * 64 + levels * 64)
     })
 
@@ -108,7 +108,7 @@ forEachKernel(() => describe('a reader', () => {
       expect(await reader.read({ start: 0, end: 10 })).to.deep.equal(content.slice(0, 10))
       for (let at = 8; at < encoded.length; at += 250_007) {
         seen.bytes = flipped(encoded, at)
-        // The pairs above the first group are known, and not read again.
+        // The pairs above the first group are kept, and not read again.
         if (at > 8) expect((await errorOf(reader.read()))?.code, `${at}`).to.match(/MISMATCH/)
         else expect(same(await reader.read(), content)).to.equal(true)
         seen.bytes = encoded
@@ -143,7 +143,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(await again()).to.equal(1024)
     for (let chunk = 1100; chunk < 1600; chunk++) await reader.read({ start: 1024 * chunk, end: 1024 * chunk + 1 })
     expect(await again(), 'still known').to.equal(1024)
-    // A read of two chunks brings a pair that is new, and those above it, which are used again.
+    // A read of two chunks adds a new pair; those above it are kept.
     for (let chunk = 0; chunk < long.length / 1024; chunk += 2) {
       if (Math.abs(chunk - 1000) > 40) {
         await reader.read(
@@ -155,7 +155,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(await again(), 'forgotten').to.be.greaterThan(1024)
   })
 
-  it('reads far places at once where that pays', async () => {
+  it('reads distant places at the same time if the source allows it', async () => {
     const [{ root, bytes: encoded }] = encodings
     for (const overlaps of [true, false]) {
       const seen = counted(encoded, { overlaps, delay: 1 })
@@ -234,7 +234,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(await reader.read({ start: 5, end: 6 })).to.deep.equal(content.slice(5, 6))
   })
 
-  it('opens again what could not be opened, even after an abort', async () => {
+  it('opens a source again that could not be opened, even after an abort', async () => {
     const { root, bytes: encoded } = encodings[0]
     let fail = () => {}
     let opened = 0
@@ -267,7 +267,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(await again.read({ start: 5, end: 6 })).to.deep.equal(content.slice(5, 6))
   })
 
-  it('reads no byte behind the end of its source', async () => {
+  it('reads no byte beyond the end of its source', async () => {
     const source = {
       size: 3,
       read (start, end) {

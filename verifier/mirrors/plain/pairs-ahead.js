@@ -1,5 +1,5 @@
-// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use: an outboard on a server
-// answers late, and the bytes of the blob would wait for it.
+// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use: otherwise the slice would
+// wait for the server of the outboard again and again.
 
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
 import { PAIR_LEN } from '../../../lib/core/constants.js'
@@ -13,9 +13,9 @@ const COUNT = 512
 
 /**
  * @typedef {object} Pairs  pairs that were read together
- * @property {number[]} nodes  the parents
- * @property {Uint8Array} bytes
- * @property {number} count  how many pairs there are: those of the first parents, up to one that the outboard lacks
+ * @property {number[]} nodes  the node numbers of the parents
+ * @property {Uint8Array} bytes  the pairs, in the same order
+ * @property {number} count  how many of the parents have a pair: those before the first one that the outboard lacks
  */
 
 export class PairsAhead {
@@ -33,9 +33,9 @@ export class PairsAhead {
   }
 
   /**
-   * Goes on to the pair of a parent.
+   * Moves to the pair of a parent.
    *
-   * @param {number} node  in-order number of the parent, in the order of the walk
+   * @param {number} node  its node number; calls follow the order of the walk
    * @returns {boolean} false when `load` must be called first
    */
   seek (node) {
@@ -44,14 +44,14 @@ export class PairsAhead {
     return this.#index < nodes.length
   }
 
-  /** The pair that `seek` has found. @returns {Uint8Array | undefined} undefined when the outboard lacks it */
+  /** The pair that `seek` has found. @returns {Uint8Array | undefined} undefined if the outboard lacks it */
   get pair () {
     const { bytes, count } = this.#current
     const at = this.#index * PAIR_LEN
     return this.#index < count ? bytes.subarray(at, at + PAIR_LEN) : undefined
   }
 
-  /** Waits for the next pairs. @returns {Promise<boolean>} are there any? */
+  /** Waits for the next pairs. @returns {Promise<boolean>} true if there are any */
   async load () {
     this.#current = await (this.#next ?? this.#read())
     this.#index = 0

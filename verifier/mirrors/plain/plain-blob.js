@@ -1,4 +1,4 @@
-// Makes blobs of bytes in memory, and proves the sizes of blobs whose bytes and outboard lie apart.
+// Makes blobs from bytes in memory, and proves the sizes of blobs whose bytes and outboard are in different places.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -15,7 +15,7 @@ import { sliceOfPlain } from './plain-slice.js'
 /** @import { PlainBlob } from './plain-slice.js' */
 
 /**
- * Does the last chunk of a blob verify? Then its size is right, and its outboard reaches to its end.
+ * True if the last chunk of the blob verifies. Then its size is right, and its outboard has the pairs above its end.
  *
  * @param {PlainBlob} blob @param {{ root: Uint8Array, key?: Uint8Array }} name @param {AbortSignal} signal
  */
@@ -33,10 +33,10 @@ export async function hasProvenSize (blob, { root, key }, signal) {
 }
 
 /**
- * A blob in memory.
+ * Makes a blob from its bytes in memory.
  *
  * @param {Uint8Array} bytes @param {{ root: Uint8Array, key?: Uint8Array }} name
- * @returns {PlainBlob | undefined} undefined when these are not the bytes of that blob
+ * @returns {PlainBlob | undefined} undefined if the bytes have another root
  */
 export function blobInMemory (bytes, { root, key }) {
   const table = new PairTable(bytes.length, DEFAULT_GROUP_LOG, 'pre')
@@ -51,7 +51,7 @@ export function blobInMemory (bytes, { root, key }) {
 }
 
 /**
- * The outboard of a blob that is one group: there are no pairs.
+ * The outboard of a blob of one group, which has no pairs.
  *
  * @param {Uint8Array} root @param {number} size @param {number} groupLog
  * @returns {SliceOutboard}

@@ -1,5 +1,5 @@
-// Makes slices of a blob whose bytes and outboard lie apart, in files or on a server. Nothing is verified here: the
-// caller does that.
+// Makes slices of a blob whose bytes and outboard are in different places, in files or on a server. It verifies
+// nothing: the caller does that.
 
 import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
@@ -13,7 +13,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 
 /** @import { ReadPieces } from './span-reader.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { Mode, SliceOutboard } from '../../../lib/core/types.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
 
 /**
  * @typedef {object} PlainBlob
@@ -23,29 +23,29 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
 /**
- * Waits until more of a slice can be made. Gives false when there will be no more: at the end of the slice, and where
- * the blob or its outboard ends too early.
+ * Waits until more of a slice can be made. False if there is no more: at the end of the slice, or because the blob or
+ * its outboard ends too early.
  *
  * @typedef {() => Promise<boolean> | boolean} ReadOn
  */
 
-/** Bytes of a piece of the slice, about, where the pieces of the blob are longer. */
+/** The length at which a piece of the slice is complete. */
 const PIECE_LEN = 1 << 17
-/** A pair may follow them. */
+/** A last pair may exceed it. */
 const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
 
 /**
- * The slice, with the size in front. The bytes of each contiguous range are read in one go, from front to back. What
- * has come of them is given before more is waited for.
+ * The slice with its header. The bytes of each contiguous range are read in one stream. Bytes that have arrived are
+ * given before it waits for more.
  *
- * An outboard of larger groups than those of the slice has fewer pairs than the slice needs. The others are computed
- * from the bytes of its groups, which are read whole then.
+ * If the groups of the outboard are larger than those of the slice, it has fewer pairs than the slice needs. The others
+ * are computed from the bytes of its groups, so these are read whole.
  *
  * @param {PlainBlob} blob
  * @param {Wanted} wanted
  * @param {AbortSignal} signal
- * @returns {AsyncGenerator<Uint8Array>} a piece is borrowed until the next one. Ends early where the blob or its
- *   outboard ends early
+ * @returns {AsyncGenerator<Uint8Array>} a piece is borrowed until the next one. The slice ends early where the blob or
+ *   its outboard does
  */
 export async function * sliceOfPlain (blob, wanted, signal) {
   const slice = new PlainSlice(blob, wanted, signal)
@@ -61,7 +61,7 @@ export async function * sliceOfPlain (blob, wanted, signal) {
   }
 }
 
-/** Puts a slice together from what has come, and says what it has to wait for. */
+/** Makes a slice of the bytes and pairs that have arrived, and says which wait comes next. */
 class PlainSlice {
   #size
   #groupLog
@@ -69,13 +69,13 @@ class PlainSlice {
   #pairs
   #bytes
   #mode
-  /** What has been put together, until the caller clears it. */
+  /** The next piece of the slice. The caller clears it. */
   piece = new ByteQueue()
-  /** True until the current step of the walk is in the slice. */
+  /** True while the current step of the walk is not yet in the slice, or only in part. */
   #isDue = false
-  /** Where the rest of the current leaf begins. */
+  /** Where the rest of the current leaf begins, in the blob. */
   #at = 0
-  /** The group whose pairs were computed last: its bytes, and its pairs down to the chunks. */
+  /** The group whose pairs were computed last: its bytes, and all pairs inside it. */
   #group = { start: 0, end: 0, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
   /** @param {PlainBlob} blob @param {Wanted} wanted @param {AbortSignal} signal */
@@ -91,9 +91,9 @@ class PlainSlice {
   }
 
   /**
-   * Puts the bytes that have come into the slice.
+   * Puts the bytes and pairs that have arrived into the piece.
    *
-   * @returns {ReadOn}
+   * @returns {ReadOn} to be called before the next `advance`
    */
   advance () {
     while (this.piece.len < PIECE_LEN) {
@@ -118,7 +118,7 @@ class PlainSlice {
     this.#isDue = false
   }
 
-  /** Adds a pair that is made from the bytes of its group. @returns {ReadOn | undefined} */
+  /** Adds a pair that is computed from the bytes of its group. @returns {ReadOn | undefined} */
   #addMade () {
     const { start, node } = this.#walk
     if (start >= this.#group.end) return () => this.#openGroup(start)
@@ -146,9 +146,9 @@ class PlainSlice {
   #push (part) { this.piece.push(part, MAX_PIECE_LEN) }
 
   /**
-   * Reads a group of the outboard, and computes its pairs.
+   * Reads the bytes of a group of the outboard, and computes the pairs inside it.
    *
-   * @param {number} within  a byte of it @returns {Promise<boolean>} true if the blob has all of it
+   * @param {number} within  the offset of a byte in it @returns {Promise<boolean>} true if the blob has all of it
    */
   async #openGroup (within) {
     const groupLen = CHUNK_LEN * 2 ** this.#groupLog

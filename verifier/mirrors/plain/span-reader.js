@@ -1,4 +1,4 @@
-// Reads spans of a blob from front to back, each of them in one go.
+// Reads spans of a blob in increasing order, each of them as one stream.
 
 /**
  * Gives the bytes of a blob from `start` to `end`, in pieces of any length: fewer where the blob ends earlier.
@@ -14,7 +14,7 @@ export class SpanReader {
   #spans
   #pieces
   #signal
-  /** The span that is being read. */
+  /** The pieces of the span that is being read. */
   #current = /** @type {AsyncIterator<Uint8Array> | undefined} */ (undefined)
   #end = 0
   /** The last piece, and where it ends in the blob. */
@@ -29,17 +29,17 @@ export class SpanReader {
   }
 
   /**
-   * The bytes that have come.
+   * The bytes of a range that have arrived.
    *
-   * @param {number} start  in a span, and not before any byte that was asked for @param {number} end
-   * @returns {Uint8Array} borrowed until `readOn` or `read`; empty when none have come
+   * @param {number} start  in a span, and not below the one of any earlier call @param {number} end
+   * @returns {Uint8Array} borrowed until `readOn` or `read`; empty if none have arrived
    */
   available (start, end) {
     const from = start - (this.#at - this.#piece.length)
     return from < 0 ? this.#piece.subarray(0, 0) : this.#piece.subarray(from, from + end - start)
   }
 
-  /** Reads on to the piece that has a byte. @param {number} start @returns {Promise<boolean>} is there one? */
+  /** Reads on to the piece that has a byte. @param {number} start @returns {Promise<boolean>} false if the blob ends */
   async readOn (start) {
     while (this.#at <= start) {
       if (this.#current === undefined || start >= this.#end) await this.#open(start)
@@ -66,7 +66,7 @@ export class SpanReader {
     return bytes
   }
 
-  /** Begins to read the span that has a byte. @param {number} at */
+  /** Begins to read the span that contains a byte. @param {number} at  its offset */
   async #open (at) {
     await this.close()
     const { start, end } = this.#spans.find(span => span.start <= at && at < span.end) ?? { start: at, end: at }

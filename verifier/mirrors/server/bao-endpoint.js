@@ -1,5 +1,5 @@
-// Asks a Bao endpoint for slices. It is a server whose answers have the type `application/vnd.bao-slice`: the size of
-// the blob in 8 bytes, then the slice. Some also give many members of a sequence of hashes at once.
+// Asks a Bao endpoint for slices. Its answers have the type `application/vnd.bao-slice`: the size of the blob in 8
+// bytes, then the slice. Some endpoints also give many members of a hash sequence in one answer.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
@@ -13,14 +13,14 @@ import { locationOf } from '../../sources/http/urls.js'
 
 const SLICE_TYPE = 'application/vnd.bao-slice'
 const MEMBERS_TYPE = 'application/vnd.bao-members'
-/** Ranges of members in a request, and characters of them. Servers bound the length of a URL. */
+/** The most ranges of members in a request, and the most characters of them: servers limit the length of a URL. */
 const MAX_RANGES = 256
 const MAX_TEXT_LEN = 2048
-/** Bytes of the JSON that says what a server lacks, at most. */
+/** The most characters of the JSON in which a server says which bytes it lacks. */
 const MAX_REPORT_LEN = 1 << 16
 
 /**
- * The slice as it comes, unverified.
+ * The slice as it arrives, unverified.
  *
  * @param {URL} url
  * @param {{ ranges: ChunkRanges, groupLog: number }} wanted
@@ -28,7 +28,7 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {AbortSignal} signal
  * @param {(link: LinkHeader) => void} [onLink]  gets the `Link` header of the answer, if it has one
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
+ * @throws {BaoError} FETCH_REFUSED when the answer is not a slice; FETCH_STATUS, with `ranges` if the server says
  *   which bytes it lacks; FETCH_FAILED
  */
 export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onLink) {
@@ -37,16 +37,16 @@ export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onL
 }
 
 /**
- * Whole members of a sequence, as slices one after the other, unverified. They end where the server lacks one, or when
- * more are not asked for at once.
+ * Whole members of a sequence, as slices one after the other, unverified. They end early where the server lacks a
+ * member, or where the URL has no space for more indices.
  *
  * @param {URL} url  of the sequence
- * @param {number[]} indices  rising, from 0
+ * @param {number[]} indices  in increasing order, counted from 0
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {BaoError} FETCH_REFUSED, FETCH_STATUS when the server does not know this request, or has not the first of
- *   them; FETCH_FAILED
+ * @throws {BaoError} FETCH_REFUSED, FETCH_STATUS when the server does not know this request, or lacks the first
+ *   member; FETCH_FAILED
  */
 export function membersOfEndpoint (url, indices, options, signal) {
   const query = [['format', 'bao-members'], ['members', membersText(indices)]]
@@ -54,7 +54,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
 }
 
 /**
- * The body of an answer of the right type.
+ * The body of the answer, if it has the right type.
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} wanted
  * @param {HttpOptions} options @param {AbortSignal} signal
@@ -79,9 +79,9 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
 }
 
 /**
- * Members as half-open ranges, as many as a URL has space for.
+ * The indices of members as half-open ranges, as many as fit into a URL.
  *
- * @param {number[]} indices  rising
+ * @param {number[]} indices  in increasing order
  */
 function membersText (indices) {
   let text = ''
@@ -97,15 +97,15 @@ function membersText (indices) {
 }
 
 /**
- * Ranges in a query: bytes when it is one range, as every endpoint knows them; else chunks. Both are half-open. No
- * range asks for one chunk.
+ * Ranges as a query: one range in bytes, which every endpoint understands; several in chunks. Both are half-open. If
+ * there are no ranges, the query asks for an empty range, which means one chunk.
  *
  * @param {ChunkRanges} ranges
  * @returns {[name: string, value: string][]}
  */
 function rangeQuery (ranges) {
   const parts = [...ranges]
-  if (parts.length === 0) return [['start', '0'], ['end', '0']] // the last chunk, or the first one
+  if (parts.length === 0) return [['start', '0'], ['end', '0']] // endpoints give the last chunk, or the first
   if (parts.length !== 1) {
     return [['chunks', parts.map(([start, end]) => `${start}-${end === Infinity ? '' : end}`).join(',')]]
   }
@@ -123,7 +123,7 @@ function isOfType (contentType, wanted, groupLog) {
 }
 
 /**
- * The error of another status than 200. Some servers say in JSON which bytes they lack: `{ missing: [[0, 16384]] }`.
+ * The error for a status other than 200. Some servers say in JSON which bytes they lack: `{ missing: [[0, 16384]] }`.
  *
  * @param {string} location @param {Response} response
  */
@@ -154,7 +154,7 @@ async function refusal (location, response) {
 function rangesOf (missing) {
   if (!Array.isArray(missing)) return undefined
   const parts = missing.map(([start, end]) => ChunkRanges.fromBytes(start, end ?? Infinity))
-  // Joined in pairs, and these again: one after the other, ten thousand ranges would take seconds.
+  // Neighbours are joined in rounds, which halve their number: one by one, ten thousand ranges would take seconds.
   while (parts.length > 1) {
     for (let i = 0; i * 2 < parts.length; i++) {
       parts[i] = i * 2 + 1 < parts.length ? parts[i * 2].union(parts[i * 2 + 1]) : parts[i * 2]

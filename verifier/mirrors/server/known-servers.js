@@ -1,5 +1,6 @@
-// What servers have shown, so that the next request to one begins with what has worked. A server may answer other
-// credentials in another way, and may change.
+// Remembers how servers have answered, so that the next request to one begins in the way that has worked. Each set of
+// headers counts as a server of its own, because a server may answer other credentials differently. Notes expire,
+// because servers change.
 
 import { LruCache } from '../../../lib/core/lru.js'
 import { hash } from '../../../lib/hash/hasher.js'
@@ -8,7 +9,7 @@ import { systemClock } from '../patience.js'
 /** @import { Clock } from '../patience.js' */
 /** @import { HttpOptions } from '../../sources/http/options.js' */
 
-/** Servers that are remembered, at most, and milliseconds after which what they have shown is forgotten. */
+/** The most servers that are remembered, and the milliseconds after which a note about one expires. */
 const MAX_SERVERS = 1000
 const MAX_AGE = 10 * 60_000
 
@@ -33,9 +34,9 @@ class Notes {
 }
 
 export class KnownServers {
-  /** How they had their blobs. @type {Notes<'bao' | 'plain'>} */
+  /** How each server gives its blobs: as a Bao endpoint, or as plain files. @type {Notes<'bao' | 'plain'>} */
   ways
-  /** Those that do not give many members at once. @type {Notes<true>} */
+  /** The servers that do not give many members in one answer. @type {Notes<true>} */
   withoutMembers
 
   /** @param {Pick<Clock, 'now'>} [clock] */
@@ -46,7 +47,7 @@ export class KnownServers {
 }
 
 /**
- * The name under which a server is known. It does not contain the headers, which may be secrets.
+ * The name under which a server is known. It has a hash of the headers, because the headers may be secret.
  *
  * @param {URL} url @param {HttpOptions} http
  */

@@ -3,12 +3,12 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../lib/core/constants.js'
 
-/** Characters of a header that are looked at. */
+/** How many characters of a header are read. */
 const MAX_LEN = 1 << 13
 const MAX_OUTBOARDS = 3
-/** Duplicates of one header. */
+/** How many duplicates of one header are used. */
 const MAX_DUPLICATES = 16
-/** The priority of a duplicate that has none: the last. */
+/** The priority of a duplicate without one: the lowest. */
 const LAST = 999_999
 
 /** @typedef {{ url: URL, parameters: string }} Link */
@@ -16,8 +16,8 @@ const LAST = 999_999
 /**
  * The outboards that a header names, as `<movie.obao4>; rel=describedby; type="application/vnd.bao-outboard"`.
  *
- * @param {string} header @param {URL} base  that the header came from
- * @param {URL} [asked]  that was asked for, if it redirects to `base`
+ * @param {string} header @param {URL} base  the URL of the answer
+ * @param {URL} [asked]  the URL of the request, if it redirects to `base`
  * @returns {{ url: URL, groupLog: number }[]}
  */
 export function outboardLinks (header, base, asked = base) {
@@ -29,12 +29,12 @@ export function outboardLinks (header, base, asked = base) {
 }
 
 /**
- * The other URLs of the same blob that a header names, as `<https://b.example/movie>; rel=duplicate; pri=1`: those
- * first that the server prefers.
+ * The other URLs of the same blob that a header names, as `<https://b.example/movie>; rel=duplicate; pri=1`, in the
+ * server's order of preference.
  *
- * @param {string} header @param {URL} base  that the header came from
- * @param {URL} [asked]  that was asked for, if it redirects to `base`
- * @returns {URL[]} not `base` and `asked` themselves
+ * @param {string} header @param {URL} base  the URL of the answer
+ * @param {URL} [asked]  the URL of the request, if it redirects to `base`
+ * @returns {URL[]} without `base` and `asked` themselves
  */
 export function duplicateLinks (header, base, asked = base) {
   const links = linksOf(header, { base, asked }, 'duplicate').map(({ url, parameters }) => {
@@ -48,8 +48,8 @@ export function duplicateLinks (header, base, asked = base) {
 }
 
 /**
- * The links of a relation that may be followed: over HTTP, not in the clear where the header was asked for or came
- * encrypted, and without a password.
+ * The links of a relation that may be followed. They have no user or password, and their protocol is https; http is
+ * allowed only if the request and the answer used http.
  *
  * @param {string} header @param {{ base: URL, asked: URL }} from @param {string} relation
  * @returns {Link[]}

@@ -1,5 +1,5 @@
 // Finds the outboard and the size of a blob on a plain server. Nothing that the server says is believed: a size counts
-// when the last chunk verifies under it, and so do the pairs above that chunk.
+// only if the last chunk and the pairs above it verify with it.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -20,29 +20,29 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 /** @import { SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */
 
-/** Bytes of the first request: all of many small blobs. */
+/** Bytes of the first request. Many small blobs fit into it. */
 const FIRST_READ_LEN = 1 << 14
-/** Bytes that are kept in memory of a blob that has no outboard anywhere, at most. */
+/** The longest blob without an outboard that is read into memory. */
 const MAX_WHOLE_LEN = 1 << 24
-/** Milliseconds for a part of an outboard: reads of several slices may wait for it, so none of them can end it. */
+/** Milliseconds for a part of an outboard. Several slices may wait for the same part, so none of them can abort it. */
 const OUTBOARD_MS = 30_000
 
 /**
  * @typedef {object} FoundBlob
  * @property {PlainBlob} blob
- * @property {boolean} isSettled  has the last chunk verified, or would a look at it cost too much? If not, only the
- *   first pair is known to be right, and another outboard or the whole file may be better
+ * @property {boolean} isSettled  true if the last chunk has verified, or if reading it would cost too much. If false,
+ *   only the first pair is known to be right, and another outboard or the whole file may be better
  */
-/** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  of an outboard, and the URLs that led to it */
-/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if that tells the size */
+/** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  a possible outboard, and the URLs that led to it */
+/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if it tells the size */
 
 export class PlainFinder {
   #url
   #http
   #file
-  /** Outboards that a request has waited for until it was ended. The next request leaves them out. */
+  /** The errors of outboards that stalled until their request was ended, by URL. The next search skips these URLs. */
   #stalled = /** @type {Map<string, unknown>} */ (new Map())
-  /** What places of outboards have failed with, in the last search. @type {unknown[]} */
+  /** The errors of places in the last search. @type {unknown[]} */
   #failures = []
 
   /** @param {URL} url @param {HttpOptions} http @param {HttpFile} file  the blob */
@@ -53,12 +53,12 @@ export class PlainFinder {
   }
 
   /**
-   * Looks for the outboard: where the server says that it is, and beside the blob. A place that fails does not end the
+   * Looks for the outboard where the server says that it is, then beside the blob. A place that fails does not end the
    * search.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
-   * @param {() => void} onAnswer  called when the server has answered for the blob
-   * @returns {Promise<FoundBlob | undefined>} undefined when there is none
+   * @param {() => void} onAnswer  called when the server has answered the request for the blob
+   * @returns {Promise<FoundBlob | undefined>} undefined if there is none
    */
   async find (request, signal, onAnswer) {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
@@ -81,7 +81,7 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
-   * @throws {BaoError} BAO_LEAF_MISMATCH; FETCH_REFUSED when it is too long, or what an outboard has failed with
+   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or else FETCH_REFUSED
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
@@ -99,7 +99,7 @@ export class PlainFinder {
     return blob
   }
 
-  /** Where outboards may be. @returns {Place[]} */
+  /** The places where outboards may be, in the order in which they are tried. @returns {Place[]} */
   #places () {
     const { header = '', base = this.#url } = this.#file.link ?? {}
     const linked = outboardLinks(header, base, this.#url).map(link => ({ ...link, from: [this.#url, base] }))
@@ -113,13 +113,13 @@ export class PlainFinder {
 
   /**
    * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
-   * @returns {Promise<FoundBlob | undefined>} undefined when there is no outboard, or it is of another blob
+   * @returns {Promise<FoundBlob | undefined>} undefined if there is no outboard, or that of another blob
    */
   async #tryPlace (place, request, signal) {
     try {
       return await untilAborted(this.#look(place, request, signal), signal)
     } catch (error) {
-      // The mirror has stalled here, and will be asked again.
+      // The mirror stalled here. It will be asked again.
       if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
       signal.throwIfAborted()
       if (!meansNotHere(error)) this.#failures.push(error)
@@ -128,7 +128,7 @@ export class PlainFinder {
   }
 
   /**
-   * Opens an outboard if it is that of the blob: its first pair leads to the root. Some outboards begin with the size.
+   * Opens an outboard if its first pair leads to the root. Some outboards begin with the size.
    *
    * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<FoundBlob | undefined>}
@@ -151,7 +151,7 @@ export class PlainFinder {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
         const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
         const pieces = tail ?? blob.pieces
-        // A server that knows no ranges would send all of a long blob for its end.
+        // A server that ignores ranges would send all of a long blob for its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
         if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
@@ -169,8 +169,8 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have. The first is the one that the server tells. The others follow from the length of the
-   * outboard, which tells where the last group begins, and from the bytes of that group.
+   * Sizes that the blob may have. The first is the one that the server states. The others follow from the length of the
+   * outboard, which says where the last group begins, and from the number of bytes in that group.
    *
    * @param {SliceRequest} request
    * @param {{ file: HttpFile, at: number, groupLog: number }} outboard  `at`: where its first pair begins
@@ -196,7 +196,7 @@ export class PlainFinder {
 }
 
 /**
- * The outboard in a file, whose pairs are read as they are needed.
+ * Opens the outboard in a file. Its pairs are read when they are needed.
  *
  * @param {HttpFile} file @param {number} at  where its first pair begins
  * @param {{ cid: Uint8Array, size: number, groupLog: number }} info

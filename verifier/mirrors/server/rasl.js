@@ -3,7 +3,7 @@
 
 import { parseRoot } from '../../../lib/hash/cid.js'
 
-/** Hints that are used. */
+/** How many hints are used. */
 const MAX_HINTS = 8
 
 /** @param {unknown} value */
@@ -11,7 +11,7 @@ export const isRasl = value => /^rasl:/i.test(String(value))
 
 /**
  * @param {string} text
- * @returns {{ root: Uint8Array, urls: string[] }} `urls`: where the hints say that the blob is, eight at most
+ * @returns {{ root: Uint8Array, urls: string[] }} `urls`: the URL of the blob at each hint, at most eight
  * @throws {TypeError}
  */
 export function parseRasl (text) {

@@ -1,5 +1,5 @@
-// The mirror at a URL. It finds out how the server has the blob: as a Bao endpoint, as a plain file with an outboard,
-// or as a plain file alone. What it finds is tried first at the next URL of that server.
+// The mirror at a URL. It finds out how the server gives the blob: as a Bao endpoint, as a plain file with an outboard,
+// or as a plain file alone. The next URL of that server is first tried in the way that has worked.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -20,10 +20,10 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 /** @import { FoundBlob } from './plain-finder.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 
-/** Bytes that are read of an endpoint's least slice. */
+/** Bytes that are read of an endpoint's smallest slice. */
 const FIRST_READ_LEN = 1 << 14
 
-/** Statuses of servers that may know a request for members: it lacks credentials, or they lack the first member. */
+/** Statuses that do not rule out requests for members: the server wants credentials, or lacks the first member. */
 const MAY_KNOW = [401, 403, 404, 407]
 
 const allKnown = new KnownServers()
@@ -34,18 +34,18 @@ const allKnown = new KnownServers()
  * @property {ChunkRanges} ranges
  * @property {number} groupLog
  * @property {Uint8Array} [key]  of a keyed tree
- * @property {number} [size]  of the blob, if it is proven; then what the server says about it is not used
+ * @property {number} [size]  bytes of the blob, if that is proven; then the size that the server states is not used
  * @property {OnDuplicate} [onDuplicate]
- * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED when the server has the bytes of the
- *   blob but nothing that proves a part of them, and they are too many to be verified in memory
+ * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the
+ *   blob but no outboard, and the blob is too long to be verified in memory
  */
 /**
  * @typedef {object} WholeFile  all bytes of a blob, unverified
  * @property {number} [size]  a claim
- * @property {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  reads it from its beginning
+ * @property {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  reads it from its start
  */
 /**
- * Called for each further URL of the blob that a server names, as soon as its first answer has come.
+ * Called for each further URL of the blob that a server names, when its first answer arrives.
  *
  * @callback OnDuplicate
  * @param {URL} url
@@ -62,7 +62,7 @@ export class UrlMirror {
   #known
   /** @type {string | undefined} */
   #name
-  /** How the server has the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
+  /** How the server gives the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
   #access
   /** Further URLs of the blob, and the options of requests to them. @type {[URL, HttpOptions][] | undefined} */
   #duplicates
@@ -81,11 +81,11 @@ export class UrlMirror {
   /** The name under which the server is known. */
   get #server () { return (this.#name ??= serverOf(this.#url, this.#http)) }
 
-  /** Does the server give files only from their beginning? Then one long range costs less than many short ones. */
+  /** True if the server gives files only from their start: then one long range costs less than many short ones. */
   get isSequential () { return this.#file.ignoresRanges }
 
   /**
-   * The slice with the size in front, unverified.
+   * The slice with its header, unverified.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncGenerator<Uint8Array>}
@@ -95,11 +95,11 @@ export class UrlMirror {
   async * slice (request, signal) {
     this.#reportDuplicates(request)
     if (typeof this.#access === 'object' && request.size !== undefined && this.#access.size !== request.size) {
-      this.#access = undefined // nothing proved its size
+      this.#access = undefined // its size was an unproven claim
     }
     const way = this.#known.ways.get(this.#server)
     const mayBeEndpoint = this.#access === undefined && way !== 'plain' && !isLastChunk(request.ranges)
-    // Most often no other request is needed to find out that it is an endpoint.
+    // The request for the slice itself usually shows whether the server is an endpoint.
     if (mayBeEndpoint && (yield * this.#tryEndpoint(request, signal))) return
     this.#access ??= await this.#findAccess(request, signal, { isNoEndpoint: mayBeEndpoint })
     if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, request, signal)
@@ -107,10 +107,10 @@ export class UrlMirror {
   }
 
   /**
-   * Whole members of the sequence at the URL, as slices one after the other, unverified. When a server does not
-   * know such a request, it gets no other one for some minutes.
+   * Whole members of the sequence at the URL, as slices one after the other, unverified. A server that does not know
+   * this kind of request gets no more of them for ten minutes.
    *
-   * @param {number[]} indices  rising, from 0
+   * @param {number[]} indices  in increasing order, counted from 0
    * @param {AbortSignal} signal
    * @returns {AsyncGenerator<Uint8Array>} ends where the server lacks a member; empty when it does not know the request
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_STATUS, FETCH_FAILED
@@ -133,7 +133,7 @@ export class UrlMirror {
   }
 
   /**
-   * Takes the further URLs of the blob from the first answer that has a `Link` header.
+   * Takes further URLs of the blob from the first answer that has a `Link` header.
    *
    * @param {SliceRequest} request @param {LinkHeader} [link]
    */
@@ -145,7 +145,7 @@ export class UrlMirror {
     this.#reportDuplicates(request)
   }
 
-  /** Tells a caller which further URLs there are, as far as they are known. @param {SliceRequest} request */
+  /** Tells a caller the further URLs that are known so far. @param {SliceRequest} request */
   #reportDuplicates (request) {
     for (const [url, http] of this.#duplicates ?? []) request.onDuplicate?.(url, http)
   }
@@ -154,7 +154,7 @@ export class UrlMirror {
    * The slice of a server that may be an endpoint.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
-   * @returns {AsyncGenerator<Uint8Array, boolean>} returns whether it is one
+   * @returns {AsyncGenerator<Uint8Array, boolean>} returns false if it is not one
    */
   async * #tryEndpoint (request, signal) {
     try {
@@ -169,10 +169,10 @@ export class UrlMirror {
   }
 
   /**
-   * Tries the ways in which a server may have a blob, one after the other.
+   * Tries the ways in which a server may give a blob, one after the other.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
-   * @param {{ isNoEndpoint: boolean }} tried  has it just turned out that the server is no endpoint?
+   * @param {{ isNoEndpoint: boolean }} tried  true if the server has just answered that it is not an endpoint
    * @returns {Promise<'bao' | PlainBlob>}
    */
   async #findAccess (request, signal, { isNoEndpoint }) {
@@ -209,7 +209,7 @@ export class UrlMirror {
     try {
       return await this.#finder.readWhole(request, signal)
     } catch (error) {
-      // A blob whose end is wrong or missing has an outboard that proves the rest.
+      // If the end of the blob is wrong or missing, this outboard still proves the rest.
       if (likely === undefined || signal.aborted) throw error
       return likely
     }
@@ -221,7 +221,7 @@ export class UrlMirror {
   }
 
   /**
-   * Ranges that an endpoint understands: the last chunk, wherever it is, has a number when the size is known.
+   * Makes a request that an endpoint understands: `ChunkRanges.last` becomes the index of the last chunk.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<SliceRequest>}
@@ -233,10 +233,10 @@ export class UrlMirror {
   }
 
   /**
-   * Asks a Bao endpoint for as little as it can give, which begins with the size.
+   * Asks a Bao endpoint for its smallest slice, which begins with the size.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
-   * @returns {Promise<number | undefined>} a claim; undefined when the server is no endpoint
+   * @returns {Promise<number | undefined>} a claim; undefined if the server is not an endpoint
    */
   async #claimedSize (request, signal) {
     const start = new ByteQueue()
@@ -254,5 +254,5 @@ export class UrlMirror {
   }
 }
 
-/** Are these ranges about the last chunk alone, wherever that is? @param {ChunkRanges} ranges */
+/** True if the ranges begin beyond the end of any blob: they mean its last chunk. @param {ChunkRanges} ranges */
 const isLastChunk = ranges => (ranges.boundaries[0] ?? 0) * CHUNK_LEN >= Number.MAX_SAFE_INTEGER

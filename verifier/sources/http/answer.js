@@ -1,20 +1,20 @@
-// Reads what the status and the headers of an answer tell. All of it is a claim.
-// Source: RFC 9110, 13 and 14 (validators, ranges).
+// Reads the status and the headers of an answer. Everything in them is a claim. Source: RFC 9110, 13 and 14
+// (validators, ranges).
 
 import { BaoError, fetchStatus } from '../../../lib/core/errors.js'
 
-/** @typedef {{ header: string, base: URL }} LinkHeader  `base`: the URL that it came from */
+/** @typedef {{ header: string, base: URL }} LinkHeader  `base`: the URL of the answer */
 
 /**
  * @typedef {object} FileClaims
  * @property {string | null} etag
  * @property {string | null} modified
  * @property {number} [size]  bytes of the whole file
- * @property {{ start: number, end: number }} [range]  of the file, that the body has; NaN where it is not told
- * @property {boolean} isEncoded  is the body compressed?
+ * @property {{ start: number, end: number }} [range]  bytes of the file that are in the body; NaN where unknown
+ * @property {boolean} isEncoded  true if the body is compressed
  */
 
-/** What an answer of status 200, 206 or 416 tells of a file. @param {Response} response @returns {FileClaims} */
+/** The claims about a file in an answer of status 200, 206 or 416. @param {Response} response @returns {FileClaims} */
 export function claimsOf ({ status, headers }) {
   const range = contentRange(headers.get('content-range'))
   return {
@@ -26,7 +26,7 @@ export function claimsOf ({ status, headers }) {
   }
 }
 
-/** Bytes of a whole file, as the headers of an answer of status 200 tell. @param {Headers} headers */
+/** Bytes of the whole file, from the headers of an answer of status 200. @param {Headers} headers */
 export const wholeLen = headers => isEncoded(headers) ? undefined : lengthOf(headers.get('content-length'))
 
 /** @param {Headers} headers */
@@ -40,7 +40,7 @@ function contentRange (header) {
   return { start: start ?? NaN, end: (last ?? NaN) + 1, size }
 }
 
-/** A number of bytes in a header; undefined if it is none. @param {string | null | undefined} text */
+/** Parses a number of bytes; undefined if the text is not one. @param {string | null | undefined} text */
 function lengthOf (text) {
   const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
   return Number.isSafeInteger(len) ? len : undefined
@@ -49,7 +49,7 @@ function lengthOf (text) {
 /**
  * The `Link` header of an answer, if it has one.
  *
- * @param {Response} response @param {URL} base  the URL that has answered
+ * @param {Response} response @param {URL} base  the URL of the answer
  * @returns {LinkHeader | undefined}
  */
 export function linkHeaderOf ({ headers }, base) {
@@ -58,7 +58,7 @@ export function linkHeaderOf ({ headers }, base) {
 }
 
 /**
- * The error of an answer with another status than those of success, and when the server may be asked again.
+ * The error for an answer whose status is not one of success. Its `retryAfter` comes from the `Retry-After` header.
  *
  * @param {string} location @param {Response} response
  */
@@ -70,11 +70,11 @@ export function statusError (location, { status, headers }) {
   return error
 }
 
-/** Does an error say that a server has no such thing? It may have another. @param {unknown} error */
+/** True if an error says that the server does not have this resource. It may have others. @param {unknown} error */
 export function meansNotHere (error) {
   if (!(error instanceof BaoError) || error.ranges !== undefined) return false
   return error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))
 }
 
-/** Will a server that answers with this status do so again? @param {number} status */
+/** True if a server that answers with this status will probably do so again. @param {number} status */
 const isFinal = status => status < 500 && status !== 408 && status !== 425 && status !== 429

@@ -11,30 +11,31 @@ import { locationOf, urlOf } from './urls.js'
 /** @import { FileClaims, LinkHeader } from './answer.js' */
 /** @import { HttpOptions } from './options.js' */
 
-/** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
+/** The most bytes that are read and dropped if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
-/** How often in a row an answer may end before its range does without bringing 16 KiB. */
+/** How many answers in a row may end too early with less than 16 KiB. */
 const MAX_BREAKS = 4
 const MIN_ANSWER_LEN = 1 << 14
 
-/** One file of one server, as it was when first seen. */
+/** One file of one server, in the version of the first answer. */
 export class HttpFile {
   #url
   #http
   #isLenient
-  /** What the first answer has told. Later answers must tell the same. @type {FileClaims | undefined} */
+  /** The claims of the first answer. Later answers must make the same claims. @type {FileClaims | undefined} */
   #first
   /** As the server claims. @type {number | undefined} */
   size
   /** The `Link` header of the first answer that had one. @type {LinkHeader | undefined} */
   link
-  /** Has the server answered with the whole file instead of the range that it was asked for? */
+  /** True if the server has answered a request for a range with the whole file. */
   ignoresRanges = false
 
   /**
    * @param {string | URL} url @param {HttpOptions} [options]
-   * @param {{ isLenient?: boolean }} [reading]  `isLenient`: are all bytes verified later? Then whatever may be right
-   *   is taken: a changed file, a range with a wrong end, a file that must be read from its beginning. Default: false
+   * @param {{ isLenient?: boolean }} [reading]  `isLenient`: true if all bytes are verified later. Then answers that
+   *   may be right are accepted: a changed file, a range with another end, any file that must be read from its start.
+   *   Default: false
    */
   constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
     this.#url = urlOf(url)
@@ -47,7 +48,7 @@ export class HttpFile {
 
   /**
    * @param {number} start @param {number} end @param {AbortSignal} [signal]
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes only where the file ends
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes only at the end of the file
    */
   async read (start, end, signal) {
     const read = new ByteQueue()
@@ -56,9 +57,9 @@ export class HttpFile {
   }
 
   /**
-   * The same piece by piece. If an answer ends too early, the next request continues there.
+   * The bytes of a range, piece by piece. If an answer ends too early, the next request continues there.
    *
-   * @param {number} start @param {number} end  Infinity for all there is
+   * @param {number} start @param {number} end  Infinity: to the end of the file
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
    */
@@ -89,8 +90,8 @@ export class HttpFile {
   }
 
   /**
-   * Bytes of the whole file, found without a range: as Content-Length tells, which scripts may read at other origins,
-   * or else counted to the end.
+   * Bytes of the whole file, from a request without a range: from Content-Length, which scripts may read from other
+   * origins, or else counted to the end.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<number>} a claim
@@ -108,7 +109,7 @@ export class HttpFile {
   }
 
   /**
-   * The bytes that one request brings, at most those it asked for.
+   * The bytes of one answer, at most those that were asked for.
    *
    * @param {number} start @param {number} end
    * @param {{ isWhole: boolean }} answer  `isWhole` is set when the server answers with the whole file
@@ -140,8 +141,8 @@ export class HttpFile {
   /** @param {number} start @param {number} end @returns {Record<string, string>} */
   #rangeHeaders (start, end) {
     const range = `bytes=${start}-${end === Infinity ? '' : end - 1}`
-    // If the file has changed, this saves a body that would be thrown away. Pages must not send it to
-    // other origins without asking them first, so they leave it out there.
+    // With If-Range the server sends no part of a changed file. A browser would ask another origin for permission to
+    // send this header, so pages leave it out there.
     const etag = this.#isLenient ? undefined : this.#first?.etag
     const origin = globalThis.location?.origin ?? this.#url.origin
     return etag?.startsWith('"') && origin === this.#url.origin ? { range, 'if-range': etag } : { range }
@@ -150,9 +151,9 @@ export class HttpFile {
   /**
    * Checks that an answer belongs to its request.
    *
-   * @param {Response} response @param {URL} url  that has answered
+   * @param {Response} response @param {URL} url  the URL of the answer
    * @param {number} start @param {number} end
-   * @returns {number} bytes of the body before `start`; Infinity when the file ends there
+   * @returns {number} how many bytes of the body are before `start`; Infinity if the file ends before `start`
    */
   #check (response, url, start, end) {
     const { status, headers } = response
@@ -171,10 +172,10 @@ export class HttpFile {
     }
     this.ignoresRanges = true
     if (this.#isLenient || start <= MAX_SKIP) return start
-    throw fetchRefused(this.location, `it does not support ranges: ${start} bytes would have to be thrown away`)
+    throw fetchRefused(this.location, `it does not support ranges: ${start} bytes would have to be dropped`)
   }
 
-  /** Is it still the same file? @param {FileClaims} claims */
+  /** Compares the claims with those of the first answer. @param {FileClaims} claims */
   #recognize (claims) {
     const { etag, modified } = this.#first ?? claims
     const isChanged = differ(etag, claims.etag) || differ(modified, claims.modified) || differ(claims.size, this.size)
@@ -184,7 +185,7 @@ export class HttpFile {
   }
 
   /**
-   * Does a body have the range that was asked for, or its beginning?
+   * True if the body has the range that was asked for, or its beginning.
    *
    * @param {FileClaims} claims @param {number} start @param {number} end
    */
@@ -196,7 +197,7 @@ export class HttpFile {
 }
 
 /**
- * Are two values different, if both are known?
+ * True if both values are known and different.
  *
  * @template T
  * @param {T | null | undefined} a @param {T | null | undefined} b

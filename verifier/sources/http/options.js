@@ -1,12 +1,12 @@
-// The options of requests, and which of them other servers get.
+// The options of requests, and which of them are used for requests to other servers.
 
 /**
  * @typedef {object} HttpOptions
- * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's, to add credentials, to retry, to
- *   refuse redirects or places. It gets each redirect as a request of its own, with `redirect: 'manual'`; in a page one
- *   with `redirect: 'follow'`, without `headers`
- * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request to the origin of the URL, in
- *   whatever form `new Headers` takes them. Another origin, to which a server redirects or refers, does not get them
+ * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's, for example to add credentials, to retry, or to
+ *   refuse redirects or hosts. It is called for each redirect, with `redirect: 'manual'`; in a page it is called once
+ *   more after a redirect, with `redirect: 'follow'` and without `headers`
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  for every request to the origin of the URL, in
+ *   any form that `new Headers` takes. Other origins, to which a server redirects or refers, do not get them
  * @property {AbortSignal} [signal]
  */
 
@@ -17,8 +17,8 @@ export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
  * are not sent to another.
  *
  * @param {URL} url
- * @param {URL[]} from  the URL that was asked for, and the one that has answered after redirects
- * @param {HttpOptions} options  for the first of these
+ * @param {URL[]} from  the URL of the request, and the one that answered after redirects
+ * @param {HttpOptions} options  for requests to the first of these
  * @returns {HttpOptions}
  */
 export function optionsFor (url, from, options) {
@@ -27,7 +27,7 @@ export function optionsFor (url, from, options) {
 
 /** Options for requests without headers of the caller and without cookies. @param {HttpOptions} options */
 export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
-  // Some servers' runtimes have no cookies, and refuse the option.
+  // Some runtimes on servers have no cookies, and refuse the option.
   if (!('credentials' in Request.prototype)) return { fetch, signal }
   /** @type {typeof globalThis.fetch} */
   const fetchPlain = (input, init) => fetch(input, { ...init, credentials: 'omit' })

@@ -1,4 +1,4 @@
-// Follows redirects one by one, so that a caller's headers go only to the origin that he has named.
+// Follows redirects one by one, so that a caller's headers go only to the origin in the caller's URL.
 // Sources: RFC 9110, 15.4; the Fetch standard, "HTTP-redirect fetch".
 
 import { fetchRefused } from '../../../lib/core/errors.js'
@@ -10,24 +10,24 @@ import { locationOf } from './urls.js'
 /**
  * @typedef {object} FileRequest
  * @property {URL} url
- * @property {HttpOptions} http  `headers`: those of the caller
- * @property {Record<string, string>} headers  those that the request itself needs
+ * @property {HttpOptions} http  with the headers of the caller
+ * @property {Record<string, string>} headers  the headers of the request itself
  */
 
-/** As many as the Fetch standard allows. */
+/** The limit of the Fetch standard. */
 const MAX_REDIRECTS = 20
 const STATUSES = [301, 302, 303, 307, 308]
 
-/** Functions that hide where redirects lead, as `fetch` does in pages. They are known after their first redirect. */
+/** Functions that hide the targets of redirects, as `fetch` does in pages. Their first redirect shows it. */
 const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
 
 /**
- * Reads the answer of a URL, or of the URL to which it redirects. The caller's headers go to the origin of the URL
- * until a redirect leaves it, and to no origin after that. Where redirects are hidden, no origin gets them.
+ * Requests a URL and follows its redirects. The caller's headers are sent until a redirect leaves the origin of the
+ * URL, and not after that. If `fetch` hides redirects, they are not sent once there has been one.
  *
  * @param {FileRequest} request @param {AbortSignal} signal
- * @returns {Promise<{ response: Response, url: URL }>} `url`: the one that has answered
- * @throws {BaoError} FETCH_REFUSED when a redirect must not be followed; what `fetch` throws
+ * @returns {Promise<{ response: Response, url: URL }>} `url`: the URL that answered
+ * @throws {BaoError} FETCH_REFUSED when a redirect must not be followed; errors of `fetch`
  */
 export async function follow ({ url, http, headers: needed }, signal) {
   const { fetch = globalThis.fetch } = http
@@ -48,7 +48,7 @@ export async function follow ({ url, http, headers: needed }, signal) {
     const next = isRedirect ? targetOf(response, answering) : answering
     const fault = faultOf(from, next)
     if (!isRedirect && fault === undefined) return { response, url: answering }
-    response.body?.cancel().catch(() => {}) // not wanted, nor are its errors
+    response.body?.cancel().catch(() => {}) // the body is not needed, so its errors do not matter
     if (fault !== undefined) throw fetchRefused(locationOf(url), `it redirects ${fault}`)
     if (next?.origin !== from.origin) given = new Headers()
     from = /** @type {URL} */ (next)
@@ -57,7 +57,7 @@ export async function follow ({ url, http, headers: needed }, signal) {
 }
 
 /**
- * The answer, or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
+ * Waits for the answer or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
  *
  * @param {Promise<Response>} answer @param {AbortSignal} signal
  * @returns {Promise<Response>}
@@ -69,21 +69,25 @@ function answered (answer, signal) {
   })
 }
 
-/** Where an answer sends the client; undefined if that is no URL. @param {Response} response @param {URL} base */
+/**
+ * The URL to which an answer redirects; undefined if its `Location` is not a URL.
+ *
+ * @param {Response} response @param {URL} base
+ */
 function targetOf ({ headers }, base) {
-  // A header is given as Latin-1, and servers write UTF-8.
+  // Servers write UTF-8, but `headers` decode it as Latin-1.
   const bytes = Uint8Array.from(/** @type {string} */ (headers.get('location')), char => char.charCodeAt(0))
   const location = new TextDecoder().decode(bytes)
   return URL.canParse(location, base.href) ? new URL(location, base) : undefined
 }
 
 /**
- * Why a URL must not be followed; undefined if it may.
+ * The reason not to follow a redirect; undefined if there is none.
  *
  * @param {URL} from @param {URL | undefined} to
  */
 function faultOf (from, to) {
-  if (to === undefined) return 'to what is no URL'
+  if (to === undefined) return 'to something that is not a URL'
   if (to.protocol !== 'https:' && to.protocol !== 'http:') return `to a URL of ${to.protocol}`
   if (to.protocol === 'http:' && from.protocol === 'https:') return 'from https to http'
   if (to.origin !== from.origin && to.username + to.password !== '') return 'to a URL with a user or a password'

@@ -1,4 +1,4 @@
-// Sends one request, and reads the body of its answer. However the reading ends, the request ends with it.
+// Sends one request, and reads the body of its answer. The request always ends when the reading ends.
 
 import { BaoError, fetchFailed } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
@@ -12,15 +12,15 @@ import { locationOf } from './urls.js'
  * The body of an answer, piece by piece.
  *
  * @param {FileRequest & { signal?: AbortSignal }} request
- * @param {(response: Response, url: URL) => boolean | Promise<boolean>} check  is the body wanted? Gets the URL that
- *   has answered, and throws when the answer does not belong to the request
+ * @param {(response: Response, url: URL) => boolean | Promise<boolean>} check  gets the answer and its URL, and returns
+ *   true if the body is wanted. It throws if the answer does not belong to the request
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {BaoError} FETCH_FAILED; FETCH_REFUSED when a redirect must not be followed; what `check` throws
+ * @throws {BaoError} FETCH_FAILED; FETCH_REFUSED when a redirect must not be followed; errors of `check`
  */
 export async function * requestBody (request, check) {
   endOverEncoded()
   const given = [request.http.signal, request.signal].filter(signal => signal !== undefined)
-  // `fetch` gets a signal of its own: when it has failed, aborts do not reach it any more. Some do not stand that.
+  // `fetch` gets a signal of its own, which never aborts after `fetch` has failed: some implementations fail on that.
   const ending = new AbortController()
   const onAbort = () => ending.abort(given.find(({ aborted }) => aborted)?.reason)
   for (const signal of given) signal.addEventListener('abort', onAbort)
@@ -56,6 +56,6 @@ async function * bodyOf (response, isWanted, signal) {
     }
   } finally {
     const rest = reader ?? (response.bodyUsed ? undefined : response.body)
-    rest?.cancel().catch(() => {}) // the rest is not wanted, nor are its errors
+    rest?.cancel().catch(() => {}) // the rest is not needed, so its errors do not matter
   }
 }

@@ -8,25 +8,22 @@ import { HTTP_OPTIONS } from './options.js'
 /** @import { RandomAccess } from '../../../lib/core/types.js' */
 /** @import { HttpOptions } from './options.js' */
 
-/**
- * Bytes of the first request: the header of an encoding and the pairs above its first group, and all of
- * many small files.
- */
+/** Bytes of the first request: an encoding's header and the pairs above its first group, or all of a small file. */
 const FIRST_READ_LEN = 1 << 14
 
 /**
- * A file at a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
- * and everything else.
+ * Opens a file at a URL that can be read at any offset, as a source for `VerifiedReader`, `openOutboard`
+ * and every other call that takes a source.
  *
- * Every read is a request for exactly its bytes. When a connection breaks, another request continues
- * where it broke. If the file is replaced while it is read, that is an error, as far as the server tells
- * (ETag, Last-Modified, length).
+ * Every read requests exactly its bytes. When a connection breaks, another request continues
+ * where it broke. If the file is replaced while it is read, the read fails, provided that the server
+ * shows the change (ETag, Last-Modified, length).
  *
  *     const reader = new VerifiedReader({ cid, encoded: await httpSource('https://example.org/movie.bao') })
  *
  * @param {string | URL} url
  * @param {HttpOptions} [options]  `signal` ends all reads
- * @returns {Promise<RandomAccess>} when the server has told the size, which is a claim like everything else
+ * @returns {Promise<RandomAccess>} its size is a claim of the server
  * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_FAILED { cause }, FETCH_STATUS { status },
  *   FETCH_CHANGED, FETCH_REFUSED; each with `location`
  */
@@ -35,7 +32,7 @@ export async function httpSource (url, options) {
   const file = new HttpFile(url, options)
   const start = await file.read(0, FIRST_READ_LEN)
   const { size } = file
-  if (size === undefined) throw fetchRefused(file.location, 'it does not tell the size')
+  if (size === undefined) throw fetchRefused(file.location, 'it does not state the size')
   return {
     size,
     overlaps: true,

@@ -48,7 +48,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await leavesNothing(/^baobox-/)
   })
 
-  it('slice and decode read an outboard from stdin, and refuse to read two inputs from there', async () => {
+  it('slice and decode read an outboard from stdin, and refuse to read two inputs from stdin', async () => {
     const input = outboards[0].toBao()
     await gives(encodeSliceSync(bytes, outboards[0], span), ['slice', ...SPAN, 'a', '--outboard', '-'], { input })
     await gives(bytes, ['decode', root, 'a', '--outboard', '-'], { input })
@@ -69,7 +69,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await leavesNothing(/^baobox-|never/)
   })
 
-  it('decode verifies encodings from files and stdin, and blobs beside their outboards', async () => {
+  it('decode verifies encodings from files and stdin, and blobs with their outboards', async () => {
     for (const name of [root, cid, 'tagged']) await gives(bytes, ['decode', name, 'a.bao'])
     await gives(bytes, ['decode', root], { input: combined })
     await gives(bytes, ['decode', root, 'a.bao4', ...AT_4])
@@ -78,7 +78,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await writes(bytes, ['decode', root, 'a.bao', 'out'])
   })
 
-  it('decode --start --count seeks', async () => {
+  it('decode --start --count writes a range', async () => {
     for (const [start, count] of [[0, 10], [100_000, 100_000], [999_999, 5], [1_000_000, 1], [2_000_000, 1], [5, 0]]) {
       const expected = bytes.subarray(start, start + count)
       const range = ['--start', `${start}`, '--count', `${count}`]
@@ -129,7 +129,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await gives(bytes, ['decode-slice', root, '0', '9007199254740991'], { input: combined })
   })
 
-  it('decode-slice verifies ranges behind the end, and of no bytes', async () => {
+  it('decode-slice verifies ranges beyond the end, and empty ranges', async () => {
     const behind = { start: 2_000_000, end: 3_000_000 }
     const input = encodeSliceSync(bytes, outboards[0], behind)
     await gives(Buffer.of(), ['decode-slice', cid, '2000000', '1000000'], { input })
@@ -152,7 +152,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     expect((await folder.run(['decode', cid, 'a.bao4'])).err).to.include(hint)
   })
 
-  it('slice refuses what is damaged, and the outboard of another file', async () => {
+  it('slice refuses damaged files, and the outboard of another file', async () => {
     await folder.write('other', noise(1_000_000, 2))
     const bad = await folder.run(['slice', ...SPAN, 'other', 'bad.slice', '--outboard', 'a.obao'])
     expect(bad.code).to.equal(1)
@@ -201,7 +201,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     if (process.platform === 'win32') this.skip()
     const child = folder.start(['decode', cid])
     child.stdin.end(combined)
-    // The program has begun to write, and nothing more is read here.
+    // The program has begun to write, and this process reads no more.
     await once(child.stdout, 'readable')
     child.kill('SIGINT')
     const [code] = await once(child, 'exit')

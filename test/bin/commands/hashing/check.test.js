@@ -14,7 +14,7 @@ describe('baobox hash --check', () => {
   before(() => Promise.all([folder.write('b', 'b'), folder.write('c', 'c')]))
   const check = (input, ...args) => folder.run(['hash', '--check', ...args], { input })
 
-  it('says OK for files that are right, unless --quiet is given', async () => {
+  it('prints OK for files that are right, unless --quiet is given', async () => {
     const lines = `${HASH}  b\nBLAKE3 (b) = ${HASH}\r\n${HASH}  b`
     expect(await check(lines)).to.include({ code: 0, out: 'b: OK\nb: OK\nb: OK\n', err: '' })
     expect(await check(lines, '--quiet')).to.include({ code: 0, out: '', err: '' })
@@ -22,7 +22,7 @@ describe('baobox hash --check', () => {
     expect(await check('')).to.include({ code: 0, out: '', err: '' })
   })
 
-  it('says FAILED for others, counts them, and exits with 1', async () => {
+  it('prints FAILED for others, counts them, and exits with 1', async () => {
     const lines = `${HASH}  c\n${HASH}  nothing\n${HASH}  .\nnonsense\n\n${HASH}  b\n`
     const { code, out, err } = await check(lines, '--quiet')
     expect({ code, out }).to.deep.equal({
@@ -52,7 +52,7 @@ describe('baobox hash --check', () => {
     const names = fc.string({ minLength: 1, unit: 'grapheme' }).filter(name => !/[\0\ufffd]/.test(name))
     fc.assert(fc.property(names, name => {
       expect(parseCheckLine(fileLine(HASH, name).slice(0, -1))).to.include({ file: name, expected: HASH })
-      // A line that could be both is read as one with two spaces behind the hash, as by b3sum.
+      // A line that fits both forms is read as one with two spaces after the hash, as in b3sum.
       if (name.includes('  ')) return
       const { name: escaped, mark } = escapeName(name)
       const { file, shown } = parseCheckLine(`${mark}BLAKE3 (${escaped}) = ${HASH}`)

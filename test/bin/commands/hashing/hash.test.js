@@ -32,7 +32,7 @@ describe('baobox hash', () => {
     await prints('  a\n', ['a', '--length', '0'])
   })
 
-  it('hashes with the key in stdin, and refuses what is no key', async () => {
+  it('hashes with the key in stdin, and refuses a wrong key', async () => {
     await prints(`${hex(keyedHash(KEY, bytes))}  a\n`, ['a', '--keyed'], { input: KEY })
     await prints(`${hex(keyedHash(KEY, bytes, 100))}  a\n`, ['a', '--keyed', '-l', '100'], { input: KEY })
     for (const len of [0, 31, 33, 100_000]) {
@@ -59,7 +59,7 @@ describe('baobox hash', () => {
     await prints(`{"name":"a","hash":"${hex(root)}"}\n`, ['a', '--json'])
   })
 
-  it('takes numbers of threads', async () => {
+  it('takes a number of threads', async () => {
     for (const args of [['--num-threads', '1'], ['--num-threads', '2'], ['--num-threads', '0'], ['--no-mmap']]) {
       await prints(line('a', bytes), [...args, 'a'])
     }

@@ -18,7 +18,7 @@ describe('baobox tree', () => {
     await folder.run(['add', 'a', '--tag', 'tagged'])
   })
 
-  it('draws the chaining values that the bytes have', async () => {
+  it('draws the chaining values of the bytes', async () => {
     const { cid: name, size, root } = await jsonOf('a', '--depth', '2')
     expect({ name, size, cv: root.cv }).to.deep.equal({ name: cid, size: bytes.length, cv: hex(hash(bytes)) })
     const visit = ({ cv, start, end, chunks, children }, isRoot) => {
@@ -32,7 +32,7 @@ describe('baobox tree', () => {
     expect(hex(rootHash(new Uint8Array(left), new Uint8Array(right)))).to.equal(root.cv)
   })
 
-  it('draws the same of a file, of stdin, and of a blob in a store', async () => {
+  it('draws the same for a file, for stdin, and for a blob in a store', async () => {
     const expected = (await folder.run(['tree', 'a'])).out
     expect(expected.split('\n')).to.have.length(1 + 23 + 1)
     for (const name of [cid, 'tagged']) expect((await folder.run(['tree', name])).out).to.equal(expected)

@@ -1,4 +1,4 @@
-// Collections that `baobox fetch` brings, from a server in this process that can stop answering.
+// Collections that `baobox fetch` downloads, from a server in this process that can stop answering.
 import { once } from 'node:events'
 import { mkdir, readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -30,7 +30,7 @@ describe('baobox fetch -r', function () {
   })
   const folder = newFolder()
   const children = []
-  /** Requests that are answered. Others wait for the end of the test. */
+  /** How many requests are answered. Others wait for the end of the test. */
   let quota = Infinity
   const held = []
   const release = () => {
@@ -71,7 +71,7 @@ describe('baobox fetch -r', function () {
   const tagsOf = async (...args) => (await folder.run(['tag', '--json', ...args])).out.trim().split('\n')
     .filter(line => line !== '').map(line => JSON.parse(line).name)
 
-  it('brings all files by the URL of the collection, prints a line for each, and writes them', async () => {
+  it('fetches all files from the URL of the collection, prints a line for each, and writes them', async () => {
     const args = ['fetch', '-r', `${url}/blobs/${cid}`, '--store', 'one', '--tag', 'set', '--bytes', '-o', 'out']
     const { code, out, err } = await folder.run(args)
     expect({ code, err }).to.deep.equal({ code: 0, err: '' })
@@ -92,7 +92,7 @@ describe('baobox fetch -r', function () {
     for (const { received } of records) expect(received).to.equal(0)
   })
 
-  it('takes RASL names and hashes, and makes a mirror of all blobs of the URL of one', async () => {
+  it('takes RASL URLs and hashes, and makes a mirror of all blobs from the URL of one', async () => {
     const root = hex((await source.stat(cid)).cid.multihash.digest)
     for (const [i, args] of [
       [`rasl://${cid}/`, '--from', `${url}/{hex}`], [`${url}/${root}`], [cid, '--from', `${url}/ipfs/${cid}?x=1`],
@@ -108,7 +108,7 @@ describe('baobox fetch -r', function () {
     expect(ofAnyBlob(`https://example.org/${root}?as=${root}`)).to.equal(`https://example.org/{hex}?as=${root}`)
   })
 
-  it('goes on after a kill with what is missing, and gc in between deletes nothing of it', async () => {
+  it('continues after a kill with the missing files, and gc in between deletes none of the others', async () => {
     quota = 25
     const args = ['fetch', '-r', cid, '--from', `${url}/{cid}`, '--tag', 'set', '--json']
     const child = start(args)
@@ -148,7 +148,7 @@ describe('baobox fetch -r', function () {
     expect(await tagsOf('--store', 'served')).to.deep.equal(['set'])
   })
 
-  it('a command that is killed ends the download in the server, which keeps what has come', async () => {
+  it('a command that is killed ends the download in the server, which keeps the received bytes', async () => {
     const owner = start(['serve', '--store', 'other', '--socket', 'socket2', '--quiet', '--put-token', 'x'])
     await once(owner.stdout, 'data')
     quota = 25
@@ -166,7 +166,7 @@ describe('baobox fetch -r', function () {
     expect(await tagsOf('--store', 'other')).to.deep.equal(['set'])
   })
 
-  it('fails without a trace when nothing comes, also of what is no collection', async () => {
+  it('leaves nothing if nothing arrives, or if the blob is not a collection', async () => {
     const from = ['--from', `${url}/none/{cid}`]
     const { code, out, err } = await folder.run(['fetch', '-r', cid, ...from, '--store', 'none', '--tag', 'set'])
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
@@ -178,7 +178,7 @@ describe('baobox fetch -r', function () {
     expect(await readdir(folder.path)).to.not.include('none')
   })
 
-  it('refuses what a collection has no place for', async () => {
+  it('refuses options that do not fit a collection', async () => {
     for (const [message, args] of [
       ['exclude', [cid, '--from', `${url}/{cid}`, '--start', '1']],
       ['OUTPUT is -', [cid, '--from', `${url}/{cid}`, '-o', '-']],

@@ -1,4 +1,4 @@
-// What servers may have a fetch do: name other mirrors, and send bytes that nothing proves.
+// Limits on servers in a fetch: they may name a number of mirrors, and send a number of unproven bytes.
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -13,12 +13,12 @@ const LONG = noise(17 * MIB + 5, 72)
 const BLOBS = new Map([SHORT, LONG].map(bytes => [`/${toCid(hash(bytes))}`, bytes]))
 const [SHORT_CID, LONG_CID] = [...BLOBS.keys()].map(path => path.slice(1))
 
-describe('baobox fetch bounds what servers may do', () => {
+describe('baobox fetch limits servers', () => {
   const folder = newFolder()
   const servers = []
   after(() => servers.forEach(server => server.close()))
 
-  /** A server, and the number of the requests that it got. @param {import('node:http').RequestListener} answer */
+  /** A server, and the number of its requests. @param {import('node:http').RequestListener} answer */
   async function serving (answer) {
     const server = createServer((request, response) => {
       place.asked++
@@ -42,7 +42,7 @@ describe('baobox fetch bounds what servers may do', () => {
     let main
     before(async () => {
       good = await servingBlobs()
-      // It names a mirror, and sends wrong bytes.
+      // The server names a mirror, and sends wrong bytes.
       main = await serving(({ url }, response) => {
         if (!BLOBS.has(url)) return response.writeHead(404).end()
         response.writeHead(200, { link: `<${good.url}${url}>; rel=duplicate` })
@@ -72,7 +72,7 @@ describe('baobox fetch bounds what servers may do', () => {
     before(async () => { plain = await servingBlobs() })
 
     for (const [title, output] of [['into a store', ['--store', 'long']], ['to a file', ['long file']]]) {
-      it(`${title}: a long blob without an outboard may have that many bytes`, async () => {
+      it(`${title}: a long blob without an outboard may have so many bytes`, async () => {
         const args = ['fetch', `${plain.url}/${LONG_CID}`, ...output, '--json']
         for (const bound of ['0', '17MiB']) {
           const { code, out, err } = await folder.run([...args, '--max-unverified', bound])
@@ -86,16 +86,16 @@ describe('baobox fetch bounds what servers may do', () => {
       })
     }
 
-    it('which goes with one whole blob', async () => {
+    it('which is for one whole blob', async () => {
       for (const args of [['-'], ['part', '--end', '5'], ['--start', '5'], ['-r']]) {
         const { code, err } = await folder.run(['fetch', `${plain.url}/${LONG_CID}`, ...args, '--max-unverified', '1'])
         expect(code, args.join(' ')).to.equal(2)
-        expect(err).to.include('--max-unverified goes with one whole blob, into the store or a file')
+        expect(err).to.include('--max-unverified is for one whole blob, into the store or a file')
       }
     })
   })
 
-  it('by numbers, and refuses anything else', async () => {
+  it('by numbers, and refuses other values', async () => {
     for (const [option, value, message] of [
       ['--max-duplicates', '65', "--max-duplicates: '65' is not a number from 0 to 64"],
       ['--max-duplicates', '1.5', "--max-duplicates: '1.5' is not a number from 0 to 64"],

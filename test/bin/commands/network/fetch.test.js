@@ -58,7 +58,7 @@ describe('baobox fetch', () => {
     expect(JSON.parse(again.out)).to.include({ received: 0, complete: true })
   })
 
-  it('fetches by a RASL URL from mirrors beside its hints', async () => {
+  it('fetches the blob of a RASL URL from further mirrors', async () => {
     const got = await folder.run(['fetch', `rasl://${CID}/`, '--from', `${served}/{cid}`, '--store', 'rasl'])
     expect(got).to.include({ code: 0, err: '' })
     for (const wrong of [`rasl://${CID}/`, 'rasl://example.org/?hint=a.example', `rasl://${CID}/?hint=a/b`]) {
@@ -66,9 +66,9 @@ describe('baobox fetch', () => {
     }
   })
 
-  it('takes the folder of a store as a mirror, also one that is in use, and changes nothing in it', async () => {
+  it('takes the folder of a store as a mirror, also if it is in use, and changes nothing in it', async () => {
     await folder.run(['add', 'a', '--store', 'source'])
-    const inUse = await folder.run(['fetch', CID, '-', '--from', 'baobox']) // it is served
+    const inUse = await folder.run(['fetch', CID, '-', '--from', 'baobox']) // a server has it open
     expect(same(inUse.bytes, BYTES), inUse.err).to.equal(true)
     const got = await folder.run(['fetch', CID, '--from', 'source', '--store', 'from-store', '--bytes'])
     expect(got).to.include({ code: 0, err: '' })
@@ -93,7 +93,7 @@ describe('baobox fetch', () => {
     expect((await readdir(folder.path)).filter(name => name.includes('.part'))).to.deep.equal([])
   })
 
-  it('writes no file beside a store or folder of somebody, which stays', async () => {
+  it('writes no file if OUTPUT.part is a store or folder of somebody else, and does not change that', async () => {
     await folder.run(['add', 'a', '--store', 'mine.part', '--tag', 'mine'])
     await mkdir(folder.at('empty.part'))
     for (const name of ['mine', 'empty']) {
@@ -122,7 +122,7 @@ describe('baobox fetch', () => {
     expect(stored.out).to.match(/ KiB of 2.86 MiB received, incomplete\n/)
   })
 
-  it('fails when only liars are left, and leaves no file and no empty store', async () => {
+  it('fails if only liars are left, and leaves no file and no empty store', async () => {
     for (const args of [['never'], ['--store', 'never']]) {
       const { code, out, err } = await folder.run(['fetch', CID, ...args, '--from', `${plain}/missing`])
       expect({ code, out }).to.deep.equal({ code: 1, out: '' })
@@ -133,13 +133,13 @@ describe('baobox fetch', () => {
     expect(await readdir(folder.path)).to.not.include('never')
   })
 
-  it('refuses what names no blob or no mirror', async () => {
+  it('refuses arguments that name no blob or no mirror', async () => {
     for (const [message, args] of [
       ['missing --from', [CID]],
       ["'ftp://x' is not an HTTP URL", [CID, '--from', 'ftp://x']],
       ['--from: URL must not be empty', [CID, '--from', '']],
       ['the URL has no CID in its path', [`${plain}/file`]],
-      ['--cid goes with a URL', [CID, '--cid', CID, '--from', plain]],
+      ['--cid is for a URL', [CID, '--cid', CID, '--from', plain]],
       ['--tag works only without OUTPUT', [`${served}/${CID}`, 'x', '--tag', 'y']]
     ]) {
       const { code, err } = await folder.run(['fetch', ...args])

@@ -1,4 +1,4 @@
-// Peers of iroh on the command line, reached by their addresses on this machine.
+// Peers of iroh on the command line, reached at their addresses on this machine.
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { skipAloud } from '../../../support/vectors.js'
 const BYTES = noise(100_000, 61)
 const CID = `${toCid(hash(BYTES))}`
 const PACKAGE = new URL('../../../../node_modules/@number0/iroh', import.meta.url)
-/** Of a peer that nobody is. */
+/** A ticket of a peer that does not exist. */
 const TICKET = 'blob' + 'a'.repeat(109)
 
 describe('a ticket on the command line', () => {
@@ -25,24 +25,24 @@ describe('a ticket on the command line', () => {
     return { code, err: err.trim() }
   }
 
-  it('goes without --cid, and is a ticket as a whole', async () => {
-    expect((await errorOf('fetch', TICKET, '--cid', CID)).err).to.include('--cid goes with a URL')
+  it('excludes --cid, and must be a valid ticket', async () => {
+    expect((await errorOf('fetch', TICKET, '--cid', CID)).err).to.include('--cid is for a URL')
     expect((await errorOf('fetch', `${TICKET.slice(0, -1)}b`)).err).to.include('TICKET_INVALID')
     expect((await errorOf('fetch', CID, '--no-relays', '--from', 'http://localhost/')).code).to.equal(2)
     expect((await errorOf('serve', '--ticket', CID)).err).to.include('--iroh')
   })
 
   if (absence !== undefined) {
-    it('says what to install', async function () {
+    it('names the package to install', async function () {
       const { code, err } = await errorOf('fetch', TICKET)
-      if (existsSync(PACKAGE)) this.skip() // another suite has installed it since this one began
+      if (existsSync(PACKAGE)) this.skip() // another suite has installed it in the meantime
       expect(code).to.equal(1)
       expect(err).to.match(/^baobox: IROH_ABSENT: .*npm install @number0\/iroh/)
     })
     return skipAloud('peers on the command line', absence)
   }
 
-  it('brings a blob from `serve --iroh` into a store, a file and stdout', async () => {
+  it('fetches a blob from `serve --iroh` into a store, a file and stdout', async () => {
     await folder.write('file', BYTES)
     await folder.run(['add', '--tag', 'a-tag', 'file'])
     await folder.run(['add', '-r', '--tag', 'set', 'file'])

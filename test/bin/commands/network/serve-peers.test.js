@@ -1,4 +1,4 @@
-// How a server for peers begins and fails to begin: with an endpoint that the test plays, so that no package is needed.
+// A server for peers starts, or fails to start. Its endpoint is fake, so no package is needed.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { servePeers } from '../../../../bin/commands/network/peers.js'
@@ -6,7 +6,7 @@ import { BlobStore } from '../../../../store/index.js'
 import { errorOf } from '../../../support/feeding.js'
 import { withTimers } from '../../../support/timers.js'
 
-/** An endpoint that nobody connects to. */
+/** An endpoint without connections. */
 class FakeEndpoint {
   isClosed = false
   #accepted = []
@@ -34,7 +34,7 @@ describe('serving peers', () => {
   after(() => store.close())
   beforeEach(() => { endpoint = new FakeEndpoint() })
 
-  /** Begins, while stdout takes only some lines before its reader goes. */
+  /** Starts serving, while the reader of stdout ends after some lines. */
   async function begun ({ lines = 9, ...values }) {
     failure = Object.assign(new Error('the reader has gone'), { code: 'EPIPE' })
     process.stdout.write = (_, done) => done(lines-- > 0 ? undefined : failure)
@@ -52,7 +52,7 @@ describe('serving peers', () => {
     expect(endpoint.isClosed).to.equal(true)
   })
 
-  it('leaves no endpoint open when nobody reads what is printed', async () => {
+  it('leaves no endpoint open when the reader of its output has ended', async () => {
     const { cid } = await store.put(new Uint8Array(5))
     for (const lines of [0, 1]) {
       endpoint = new FakeEndpoint()

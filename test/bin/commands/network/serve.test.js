@@ -66,7 +66,7 @@ describe('baobox serve', () => {
     expect((await folder.run(['has', CID])).code).to.equal(0)
   })
 
-  it('takes uploads, tags and lists where it is told to', async () => {
+  it('takes uploads, tags and lists only with the options for them', async () => {
     const env = { BAOBOX_PUT_TOKEN: 'secret' }
     const { server, lines, first } = await serving(['--json', '--list', '--allow-tags', '--max-put', '1KiB'], { env })
     const { url } = JSON.parse(first)
@@ -92,7 +92,7 @@ describe('baobox serve', () => {
     expect(await stopped(server)).to.equal(0)
   })
 
-  it('says what is wrong', async () => {
+  it('reports wrong arguments', async () => {
     const { code, err } = await folder.run(['serve', '--store', 'none'])
     expect([code, err]).to.deep.equal([1, 'baobox: there is no store at none: ' +
       "make one with 'baobox add', or name another with --store\n"])

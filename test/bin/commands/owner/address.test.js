@@ -16,14 +16,14 @@ describe('the address of the process that has a store open', () => {
   const { signal } = new AbortController()
   afterEach(() => rm(path(), { recursive: true, force: true }))
 
-  it('is what was left there last', async () => {
+  it('is the last one that was written', async () => {
     expect(await readAddress(folder.path)).to.equal(undefined)
     await leaveAddress(folder.path, GOOD)
     await leaveAddress(folder.path, { ...GOOD, pid: 2 })
     expect(await readAddress(folder.path)).to.deep.equal({ ...GOOD, pid: 2 })
   })
 
-  it('is not read from a file that makes no sense', async () => {
+  it('is not read from an invalid file', async () => {
     for (const text of ['', 'null', '[]', '7', '{', JSON.stringify(GOOD).slice(0, -1), `${' '.repeat(1 << 20)}{}`, ...[
       { port: 0 }, { port: 65_536 }, { port: '4700' }, { port: 1.5 }, { port: null }, { token: '' }, { token: [TOKEN] },
       { token: 'x'.repeat(64) }, { token: `${TOKEN}\r\nx: y` }, { pid: 0 }, { pid: -1 }, { pid: 'x' }, { pid: 2 ** 40 }
@@ -46,7 +46,7 @@ describe('the address of the process that has a store open', () => {
     expect(await readAddress(folder.path)).to.equal(undefined)
   })
 
-  it('gets the token only after it has shown that it knows it', async () => {
+  it('gets the token only after it has proven that it knows the token', async () => {
     const requests = []
     const answers = ['', 'f'.repeat(64), TOKEN]
     const server = createServer((request, response) => {
@@ -58,7 +58,7 @@ describe('the address of the process that has a store open', () => {
     const { port } = server.address()
     await leaveAddress(folder.path, { ...GOOD, port })
     expect(await ownerOf(folder.path, 2, signal)).to.equal(undefined)
-    expect(requests.length).to.equal(0) // the system says that another process has the store open
+    expect(requests.length).to.equal(0) // according to the system, another process has the store open
     for (let i = 0; i <= answers.length; i++) expect(await ownerOf(folder.path, 1, signal)).to.equal(undefined)
     for (const { url, headers } of requests) {
       expect(JSON.stringify([url, headers])).not.to.contain(TOKEN)

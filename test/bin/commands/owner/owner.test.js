@@ -39,7 +39,7 @@ describe('a store that a server has open', function () {
     return { code, out, err: errors.join('\n') }
   }
 
-  it('is changed through the server, which says where it is in a file for the user alone', async () => {
+  it('is changed through the server, whose address is in a file that only the user can read', async () => {
     if (process.platform !== 'win32') expect(statSync(address()).mode & 0o777).to.equal(0o600)
     const added = await run(['add', '--json', '--tag', 'two', '-'], { input: TWO })
     expect(JSON.parse(added.out)).to.deep.equal({ name: '-', cid: cidOf(TWO), size: TWO.length, isNew: true })
@@ -58,7 +58,7 @@ describe('a store that a server has open', function () {
     expect(await run(['tag', '--delete', 'two'])).to.include({ code: 0 })
   })
 
-  it('takes archives, and gives disk space back', async () => {
+  it('takes archives, and frees disk space', async () => {
     const bytes = noise(50_000, 36)
     await folder.run(['add', '-', '--store', 'other', '--tag', 'a'], { input: bytes })
     const { bytes: archive } = await folder.run(['export', '--store', 'other'])
@@ -73,7 +73,7 @@ describe('a store that a server has open', function () {
     expect(await run(['compact'])).to.include({ code: 0, out: '', err: '' })
   })
 
-  it('joins more blobs than the headers of a request have space for', async () => {
+  it('joins more blobs than fit into the headers of a request', async () => {
     const bytes = noise(10, 35)
     await run(['add', '-'], { input: bytes })
     const joined = Buffer.concat(Array(600).fill(bytes))
@@ -83,7 +83,7 @@ describe('a store that a server has open', function () {
     await run(['rm', cidOf(bytes)])
   })
 
-  it('gets blobs that its server downloads: by URLs, by a RASL URL, and as far as they are wanted', async () => {
+  it('gets blobs that its server downloads: from URLs, from a RASL URL, whole or in part', async () => {
     const blobs = { [`/${cidOf(ONE)}`]: ONE, '/other': OTHER, '/long': LONG }
     const web = createServer(({ url }, response) => {
       const bytes = blobs[url]
@@ -118,7 +118,7 @@ describe('a store that a server has open', function () {
     await run(['rm', cidOf(OTHER)])
   })
 
-  it('gets folders and references that its server reads, by paths from where the command runs', async () => {
+  it('gets folders and references that its server reads, by paths relative to the command', async () => {
     await mkdir(folder.at('photos'))
     await writeFile(folder.at('photos', 'one'), OTHER.subarray(2))
     await writeFile(folder.at('photos', 'other'), OTHER.subarray(3))
@@ -140,7 +140,7 @@ describe('a store that a server has open', function () {
     expect(await run(['add', '-r', 'nowhere'])).to.deep.include({ code: 1, out: '' })
   })
 
-  it('has the errors that the store itself has', async () => {
+  it('gives the errors of the store itself', async () => {
     const { code, err } = await run(['add', '--expect', cidOf(TWO.subarray(1)), 'two'])
     expect([code, err]).to.deep.equal([1,
       `baobox: CID_MISMATCH: the bytes do not have the hash in ${cidOf(TWO.subarray(1))}: they are ${cidOf(TWO)}\n`])
@@ -155,13 +155,13 @@ describe('a store that a server has open', function () {
   it('keeps nothing of a blob whose sender is killed', async () => {
     const adding = folder.start(['add', '-'])
     adding.stdin.write(ONE)
-    await once(adding.stderr, 'data') // the server has been found
+    await once(adding.stderr, 'data') // the command has found the server
     adding.kill('SIGKILL')
     await once(adding, 'close')
     expect((await folder.run(['has', cidOf(ONE)])).out).to.equal(`${cidOf(ONE)}  absent\n`)
   })
 
-  it('is used directly when the server is gone, whatever it has left behind', async () => {
+  it('is used directly when the server has ended, even if its file is still there', async () => {
     server.kill('SIGKILL')
     await once(server, 'exit')
     expect(existsSync(address())).to.equal(true)

@@ -64,14 +64,14 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     const [first, ...others] = ['devices/a\x1b[2J/nul', 'devices/aux', 'devices/con.txt', 'devices/prn']
     expect(code).to.equal(0)
     expect(JSON.parse(out)).to.deep.include({ unsafe: { count: 4, names: [first, ...others] } })
-    const why = 'some systems take these names for something else or for one another'
+    const why = 'on some systems these names have a special meaning, or are the same name'
     const shown = 'devices/a\\x1b[2J/nul, devices/aux, devices/con.txt, and 1 more'
     expect(err).to.equal(`baobox: warning: get -r will refuse devices: ${why}: ${shown}\n`)
     const refused = await folder.run(['get', '-r', JSON.parse(out).cid, 'refused'])
     expect(refused.err).to.match(/^baobox: PATH_UNSAFE: /)
   })
 
-  it('add -r --known does not read again what has not changed', async () => {
+  it('add -r --known does not read unchanged files again', async () => {
     await folder.run(['add', '-r', 'site', '--known', 'site.known'])
     expect(await readFile(folder.at('site.known'), 'utf8')).to.match(/^baobox known files 1\n/)
   })
@@ -89,7 +89,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: /)
   })
 
-  it('cat, get and stat take a name in a collection behind its CID or its tag', async () => {
+  it('cat, get and stat take a name in a collection after its CID or its tag', async () => {
     expect(await folder.run(['cat', `${cid}/site/sub/b.txt`, 'site/site/a.txt'])).to.include({ code: 0, out: 'twoone' })
     expect(await folder.run(['get', 'site/site/sub/c.log'])).to.include({ code: 0, out: 'three' })
     expect((await folder.run(['stat', `${cid}/site/long`])).out).to.include(`${toCid(hash(long))}`)
@@ -101,7 +101,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect((await folder.run(['cat', 'nothing/a'])).err).to.include("'nothing/a' is neither a CID nor a tag")
   })
 
-  it('a tag with slashes goes before a name in a collection', async () => {
+  it('a tag with slashes has priority over a name in a collection', async () => {
     await folder.run(['tag', 'site/site', cid])
     expect(await folder.run(['cat', 'site/site/site/a.txt'])).to.include({ code: 0, out: 'one' })
     await folder.run(['tag', '--delete', 'site/site'])
@@ -189,7 +189,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect([gone.code, gone.err]).to.deep.equal([1, `baobox: the store has no blob ${cidGone}\n`])
   })
 
-  it('diff prints what differs, and exits with 1 when anything does', async () => {
+  it('diff prints the files that differ, and exits with 1 if there are any', async () => {
     expect(await folder.run(['diff', 'site', 'site'])).to.include({ code: 0, out: '', err: '' })
     await folder.run(['get', '-r', cid, 'changed'])
     await writeFiles(folder.at('changed', 'site'), { 'a.txt': 'ONE', new: '' })
@@ -219,10 +219,10 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       [['add', 'site', '--ignore', 'x'], '--ignore needs --recursive'],
       [['add', 'site', '--manifest'], '--manifest needs --recursive'],
       [['add', '-r', 'site', '--ignore', ''], 'PATTERN must not be empty'],
-      [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag goes with one FILE only'],
-      [['add', '-r', 'site', 'other', '--known', 'x'], '--known goes with one folder only'],
+      [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag is for one FILE only'],
+      [['add', '-r', 'site', 'other', '--known', 'x'], '--known is for one folder only'],
       [['get', '-r', cid], 'missing argument OUTPUT'],
-      [['get', '-r', cid, '-'], 'a collection cannot go to stdout'],
+      [['get', '-r', cid, '-'], 'a collection cannot be written to stdout'],
       [['get', '-r', cid, 'x', '-o', 'y'], 'OUTPUT excludes --output'],
       [['get', '-r', cid, 'x', '--start', '1'], '--recursive excludes --start'],
       [['get', cid, 'x', '--link'], '--link needs --recursive'],

@@ -10,7 +10,7 @@ const cidOf = bytes => `${toCid(hash(bytes))}`
 describe('baobox concat', () => {
   const folder = newFolder()
 
-  it('makes one blob of several, and tags it', async () => {
+  it('joins several blobs to one, and tags it', async () => {
     await folder.write('one', ONE)
     await folder.write('two', TWO)
     await folder.run(['add', 'one', '--tag', 'first'])
@@ -24,7 +24,7 @@ describe('baobox concat', () => {
     expect(JSON.parse(again.out)).to.deep.equal({ cid: cidOf(whole), size: 120_000, isNew: false })
   })
 
-  it('fails when one of them is missing, and keeps nothing', async () => {
+  it('fails if one of them is missing, and keeps nothing', async () => {
     const absent = cidOf(ONE.subarray(1))
     const { code, out, err } = await folder.run(['concat', 'first', absent])
     expect([code, out, err]).to.deep.equal([1, '', `baobox: STORE_NOT_FOUND: ${absent} is not in the store\n`])

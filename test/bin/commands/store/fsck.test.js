@@ -16,7 +16,7 @@ describe('baobox fsck, rescue', () => {
     await folder.run(['add', 'a'])
   })
 
-  it('prints what is damaged, and repairs it with --repair', async () => {
+  it('prints damaged blobs, and repairs them with --repair', async () => {
     expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob checked\n', err: '' })
     const files = folder.at('baobox', 'blobs')
     const [name] = await readdir(files)
@@ -42,7 +42,7 @@ describe('baobox fsck, rescue', () => {
     expect(got.bytes.length).to.equal(bytes.length)
   })
 
-  it('says how much could not be read', async () => {
+  it('prints how many bytes could not be read', async () => {
     await folder.write('b', noise(1000))
     await folder.run(['add', 'b'])
     const index = folder.at('baobox', 'index')
@@ -59,7 +59,7 @@ describe('baobox fsck, rescue', () => {
     expect(await folder.run(['fsck'])).to.include({ code: 0 })
   })
 
-  it('fails when there is no store', async () => {
+  it('fails if there is no store', async () => {
     expect((await folder.run(['fsck', '--store', 'nowhere'])).err).to.match(/there is no store at nowhere/)
   })
 })

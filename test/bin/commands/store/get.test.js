@@ -22,7 +22,7 @@ describe('baobox add, get, cat, ls', () => {
     await folder.run(['add', 'a'])
   })
 
-  it('add prints what is new, and goes on after a file that fails', async () => {
+  it('add prints which blobs are new, and goes on after a file that fails', async () => {
     const first = await folder.run(['add', '--store', 'other', 'a', 'nothing', 'a', 'b'])
     expect(first.code).to.equal(1)
     expect(first.out.split('\n').map(line => line.split(/ {2,}/))).to.deep.equal([
@@ -109,7 +109,7 @@ describe('baobox add, get, cat, ls', () => {
     expect((await stat(folder.at('pipe'))).isFIFO()).to.equal(true)
   })
 
-  it('get exits with 0 and prints no error when the reader of stdout goes', async () => {
+  it('get exits with 0 and prints no error when the reader of stdout ends', async () => {
     const child = folder.start(['get', cid])
     const end = ended(child)
     await once(child.stdout, 'data')
@@ -128,7 +128,7 @@ describe('baobox add, get, cat, ls', () => {
     expect(await readdir(folder.at('out'))).to.deep.equal([])
   })
 
-  it('ls lists as many as it is told, in the order that it is told', async () => {
+  it('ls lists the given number of blobs, in the given order', async () => {
     const cids = []
     for (const text of ['x', 'y', 'z']) {
       const { out } = await folder.run(['add', '--json', '--store', 'ordered', '-'], { input: text })
@@ -144,11 +144,11 @@ describe('baobox add, get, cat, ls', () => {
     }
   })
 
-  it('ls --long prints sizes, what is present, and times', async () => {
+  it('ls --long prints sizes, how much is present, and times', async () => {
     await folder.run(['add', '--store', 'listed', 'b'])
     const store = await BlobStore.open(folder.at('listed'))
     await store.receive(cid, sliceOf(bytes, { start: 0, end: 16384 }), { start: 0, end: 16384 })
-    // A store that is open here can be read by the program, and not changed.
+    // The program can read a store that this process has open, but not change it.
     for (const args of [['ls'], ['has', cid], ['cat', `${toCid(hash(Buffer.from('b')))}`]]) {
       const { out, err } = await folder.run([...args, '--store', 'listed'])
       expect(out).to.not.equal('')
@@ -198,7 +198,7 @@ describe('baobox add, get, cat, ls', () => {
     if (process.platform === 'win32') this.skip()
     const child = folder.start(['add', '--store', 'interrupted', '-'])
     const end = ended(child)
-    // More than a pipe holds: once all of it is written, the program must have read some.
+    // More than fits into a pipe: when all of it is written, the program must have read some.
     await new Promise(resolve => child.stdin.write(noise(9_000_000), resolve))
     child.kill('SIGINT')
     expect(await end).to.include({ code: 130, out: '', err: 'baobox: interrupted\n' })

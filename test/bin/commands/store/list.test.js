@@ -19,7 +19,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
   const half = { start: 0, end: 524288 }
   const rest = { start: 524288, end: 2_000_000 }
 
-  it('receive keeps slices, and prints how much was received', async () => {
+  it('receive keeps slices, and prints how many bytes were received', async () => {
     const first = await receive(half, sliceOf(half))
     expect(first).to.include({ code: 0, err: '', out: `${cid}  512.00 KiB received, incomplete\n` })
     const slice = sliceOf(rest)
@@ -30,7 +30,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect(other.err).to.include('was it made for another range, or without --group-log 4?')
   })
 
-  it('missing prints the ranges that are missing', async () => {
+  it('missing prints the missing ranges', async () => {
     const [start, count] = (await folder.run(['missing', cid])).out.trim().split(' ').map(Number)
     expect(start).to.be.at.least(524288)
     expect(start + count).to.equal(1_000_000)
@@ -39,7 +39,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect((await folder.run(['missing', hex(new Uint8Array(32))])).err).to.match(/^baobox: STORE_NOT_FOUND: /)
   })
 
-  it('stat and has tell what is there of a blob', async () => {
+  it('stat and has print how much of a blob is present', async () => {
     const { out } = await folder.run(['stat', root])
     expect(out).to.match(new RegExp(`^CID +${cid}\nhash +${root}\nsize +976.56 KiB, claimed.*\npresent +\\S+ KiB, 0-`))
     const stat = await jsonOf(['stat', cid])
@@ -56,7 +56,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect(both.out).to.include(cid)
   })
 
-  it('stat without a CID tells how much is in the store', async () => {
+  it('stat without a CID prints how much is in the store', async () => {
     const { code, out } = await folder.run(['stat'])
     expect(code).to.equal(0)
     expect(out).to.match(/^blobs +1, 1 of them in part\nsize +\S+ KiB\non disk +\S+ [KM]iB\ntags +0\n$/)
@@ -68,7 +68,7 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect(await jsonOf(['ls'])).to.include({ cid, size: 1_000_000, complete: false })
   })
 
-  it('the rest may come later, and the blob is complete then', async () => {
+  it('the blob is complete when the rest is received later', async () => {
     await folder.write('whole', sliceOf())
     const { code, out } = await folder.run(['receive', root, 'whole', '--bytes'])
     expect(code).to.equal(0)

@@ -20,7 +20,7 @@ describe('the store of a command', () => {
     expect(dataFolder({ platform: 'win32', env: { LOCALAPPDATA: 'C:\\me' }, home })).to.equal('C:\\me')
   })
 
-  it('is the one of --store, else of BAOBOX_STORE, else that one', async () => {
+  it('is that of --store, else that of BAOBOX_STORE, else the one in the data folder', async () => {
     const env = { BAOBOX_STORE: folder.at('deep', 'down') }
     await folder.run(['add', 'b', '--store', 'named'], { env })
     expect((await folder.run(['ls', '--store', 'named'])).out).to.equal(`${cid}\n`)
@@ -31,7 +31,7 @@ describe('the store of a command', () => {
     expect(await readdir(folder.path)).to.include.members(['named', 'deep', 'baobox'])
   })
 
-  it('is not left behind empty by a command that failed', async () => {
+  it('is not left empty by a command that failed', async () => {
     await mkdir(folder.at('full'))
     await folder.write('full/other', 'other')
     const before = await readdir(folder.path)
@@ -47,7 +47,7 @@ describe('the store of a command', () => {
     expect(await readdir(folder.at('full'))).to.deep.equal(['other'])
   })
 
-  it('is waited for with --wait, and read meanwhile', async () => {
+  it('is waited for with --wait, and can be read during that time', async () => {
     await folder.run(['add', 'b', '--store', 'busy'])
     const busy = await BlobStore.open(folder.at('busy'))
     const adding = folder.start(['add', 'b', '--store', 'busy', '--wait'])
@@ -59,7 +59,7 @@ describe('the store of a command', () => {
     expect(await added).to.include({ code: 0, err: '' })
   })
 
-  it('stays when something was put before the failure', async () => {
+  it('stays if something was put before the failure', async () => {
     expect((await folder.run(['add', 'b', 'nothing', '--store', 'partly'])).code).to.equal(1)
     expect((await folder.run(['ls', '--store', 'partly'])).out).to.equal(`${cid}\n`)
     expect((await folder.run(['add', 'nothing', '--store', 'partly'])).code).to.equal(1)

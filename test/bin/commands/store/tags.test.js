@@ -33,7 +33,7 @@ describe('baobox tag, gc', () => {
     expect((await folder.run(['tag', 'x', 'y'])).err).to.equal("baobox: 'y' is neither a CID nor a tag of the store\n")
   })
 
-  it('a tag stands wherever a CID does', async () => {
+  it('a tag may be given in place of a CID', async () => {
     await folder.run(['add', '0', '--tag', 'first'])
     expect(await folder.run(['tag', 'second', 'first'])).to.include({ code: 0, err: '' })
     const lines = (await folder.run(['tag', '--json'])).out.trim().split('\n').map(line => JSON.parse(line))

@@ -18,7 +18,7 @@ describe('baobox export, import', () => {
   })
   const listOf = async dir => (await folder.run(['ls', '--store', dir])).out.trim().split('\n')
 
-  it('bring blobs from one store into another', async () => {
+  it('move blobs from one store to another', async () => {
     expect(await folder.run(['export', '-o', 'all.car'])).to.include({ code: 0, out: '', err: '' })
     const into = await folder.run(['import', 'all.car', '--store', 'all', '--bytes'])
     expect(into).to.include({ code: 0, out: '2 blocks, 300001\n', err: '' })
@@ -26,7 +26,7 @@ describe('baobox export, import', () => {
     expect(same((await folder.run(['get', cid, '--store', 'all'])).bytes, bytes)).to.equal(true)
   })
 
-  it('bring the blobs of CIDs and tags', async () => {
+  it('move the blobs of CIDs and tags', async () => {
     for (const [name, expected] of [['big', cid], [small, small]]) {
       const { code, bytes: archive } = await folder.run(['export', name])
       expect(code).to.equal(0)
@@ -38,7 +38,7 @@ describe('baobox export, import', () => {
     expect((await folder.run(['export', 'no tag', '-o', 'never'])).err).to.match(/^baobox: STORE_TAG_NOT_FOUND: /)
   })
 
-  it('refuse what is no archive, or is damaged, and leave no empty store', async () => {
+  it('refuse files that are not archives or are damaged, and leave no empty store', async () => {
     const { bytes: archive } = await folder.run(['export', small])
     for (const input of [noise(1000), archive.subarray(0, -1), flipped(archive, archive.length - 1)]) {
       const { code, err } = await folder.run(['import', '--store', 'damaged'], { input })

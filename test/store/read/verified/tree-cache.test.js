@@ -1,4 +1,4 @@
-// Pages of trees that are kept in memory, with what was compared of them.
+// Pages of trees in memory, and the pairs in them that are trusted.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { TrustedTrees } from '../../../../store/read/verified/tree-cache.js'
@@ -9,7 +9,7 @@ import { noise } from '../../../support/inputs.js'
 import { pagesOf as pageEntriesOf } from '../../../support/store/inspect.js'
 
 describe('store: TrustedTrees', () => {
-  /** A database of pages, which counts how many are read. */
+  /** A database of pages that counts its reads. */
   const pagesOf = blobs => {
     const pages = new Map(blobs.flatMap(({ id, outboard }) => {
       return pageEntriesOf(id, outboard.bytes, outboard.pairs).map(({ key, value }) => [hex(key), value])
@@ -20,7 +20,7 @@ describe('store: TrustedTrees', () => {
   const read = async (trees, { id, root, size }, data, start = 0) =>
     trees.of(root, { id, size, complete: true }).expected(start, start + GROUP, data, () => ({}))
 
-  it('keeps a bounded number of pages, those that were used last', async () => {
+  it('keeps a bounded number of pages, the most recently used ones', async () => {
     const bytes = noise(2 * GROUP, 63)
     const { root, bytes: pair } = createOutboardSync(bytes)
     const blobs = Array.from({ length: 2100 }, (_, id) => ({
@@ -34,9 +34,9 @@ describe('store: TrustedTrees', () => {
     for (const blob of blobs) await read(trees, blob, data)
     expect(data.reads).to.equal(2100)
     for (const blob of blobs.slice(-1000)) await read(trees, blob, data)
-    expect(data.reads, 'the last are kept').to.equal(2100)
+    expect(data.reads, 'the last pages are kept').to.equal(2100)
     for (const blob of blobs.slice(0, 1000)) await read(trees, blob, data)
-    expect(data.reads, 'the first are not').to.equal(3100)
+    expect(data.reads, 'the first pages are dropped').to.equal(3100)
     for (const blob of blobs.slice(1, 1000)) await read(trees, blob, data)
     expect(data.reads).to.equal(3100)
   })
@@ -67,7 +67,7 @@ describe('store: TrustedTrees', () => {
     }
   })
 
-  it('reports a pair that is missing', async () => {
+  it('reports a missing pair', async () => {
     const bytes = noise(2 * GROUP, 63)
     const { root } = createOutboardSync(bytes)
     const data = pagesOf([])

@@ -1,6 +1,5 @@
-// Appending, and deleting blobs that share a file, while something fails at a call to databases and files, or the
-// process ends there. What was kept before is still there and right, and nothing is left over once the store has been
-// opened again.
+// Appending, and deleting blobs that share a file, while a call to a database or file fails, or the process ends at
+// that call. Blobs that were kept before are still there and right, and nothing is left over after the next opening.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
@@ -19,13 +18,13 @@ const [SHORT, MIDDLE, LONG] = [MIB + 20_001, MIB + 300_000, ALL.length]
 const part = size => ALL.subarray(0, size)
 const append = (store, from, to) => store.append(hash(part(from)), stream([ALL.subarray(from, to)]), { tag: 'log' })
 
-/** Blobs that are there before, each appended to the one before it; the call; and blobs that are there behind it. */
+/** The blobs before the call, each appended to the one before it; the call; and the blobs after the call. */
 const JOBS = {
   'a first append()': { before: [SHORT], run: store => append(store, SHORT, LONG), after: [SHORT, LONG] },
   'a second append()': {
     before: [SHORT, MIDDLE], run: store => append(store, MIDDLE, LONG), after: [SHORT, MIDDLE, LONG]
   },
-  'append() to a blob that goes on already': {
+  'append() to a blob that was already extended': {
     before: [SHORT, LONG], run: store => append(store, SHORT, MIDDLE), after: [SHORT, MIDDLE, LONG]
   },
   'delete() of the longest': {
@@ -42,7 +41,7 @@ const JOBS = {
   'gc()': { before: [SHORT, MIDDLE, LONG], kept: [MIDDLE], run: store => store.gc(), after: [MIDDLE] }
 }
 
-/** Whatever is listed is right. @returns {Promise<number[]>} the sizes of all blobs */
+/** Expects that all listed blobs are right. @returns {Promise<number[]>} their sizes */
 async function expectRight (store) {
   const sizes = []
   for (const { cid, size, complete } of await listed(store.list())) {
@@ -54,7 +53,7 @@ async function expectRight (store) {
   return sizes.sort((a, b) => a - b)
 }
 
-/** Bytes of all files of a store. */
+/** Counts the bytes of all files of a store. */
 async function lenOfFiles (store) {
   const { files } = databasesOf(store)
   const lens = await Promise.all((await files.ids()).map(id => files.len(id)))

@@ -1,4 +1,4 @@
-// Blobs that share a file: what append() writes, and what becomes of the file when some of them go, or are damaged.
+// Blobs that share a file: the writes of append(), and the file when some of the blobs are deleted or damaged.
 import { link, readFile, stat } from 'node:fs/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ import { ALL, expectRight, expectSound, grow, lensOfFiles, part, rootOf } from '
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 import { copy } from '../../../../exchange/transfer/index.js'
 
-/** Appended to one after the other. */
+/** Sizes of blobs that are appended to one after the other. */
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 3 * MIB + 20_000, 5 * MIB]
 
 describe('store: blobs that share a file', () => {
@@ -26,7 +26,7 @@ describe('store: blobs that share a file', () => {
     return place
   }
 
-  it('append() writes to the file of the blob before', async () => {
+  it('append() writes to the file of the old blob', async () => {
     const place = await newPlace()
     const store = await place.open({ quota: 50 * MIB })
     await grow(store, SIZES)
@@ -39,7 +39,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('the file ends with the longest blob, in whatever order blobs go', async () => {
+  it('the file always ends with the longest blob, in whatever order blobs are deleted', async () => {
     const order = fc.shuffledSubarray(SIZES, { minLength: SIZES.length })
     const property = fc.asyncProperty(order, fc.boolean(), async (order, reopens) => {
       const place = await onDisk()
@@ -84,7 +84,7 @@ describe('store: blobs that share a file', () => {
     await expectRight(store, SIZES[3])
   })
 
-  it('a quota counts what is shared once, and evicts the longest blobs first', async () => {
+  it('a quota counts shared bytes once, and evicts the longest blobs first', async () => {
     const place = await newPlace()
     const store = await place.open({ quota: 6 * MIB })
     await grow(store, SIZES)
@@ -99,7 +99,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('many appends cost what they append', async () => {
+  it('many appends write only the appended bytes', async () => {
     const place = await newPlace()
     const store = await place.open({ durability: 'process' })
     let cid = (await store.put(part(MIB + 1), { tag: 'log' })).cid
@@ -117,7 +117,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   }).timeout(120_000)
 
-  it('readers of the blob before go on while it is appended to, and while the longer blob goes', async () => {
+  it('readers of the old blob go on during an append, and during the deletion of the longer blob', async () => {
     const place = await newPlace()
     const store = await place.open()
     await store.put(part(SIZES[3]))
@@ -143,7 +143,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('append() fails when the blob before is deleted meanwhile, and leaves nothing', async () => {
+  it('append() fails when the old blob is deleted during the call, and leaves nothing', async () => {
     const place = await newPlace()
     const store = await place.open()
     await store.put(part(SIZES[0]))
@@ -160,7 +160,7 @@ describe('store: blobs that share a file', () => {
     await expectNoOrphans(place)
   })
 
-  it('append() needs no longer blob to stay that was deleted meanwhile', async () => {
+  it('append() succeeds when a longer blob is deleted during the call', async () => {
     const place = await newPlace()
     const store = await place.open()
     await grow(store, SIZES.slice(0, 3))
@@ -175,7 +175,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('append() leaves a file alone that has other names', async () => {
+  it('append() does not write to a file that has other names', async () => {
     const place = await newPlace()
     const store = await place.open()
     await store.put(part(SIZES[0]))
@@ -188,7 +188,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('append() to a file of somebody else makes a copy', async () => {
+  it('append() to a reference makes a copy', async () => {
     const place = await newPlace()
     const store = await place.open()
     const path = `${place.where}/theirs`
@@ -220,7 +220,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(store)
   })
 
-  it('what is healed of one blob is healed for all that share it', async () => {
+  it('bytes that are healed for one blob are healed for all that share them', async () => {
     const place = await newPlace()
     const store = await place.open()
     await grow(store, SIZES)
@@ -239,7 +239,7 @@ describe('store: blobs that share a file', () => {
     for (const size of SIZES) expect(await store.has(rootOf(size)), `${size}`).to.equal(true)
   })
 
-  it('fsck() finds damage in every blob that has it, and nothing in others', async () => {
+  it('fsck() finds damage in every blob that has the damaged bytes, and in no others', async () => {
     const place = await newPlace()
     const store = await place.open()
     await grow(store, SIZES)
@@ -281,7 +281,7 @@ describe('store: blobs that share a file', () => {
     await expectSound(other)
   })
 
-  it('a store that is open for reading gives every blob, also when these grow meanwhile', async () => {
+  it('a read-only store gives every blob, also while they are appended to', async () => {
     const place = await newPlace()
     const store = await place.open()
     await grow(store, SIZES.slice(0, 2))

@@ -1,4 +1,4 @@
-// Any sequence of calls on blobs that begin with one another leaves the store with what a plain set would have.
+// After any sequence of calls on blobs that begin with one another, the store has the same blobs as a plain set.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { hash } from '../../../../lib/index.js'
@@ -12,17 +12,17 @@ import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
 
 const QUOTA = 1000 * MIB
 const OPTIONS = { durability: 'process', quota: QUOTA }
-/** Two sequences of bytes that part behind 1 MiB and some groups. */
+/** Two byte sequences that are equal up to 1 MiB and some groups. */
 const FORK = MIB + 5 * GROUP + 10
 const MAIN = noise(MIB + 40 * GROUP, 541)
 const SIDE = new Uint8Array([...MAIN.subarray(0, FORK), ...noise(MAIN.length - FORK, 542)])
 const SIZES = [MIB - 3, MIB + 1, MIB + GROUP, FORK, FORK + 1, MIB + 6 * GROUP, MIB + 8 * GROUP + 1, MIB + 40 * GROUP]
-/** By number: the blobs of the one sequence, then those of the other that differ. */
+/** The blobs, by number: beginnings of the first sequence, and then those of the other that differ. */
 const BLOBS = [
   ...SIZES.map(size => MAIN.subarray(0, size)), ...SIZES.filter(size => size > FORK).map(size => SIDE.subarray(0, size))
 ].map(bytes => ({ bytes, root: hash(bytes) }))
 
-/** Which blobs each one begins with. */
+/** The blobs that each blob begins with. */
 const FRONTS = BLOBS.map(({ bytes }) => BLOBS.flatMap(({ bytes: front }, i) =>
   front.length <= bytes.length && same(front, bytes.subarray(0, front.length)) ? [i] : []))
 
@@ -47,7 +47,7 @@ const CALLS = {
     there.add(blob)
   },
 
-  /** To the longest blob that is there, or to another one. */
+  /** Appends to the longest blob in the store, or to another one. */
   async append ({ store, there }, { blob, share }) {
     const fronts = FRONTS[blob].filter(i => there.has(i)).sort((a, b) => BLOBS[a].bytes.length - BLOBS[b].bytes.length)
     if (fronts.length === 0) return
@@ -104,7 +104,7 @@ async function expectAll ({ store, there }) {
 }
 
 describe('store: model of blobs that share files', () => {
-  it('any calls in turn give what the model gives', () => holds('store: model of append', fc.asyncProperty(
+  it('any calls one after the other give the same as the model', () => holds('store: model of append', fc.asyncProperty(
     fc.array(call, { minLength: 5, maxLength: 25 }), async calls => {
       const place = await onDisk()
       const run = { place, store: await place.open(OPTIONS), there: new Set(), tagged: undefined }
@@ -119,7 +119,7 @@ describe('store: model of blobs that share files', () => {
       await place.remove()
     }), 12)).timeout(120_000)
 
-  it('any calls at once lose no blob and give no wrong byte', () => holds('store: append at once', fc.asyncProperty(
+  it('calls at the same time lose no blob, and give right bytes', () => holds('store: append at once', fc.asyncProperty(
     fc.array(call.filter(({ do: what }) => what !== 'reopen'), { minLength: 5, maxLength: 20 }), async calls => {
       const place = await onDisk()
       const store = await place.open(OPTIONS)
@@ -129,7 +129,7 @@ describe('store: model of blobs that share files', () => {
         const there = new Set(BLOBS.flatMap(({ root }, i) =>
           stats.some(({ cid }) => same(cid.multihash.digest, root)) ? [i] : []))
         const error = await errorOf(CALLS[call.do]({ store, there, tagged: undefined }, call))
-        // What was there may be gone meanwhile, or the other way round.
+        // Other calls may have deleted or put the blob since.
         if (error !== undefined && error.name !== 'AssertionError') {
           expect(error.code, error.stack).to.equal('STORE_NOT_FOUND')
         }

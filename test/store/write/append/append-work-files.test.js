@@ -1,4 +1,4 @@
-// How much is hashed when a blob grows: blocks that the kernel compresses, wherever in the store that is.
+// The hashing that an append needs: it counts all blocks that the kernel compresses.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { concat, same } from '../../../support/bytes.js'
@@ -12,13 +12,13 @@ import { counted, work } from '../../../support/work.js'
 
 const BLOCK = 64
 const COUNT = atEffort(1000)
-/** To hash so many bytes: their chunks, and the parents of these. */
+/** Blocks to hash so many bytes: those of their chunks and parents. */
 const blocksOf = len => Math.ceil(len / BLOCK) + Math.ceil(len / KIB)
-/** The last group is verified, and then hashed again with what comes behind it. */
+/** Blocks of the last group, which is verified, and then hashed again with the appended bytes. */
 const LAST_GROUP = 2 * blocksOf(GROUP)
-/** On the right edge a parent is compared with the one above it, and joined to the new tree. */
+/** Blocks of the right edge: each parent is compared with the one above it, and joined to the new tree. */
 const edgeOf = size => 3 * Math.ceil(Math.log2(size / GROUP))
-/** Checks of entries of the index. */
+/** Blocks for the checksums of index entries. */
 const CHECKS = 24
 const mostFor = (size, len) => LAST_GROUP + blocksOf(len) + edgeOf(size) + CHECKS
 
@@ -28,7 +28,7 @@ async function blocksOfCall (call) {
   return { blocks: work.blocks - before, result }
 }
 
-describe('store: what is hashed when a blob grows', () => {
+describe('store: the hashing of an append', () => {
   let place, store
   beforeEach(async () => {
     place = await onDisk()
@@ -37,7 +37,7 @@ describe('store: what is hashed when a blob grows', () => {
   afterEach(() => place.remove())
 
   for (const kernel of ['simd', 'js']) {
-    it(`lines that are appended to a log are hashed with its right edge, on kernel ${kernel}`, () =>
+    it(`of lines to a log covers the lines and the right edge, on kernel ${kernel}`, () =>
       counted(kernel, async () => {
         const lines = Array.from({ length: COUNT }, (_, i) => new TextEncoder().encode(`${i} ${'x'.repeat(i % 150)}\n`))
         const start = noise(4 * MIB + 3, 551)
@@ -56,7 +56,7 @@ describe('store: what is hashed when a blob grows', () => {
       })).timeout(120_000)
   }
 
-  it('as much is hashed for what is appended to a blob of 32 MiB as to one of 2 MiB, but for its edge', () =>
+  it('to 32 MiB is as much as to 2 MiB, apart from the right edge', () =>
     counted('simd', async () => {
       for (const len of [1, GROUP, 3 * MIB]) {
         const sums = []
@@ -71,7 +71,7 @@ describe('store: what is hashed when a blob grows', () => {
       }
     })).timeout(60_000)
 
-  it('compose() that verifies nothing hashes what is new, its group, and one block for each pair', () =>
+  it('compose() without "verify" hashes only the new bytes, their group, and one block for each pair', () =>
     counted('simd', async () => {
       const size = 8 * MIB
       const { cid } = await store.put(noise(size, 554))

@@ -1,4 +1,4 @@
-// append() keeps what put() would keep of all bytes, and leaves the blob before it as it was.
+// append() makes the blob that put() of all bytes would make, and does not change the old blob.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
@@ -11,13 +11,13 @@ import { forEachPlace, sliceOf } from '../../../support/store/stores.js'
 const ALL = noise(4 * MIB + 70_000, 501)
 const part = size => ALL.subarray(0, size)
 
-/** Ends of blobs that are appended to one after the other: around chunks, groups and pages. */
+/** Sizes of blobs that are appended to one after the other: around chunks, groups and pages. */
 const SIZES = [
   0, 1, 1024, 1025, GROUP, GROUP + 1, MIB - 1, MIB, MIB + 1, MIB + GROUP - 5, MIB + GROUP, MIB + 3 * GROUP,
   MIB + 3 * GROUP + 1, 2 * MIB - 1, 2 * MIB, 2 * MIB + 1, 3 * MIB + 77, 4 * MIB, ALL.length
 ]
 
-/** Everything that a store can tell of a blob is right. */
+/** Expects that all calls give right results for a blob. */
 export async function expectWhole (store, bytes) {
   const root = hash(bytes)
   expect(await store.stat(root)).to.deep.include({ size: bytes.length, sizeProven: true, complete: true })
@@ -45,7 +45,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
       expect(same(result.cid.multihash.digest, hash(part(size)))).to.equal(true)
       cid = result.cid
     }
-    // Reads would compute pairs again that are lost.
+    // This comes before the reads, which would compute lost pairs again.
     expect(await store.fsck()).to.include({ isSound: true })
     for (const size of SIZES) await expectWhole(store, part(size))
     await store.close()
@@ -78,7 +78,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     expect(await store.fsck()).to.include({ isSound: true })
   })
 
-  it('append() gives the result that the store has already', async () => {
+  it('append() returns a result that the store already has', async () => {
     const store = await (await newPlace()).open()
     await store.put(part(3 * MIB))
     const { cid } = await store.put(part(2 * MIB))
@@ -100,7 +100,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     await expectWhole(store, part(3 * MIB))
   })
 
-  it('append() looks at the hash and the size that are expected', async () => {
+  it('append() checks the expected hash and size', async () => {
     const store = await (await newPlace()).open()
     for (const size of [2000, 2 * MIB]) {
       const { cid } = await store.put(part(size))
@@ -116,7 +116,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     expect(await store.fsck()).to.include({ isSound: true })
   })
 
-  it('append() refuses a blob that is missing, whole or in part', async () => {
+  it('append() refuses a blob that is missing, as a whole or in part', async () => {
     const store = await (await newPlace()).open()
     let isCancelled = false
     const source = () => (async function * () { yield new Uint8Array(1) })()
@@ -154,7 +154,7 @@ describe('store: append()', () => forEachPlace(newPlace => {
     expect(await store.fsck()).to.include({ isSound: true })
   })
 
-  it('append() tells how far it is', async () => {
+  it('append() reports its progress', async () => {
     const store = await (await newPlace()).open()
     const { cid } = await store.put(part(2 * MIB))
     const events = []

@@ -1,5 +1,5 @@
-// Damage to a file that blobs share: what fsck() says of it, what a repair and a rescue do, that other blobs are read
-// as before, and that no wrong byte comes out.
+// Damage to a file that blobs share: fsck() reports it, a repair or rescue drops it, other blobs can be read as before,
+// and no read gives a wrong byte.
 import { rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -20,9 +20,9 @@ import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
 const [SHORTEST, SHORT, LONG, LONGEST] = SIZES
 
-/** Damage of the file, and which chunks of each blob are lost with it. */
+/** Damage to the file, and the chunks of each blob that are lost. */
 const FILE_DAMAGE = {
-  'flipped bytes at the start, and behind the shorter blobs': {
+  'flipped bytes at the start, and after the shorter blobs': {
     damage: async store => {
       for (const at of [17, 2 * MIB + GROUP + 3]) await flipStoredByte(store, rootOf(LONGEST), at)
     },
@@ -46,7 +46,7 @@ describe('store: damage to a file that blobs share', () => {
   const places = []
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
 
-  /** A store with blobs that share a file, and the path of the file. */
+  /** Makes a store with blobs that share a file. Returns it with the path of the file. */
   async function grown () {
     const place = await onDisk()
     places.push(place)
@@ -66,7 +66,7 @@ describe('store: damage to a file that blobs share', () => {
         expect((await store.missing(rootOf(size))).boundaries, `${size} bytes`).to.deep.equal(lost[size] ?? [])
       }
       expect(await expectCounted(store)).to.equal(LONGEST)
-      // What one blob receives, all have.
+      // Groups that one blob receives, all have.
       const missing = await store.missing(rootOf(LONGEST))
       await store.receive(rootOf(LONGEST), sliceOf(part(LONGEST), missing), missing)
       for (const size of SIZES) {
@@ -82,7 +82,7 @@ describe('store: damage to a file that blobs share', () => {
       await expectNoOrphans(place)
     }
 
-    it(`fsck() finds ${what}, and a repair settles it`, async () => {
+    it(`fsck() finds ${what}, and repairs it`, async () => {
       const { place, store, path } = await grown()
       await damage(store, path)
       for (const repair of [false, true]) {
@@ -98,13 +98,13 @@ describe('store: damage to a file that blobs share', () => {
       await expectRepaired(store, place)
     })
 
-    it(`reads find ${what}, and other blobs are read`, async () => {
+    it(`reads find ${what}, and give the other blobs`, async () => {
       const { place, store, path } = await grown()
       await damage(store, path)
-      await store.close() // nor does the store have the file open
+      await store.close() // so that the store does not have the file open
       const again = await place.open({ quota: QUOTA })
       await expectReads(again, SIZES, unread('STORE_CORRUPT'))
-      await again.fsck({ repair: true }) // a read looks no further than the first fault
+      await again.fsck({ repair: true }) // because a read stops at the first fault
       await expectRepaired(again, place)
     })
 
@@ -143,7 +143,7 @@ describe('store: damage to a file that blobs share', () => {
     }
   }
 
-  it('whatever is damaged, no wrong byte is read, sliced, appended to or spliced', () => holds(
+  it('no damage makes reads, slices, appends or compositions give a wrong byte', () => holds(
     'store: damage to blobs that share a file', fc.asyncProperty(damages, share, async (damages, at) => {
       const { place, store, path } = await grown()
       for (const damage of damages) await DAMAGE[damage.does]({ store, path }, damage)
@@ -161,7 +161,7 @@ describe('store: damage to a file that blobs share', () => {
               const pieces = []
               try {
                 for await (const piece of store.get(root)) pieces.push(new Uint8Array(piece))
-              } catch {} // at the damage, which other cases expect
+              } catch {} // The read fails at the damage, as other tests expect.
               const bytes = concat(pieces)
               expect(same(bytes, part(bytes.length)), 'a piece').to.equal(true)
               return part(size)

@@ -1,5 +1,5 @@
-// Damage to what the databases have of blobs that share a file: their records, the entries that say so, and the pairs.
-// What fsck() says of it, what a repair does, and that other blobs are read as before.
+// Damage to the records, sharer entries and pairs of blobs that share a file: fsck() reports it, a repair restores or
+// drops the entries, and other blobs can be read as before.
 import { expect } from 'chai'
 import { BlobStore } from '../../../../store/index.js'
 import { hash } from '../../../../lib/index.js'
@@ -18,8 +18,8 @@ const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
 const [SHORTEST, SHORT, LONG, LONGEST] = SIZES
 
 /**
- * Damage of the index, and what comes of it: what fsck() finds, which blobs cannot be read before a repair, whether a
- * repair brings them back, and how long the file is afterwards.
+ * Damage to the index, with the report of fsck(), the blobs that cannot be read before a repair, whether a repair
+ * restores them, and the length of the file afterwards.
  */
 const INDEX_DAMAGE = {
   'a damaged record of the longest blob': {
@@ -48,7 +48,7 @@ const INDEX_DAMAGE = {
   },
   'an entry with a wrong check': {
     damage: ({ index, base }) => sharerEntry(index, base, SHORT).change(value => value.fill(0)),
-    found: { strays: 2 }, // an entry that no store writes, and one that is missing
+    found: { strays: 2 }, // a wrong entry, and a missing one
     unread: {}
   },
   'an entry with the id of another blob': {
@@ -64,16 +64,16 @@ const INDEX_DAMAGE = {
   },
   'an entry of a shorter blob without its record': {
     damage: ({ index }) => recordEntry(index, rootOf(SHORT)).remove(),
-    found: { strays: 2, orphans: 1 }, // also the time at which something was appended to it
+    found: { strays: 2, orphans: 1 }, // also the time of its use by append()
     unread: { [SHORT]: 'STORE_NOT_FOUND' }
   },
   'entries without any record': {
     damage: async ({ index }) => { for (const size of SIZES) await recordEntry(index, rootOf(size)).remove() },
-    found: { strays: 7, orphans: 4 }, // also three times of use; one edge is empty, and there is the base
+    found: { strays: 7, orphans: 4 }, // also three times of use; one edge is empty, and the base counts, too
     unread: Object.fromEntries(SIZES.map(size => [size, 'STORE_NOT_FOUND'])),
     fileLen: 0
   },
-  'a record that is gone while another one is damaged': {
+  'a lost record while another one is damaged': {
     damage: async ({ index }) => {
       await damageRecord(index, rootOf(SHORT))
       await recordEntry(index, rootOf(LONGEST)).remove()
@@ -98,7 +98,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
   const places = []
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
 
-  /** A store with blobs that share a file, and the id of their base. */
+  /** Makes a store with blobs that share a file. Returns it with the id of their base. */
   async function grown () {
     const place = await onDisk()
     places.push(place)
@@ -109,7 +109,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
   }
 
   for (const [what, { damage, found, unread, comesBack = false, fileLen = LONGEST }] of Object.entries(INDEX_DAMAGE)) {
-    it(`fsck() finds ${what}, and a repair settles it`, async () => {
+    it(`fsck() finds ${what}, and repairs it`, async () => {
       const { place, store: before, base } = await grown()
       await before.close()
       await place.look(({ index }) => damage({ index, base }))
@@ -170,7 +170,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
     })
   }
 
-  it('rescue() makes records again that are damaged, and no blob that shares the file is lost', async () => {
+  it('rescue() restores damaged records, and loses no blob that shares the file', async () => {
     const { place, store } = await grown()
     await store.close()
     await place.look(async ({ index }) => {
@@ -192,7 +192,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
       await store.gc()
     }
   })) {
-    it(`${what} of all blobs that the index shows keeps the longest, whose entry is lost`, async () => {
+    it(`${what} of all blobs with an entry keeps the longest blob, whose entry is lost`, async () => {
       const { place, store: before, base } = await grown()
       await before.close()
       await place.look(({ index }) => sharerEntry(index, base, LONGEST).remove())
@@ -211,7 +211,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
     })
   }
 
-  it('append() to a blob whose longer one has lost its entry leaves the file alone', async () => {
+  it('append() does not write to the file when a longer blob has lost its entry', async () => {
     const { place, store: before, base } = await grown()
     await before.close()
     await place.look(({ index }) => sharerEntry(index, base, LONGEST).remove())
@@ -234,7 +234,7 @@ describe('store: damaged records, entries and pairs of blobs that share a file',
           await (isLost ? del() : put(value.fill(7, 8)))
         }
       })
-      expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
+      expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // because the tree of LONG is perfect
       const store = await place.open({ quota: QUOTA })
       const { damaged } = await store.fsck()
       if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)

@@ -1,4 +1,4 @@
-// A blob of parts of others and of new bytes is the blob that a put of the same bytes makes, whatever the parts are.
+// compose() of any parts makes the same blob as a put of the same bytes.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { hash } from '../../../../lib/index.js'
@@ -20,7 +20,7 @@ const partsOfBlobs = fc.record({ blob: fc.nat(BLOBS.length - 1), start: offsets,
 const lens = fc.oneof(fc.constantFrom(0, GROUP, 3 * GROUP), fc.nat(40_000))
 const newParts = fc.record({ len: lens, asStream: fc.boolean() })
 
-/** The parts of a blob, and the bytes that they give. Parts that stay are where the bytes before them end. */
+/** Makes parts, and the bytes of the result. Some parts keep their offset: they begin where the result ends so far. */
 function composed (drawn, cids) {
   const given = []
   let at = 0
@@ -39,7 +39,7 @@ function composed (drawn, cids) {
 
 describe('store.compose()', () => {
   forEachPlace(newPlace => {
-    it('gives what a put of the same bytes gives', async () => {
+    it('makes the same blob as a put of the same bytes', async () => {
       const store = await (await newPlace()).open({ durability: 'process' })
       const cids = []
       for (const bytes of BLOBS) cids.push((await store.put(bytes, { tag: `${bytes.length}` })).cid)
@@ -55,7 +55,7 @@ describe('store.compose()', () => {
 
   const newStore = newStores()
 
-  it('keeps subtrees of every blob whose bytes keep their offset', async () => {
+  it('keeps the subtrees of bytes that keep their offset, from every blob', async () => {
     const { store } = await newStore()
     const [one, other] = BLOBS
     const cids = []
@@ -66,12 +66,12 @@ describe('store.compose()', () => {
     await counted('simd', async () => {
       const before = work.blocks
       const made = await store.compose(parts, { verify: false })
-      expect(work.blocks - before, 'blocks that were hashed, of 32768').to.be.below(1000)
+      expect(work.blocks - before, 'hashed blocks, of 32768').to.be.below(1000)
       await expectBlob(store, made, bytes)
     })
   })
 
-  it('lets sources go that it does not read', async () => {
+  it('cancels sources that it does not read', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BLOBS[2])
     const opened = () => {
@@ -86,7 +86,7 @@ describe('store.compose()', () => {
     expect([first.isCancelled, second.isCancelled]).to.deep.equal([true, true])
     expect(await store.compose([{ source: third.source }], { expect: cid })).to.include({ isNew: false })
     expect(third.isCancelled).to.equal(true)
-    expect(isHeld(store, hash(BLOBS[2])), 'is let go').to.equal(false)
+    expect(isHeld(store, hash(BLOBS[2])), 'is still held').to.equal(false)
     expect(await listed(store.list())).to.have.length(1)
   })
 })

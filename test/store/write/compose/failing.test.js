@@ -1,4 +1,4 @@
-// Compositions that fail: they say why, leave nothing, and change nothing of the blobs that they began with.
+// Compositions that fail: they say why, leave nothing, and do not change the blobs that they read.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { concat, hex, same } from '../../../support/bytes.js'
@@ -16,9 +16,9 @@ const OTHERS = noise(MIB, 522)
 describe('store.compose() that fails', () => {
   const newStore = newStores()
 
-  /** Nothing but the blob is there, nor in the databases, and nothing is held. */
+  /** Expects that the store and its databases have only the old blob, and that nothing is held. */
   async function expectBaseAlone ({ store, place, data }, before) {
-    expect(isHeld(store, hash(BYTES)), 'is let go').to.equal(false)
+    expect(isHeld(store, hash(BYTES)), 'is still held').to.equal(false)
     expect((await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))).to.deep.equal([hex(hash(BYTES))])
     expect(same(await store.bytes(hash(BYTES)), BYTES)).to.equal(true)
     expect((await entriesOf(data)).length, 'entries').to.equal(before)
@@ -52,7 +52,7 @@ describe('store.compose() that fails', () => {
       let isClosed = false
       const source = (async function * () {
         try {
-          for (;;) yield OTHERS // it never ends
+          for (;;) yield OTHERS // never ends
         } finally {
           isClosed = true
         }
@@ -60,7 +60,7 @@ describe('store.compose() that fails', () => {
       const onProgress = ({ detail }) => { if (detail.done >= at) controller.abort(reason) }
       const change = { start: MIB, source }
       expect(await errorOf(splice(store, cid, change, { signal: controller.signal, onProgress }))).to.equal(reason)
-      if (at > MIB) expect(isClosed, 'the source is let go').to.equal(true)
+      if (at > MIB) expect(isClosed, 'the source is closed').to.equal(true)
       await expectBaseAlone(made, before)
     })
   }
@@ -77,7 +77,7 @@ describe('store.compose() that fails', () => {
     expect((await again.fsck()).isSound).to.equal(true)
   })
 
-  it('because the blob is not there says so, and lets the source go', async () => {
+  it('because the blob is missing says so, and cancels the source', async () => {
     const { store } = await newStore()
     let isCancelled = false
     const source = new ReadableStream({ cancel () { isCancelled = true } })
@@ -85,7 +85,7 @@ describe('store.compose() that fails', () => {
     expect(isCancelled).to.equal(true)
   })
 
-  it('because its size is not proven says what is missing', async () => {
+  it('because its size is not proven names the missing chunks', async () => {
     const { store } = await newStore()
     const range = { start: 0, end: MIB }
     await store.receive(hash(BYTES), sliceOf(BYTES, range), range)
@@ -94,7 +94,7 @@ describe('store.compose() that fails', () => {
     expect(error.ranges.toBytes(BYTES.length)).to.deep.equal([{ start: 2 * MIB, end: BYTES.length }])
   })
 
-  it('because the result is not what was expected leaves nothing', async () => {
+  it('because the result is not the expected blob leaves nothing', async () => {
     const { made, store, cid, before } = await newBase()
     const change = { start: MIB, end: MIB + GROUP, source: OTHERS.subarray(0, GROUP) }
     expect(await errorOf(splice(store, cid, change, { expect: hash(OTHERS) }))).to.include({ code: 'CID_MISMATCH' })
@@ -103,7 +103,7 @@ describe('store.compose() that fails', () => {
     await expectBaseAlone(made, before)
   })
 
-  it('because of a quota deletes neither the blob nor anything for it', async () => {
+  it('because of a quota deletes neither its blob nor others', async () => {
     const { place, store: first } = await newStore()
     await first.put(BYTES)
     await first.close()
@@ -133,7 +133,7 @@ describe('store.compose() that fails', () => {
 
 describe('store.compose() beside other calls', () => {
   forEachPlace(newPlace => {
-    it('keeps the blob from gc() and delete(), and lets it go', async () => {
+    it('protects the blob from gc() and delete() until it ends', async () => {
       const store = await (await newPlace()).open()
       const { cid } = await store.put(BYTES)
       const gate = gated([OTHERS.subarray(0, 100)], [OTHERS.subarray(100)])

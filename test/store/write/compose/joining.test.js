@@ -1,4 +1,4 @@
-// Blobs that are joined are the blob that a put of all their bytes makes.
+// Joining blobs makes the same blob as a put of all their bytes.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { hash } from '../../../../lib/index.js'
@@ -21,7 +21,7 @@ const sizes = fc.oneof(
 
 describe('store.compose() that joins blobs', () => {
   forEachPlace(newPlace => {
-    it('gives what a put of the same bytes gives', async () => {
+    it('makes the same blob as a put of the same bytes', async () => {
       const store = await (await newPlace()).open({ durability: 'process' })
       const property = fc.asyncProperty(fc.array(sizes, { maxLength: 4 }), fc.boolean(), async (lens, verify) => {
         const cids = []
@@ -44,7 +44,7 @@ describe('store.compose() that joins blobs', () => {
 
   const newStore = newStores()
 
-  it('of none is the empty blob, and of one the blob itself', async () => {
+  it('makes the empty blob of none, and of one the same blob', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
     expect(await joined(store, [])).to.include({ size: 0 })
@@ -64,10 +64,10 @@ describe('store.compose() that joins blobs', () => {
     expect((await listed(store.list())).map(({ cid }) => String(cid))).to.deep.equal([String(made.cid)])
   })
 
-  it('reads nothing when the store has the blob that is expected', async () => {
+  it('reads nothing when the store has the expected blob', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
-    const cids = (async function * () { throw new Error('the parts are asked for') })()
+    const cids = (async function * () { throw new Error('the parts were read') })()
     expect(await store.compose(cids, { expect: cid })).to.deep.include({ size: BYTES.length, isNew: false })
   })
 
@@ -83,7 +83,7 @@ describe('store.compose() that joins blobs', () => {
     expect(done).to.deep.equal([...new Set(done)].sort((a, b) => a - b))
   })
 
-  it('needs every blob, and all of it', async () => {
+  it('needs all bytes of every blob', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
     const lacking = BYTES.subarray(5)
@@ -110,7 +110,7 @@ describe('store.compose() that joins blobs', () => {
     expect(isHeld(store, hash(BYTES)), 'is let go').to.equal(false)
   })
 
-  it('refuses what is no list of parts', async () => {
+  it('refuses values that are not lists of parts', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
     for (const bad of [undefined, cid, String(cid), cid.bytes, { cid }, [5], [undefined], [cid.bytes]]) {

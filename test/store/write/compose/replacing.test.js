@@ -1,4 +1,4 @@
-// A blob that is made of another one is the blob that a put of the same bytes makes, wherever the change is.
+// Replacing bytes anywhere in a blob makes the same blob as a put of the result.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { hash } from '../../../../lib/index.js'
@@ -14,20 +14,20 @@ import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.
 const BYTES = noise(3 * MIB + 70_001, 501)
 const OTHERS = noise(2 * MIB, 502)
 
-/** What a splice must give. */
+/** Returns the expected bytes of a splice. */
 const spliced = (bytes, { start, end = bytes.length, source = new Uint8Array(0) }) =>
   concat([bytes.subarray(0, start), source, bytes.subarray(end)])
 
 const near = unit => fc.tuple(fc.nat(Math.floor(BYTES.length / unit)), fc.constantFrom(-1, 0, 1))
   .map(([count, by]) => Math.min(Math.max(0, count * unit + by), BYTES.length))
-/** Places, often at the borders of chunks, groups and subtrees. */
+/** Positions, often at the borders of chunks, groups and subtrees. */
 const places = fc.oneof(near(KIB), near(GROUP), near(4 * GROUP), near(MIB), fc.nat(BYTES.length))
-/** Lengths of what comes, often that of what goes. */
+/** Lengths of the new bytes, often equal to that of the replaced bytes. */
 const lengths = fc.oneof(fc.constant('same'), fc.constant(0), fc.nat(40_000), near(GROUP), near(MIB))
 
 describe('store.compose() that replaces bytes', () => {
   forEachPlace(newPlace => {
-    it('gives what a put of the same bytes gives', async () => {
+    it('makes the same blob as a put of the same bytes', async () => {
       const store = await (await newPlace()).open({ durability: 'process' })
       const found = new Map()
       await holds('splices', fc.asyncProperty(places, places, places, lengths, fc.boolean(), async (...drawn) => {
@@ -53,7 +53,7 @@ describe('store.compose() that replaces bytes', () => {
       }
     })
 
-    it('takes whatever put() takes as a source', async () => {
+    it('takes the same sources as put()', async () => {
       const store = await (await newPlace()).open()
       const { cid } = await store.put(BYTES)
       const change = { start: MIB, end: MIB + 100, source: OTHERS }
@@ -72,7 +72,7 @@ describe('store.compose() that replaces bytes', () => {
       await expectBlob(store, made, spliced(BYTES, { start: MIB, end: MIB, source: BYTES.subarray(0, MIB) }))
     })
 
-    it('makes a blob from a part of another one, if all is there that it keeps', async () => {
+    it('makes a blob of a partial one if all bytes that it keeps are present', async () => {
       const store = await (await newPlace()).open()
       const root = hash(BYTES)
       const hole = { start: MIB, end: MIB + 4 * GROUP }
@@ -89,7 +89,7 @@ describe('store.compose() that replaces bytes', () => {
 
   const newStore = newStores()
 
-  it('takes subtrees along that it does not look into: with `verify: false` damage stays damage', async () => {
+  it('with `verify: false` keeps subtrees without reading them, so that damage stays damage', async () => {
     const { store } = await newStore()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 200_000)
@@ -99,13 +99,13 @@ describe('store.compose() that replaces bytes', () => {
     expect(hex(made.cid.multihash.digest), 'the root of the right bytes').to.equal(hex(hash(expected)))
     expect(await errorOf(store.bytes(made.cid))).to.include({ code: 'STORE_CORRUPT', len: GROUP })
     expect(same(await store.bytes(made.cid, { start: MIB }), expected.subarray(MIB))).to.equal(true)
-    // What is hashed again is verified in any case.
+    // Bytes that are hashed again are always verified.
     const moved = { start: 5, end: 6 }
     const error = await errorOf(splice(store, cid, moved, { verify: false }))
     expect(error).to.include({ code: 'STORE_CORRUPT', len: GROUP })
   })
 
-  it('finds damage in what it keeps, and leaves nothing', async () => {
+  it('finds damage in the bytes that it keeps, and leaves nothing', async () => {
     const { store, data, place } = await newStore()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 200_000)
@@ -114,7 +114,7 @@ describe('store.compose() that replaces bytes', () => {
     const error = await errorOf(splice(store, cid, change))
     expect(error).to.include({ code: 'STORE_CORRUPT', len: GROUP })
     expect(error.cid.equals(cid)).to.equal(true)
-    // The read has noted the damage, which is missing from then on.
+    // The read has noted the damage, so these groups are missing now.
     expect(await errorOf(splice(store, cid, change))).to.include({ code: 'STORE_MISSING' })
     expect(await listed(store.list())).to.have.length(1)
     expect((await entriesOf(data)).length).to.be.at.most(before)
@@ -122,7 +122,7 @@ describe('store.compose() that replaces bytes', () => {
     expect((await (await place.open()).fsck()).orphans).to.equal(0)
   })
 
-  it('hashes bytes again whose pairs are damaged, and makes the right blob', async () => {
+  it('hashes bytes with damaged pairs again, and makes the right blob', async () => {
     const { store } = await newStore()
     const change = { start: MIB + 5, end: MIB + GROUP, source: OTHERS.subarray(0, GROUP - 5) }
     const expected = spliced(BYTES, change)
@@ -138,7 +138,7 @@ describe('store.compose() that replaces bytes', () => {
     }
   })
 
-  it('has what it lacks brought by `supply`', async () => {
+  it('fetches missing groups with `supply`', async () => {
     const supply = async (_cid, ranges) => sliceOf(BYTES, ranges)
     const { store } = await newStore({ supply })
     const { cid } = await store.put(BYTES)

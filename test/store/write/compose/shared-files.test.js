@@ -1,4 +1,4 @@
-// Compositions on a disk that can make a file of the blocks of another one. Here such files are copies.
+// Compositions where the file system can clone files. In these tests the clones are copies.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readdir, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ const CHANGE = { start: 3 * MIB + 3, end: 3 * MIB + GROUP, source: OTHERS.subarr
 const spliced = ({ start, end = BYTES.length, source = new Uint8Array(0) }) =>
   concat([BYTES.subarray(0, start), source, BYTES.subarray(end)])
 
-describe('store.compose() into a shared file', () => {
+describe('store.compose() into a cloned file', () => {
   let place, clones
   before(() => { clones = cloneByCopy() })
   after(() => clones.end())
@@ -31,7 +31,7 @@ describe('store.compose() into a shared file', () => {
   })
   afterEach(() => place.remove())
 
-  it('gives what a put of the same bytes gives, and leaves the other blob as it is', async () => {
+  it('makes the same blob as a put of the same bytes, and does not change the other blob', async () => {
     const store = await place.open({ durability: 'process' })
     const { cid } = await store.put(BYTES)
     const places = fc.oneof(fc.nat(BYTES.length), fc.nat(4 * 64).map(groups => groups * GROUP))
@@ -52,7 +52,7 @@ describe('store.compose() into a shared file', () => {
     await expectNoOrphans(place)
   })
 
-  it('begins with a file that several blobs share, also while it is written to', async () => {
+  it('clones a file that several blobs share, also during a write to it', async () => {
     const store = await place.open({ durability: 'process' })
     const sizes = [2 * MIB + 5, 2 * MIB + 60_000, 3 * MIB]
     await grow(store, sizes)
@@ -87,7 +87,7 @@ describe('store.compose() into a shared file', () => {
     await expectNoOrphans(place)
   })
 
-  it('begins with the file from which most may stay, and takes the rest from others', async () => {
+  it('clones the file from which most bytes may stay, and takes the rest from others', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     const other = noise(BYTES.length, 533)
@@ -106,7 +106,7 @@ describe('store.compose() into a shared file', () => {
     await expectBlob(store, { cid: second, size: other.length }, other)
   })
 
-  it('is not made for less than 1 MiB that may stay', async () => {
+  it('does not clone a file from which less than 1 MiB may stay', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     const change = { start: MIB, end: BYTES.length, source: OTHERS }
@@ -114,7 +114,7 @@ describe('store.compose() into a shared file', () => {
     expect(clones.count).to.equal(0)
   })
 
-  it('finds damage in what it keeps, and leaves nothing', async () => {
+  it('finds damage in the bytes that it keeps, and leaves nothing', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
@@ -125,7 +125,7 @@ describe('store.compose() into a shared file', () => {
     await expectNoOrphans(place)
   })
 
-  it('leaves damage where it is with `verify: false`, which reads find', async () => {
+  it('keeps damage with `verify: false`, which later reads find', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
@@ -135,7 +135,7 @@ describe('store.compose() into a shared file', () => {
     expect(error).to.include({ code: 'STORE_CORRUPT', start: 2 * MIB, len: GROUP })
   })
 
-  it('takes the place of damaged bytes that `supply` has brought', async () => {
+  it('replaces damaged bytes by those that `supply` has fetched', async () => {
     const store = await place.open({ supply: async (_cid, ranges) => sliceOf(BYTES, ranges) })
     const { cid } = await store.put(BYTES)
     await flipStoredByte(store, hash(BYTES), 2 * MIB + 5)
@@ -164,7 +164,7 @@ describe('store.compose() of a large blob', () => {
   beforeEach(async () => { place = await onDisk() })
   afterEach(() => place.remove())
 
-  it('does not write over a file of somebody else under its id', async () => {
+  it('does not overwrite a foreign file with the name of its id', async () => {
     const store = await place.open()
     const { cid } = await store.put(BYTES)
     const path = join(place.where, 'blobs', `${nextIdOf(store)}`)
@@ -174,7 +174,7 @@ describe('store.compose() of a large blob', () => {
     await expectBlob(store, await splice(store, cid, CHANGE), spliced(CHANGE))
   })
 
-  it('copies bytes that are in a file of somebody else, and verifies them', async () => {
+  it('copies the bytes of a reference, and verifies them', async () => {
     const store = await place.open()
     const path = join(place.where, 'theirs')
     await writeFile(path, BYTES)

@@ -1,4 +1,4 @@
-// Imports from a disk that can make a file of the blocks of another one. Here such files are copies.
+// Imports where the file system can clone files. In these tests the clones are copies.
 import { chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { cloneByCopy } from '../../../support/store/writers.js'
 const BYTES = noise(2 * MIB + 12_345, 561)
 const CID = toCid(hash(BYTES))
 
-describe('store: importFile() of a file whose blocks can be shared', () => {
+describe('store: importFile() of a file that can be cloned', () => {
   let folder, path, place, store, clones
   beforeEach(async () => {
     clones = cloneByCopy()
@@ -31,7 +31,7 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('has the bytes of the file as it was, also when the file is changed and the store is opened again', async () => {
+  it('keeps the old bytes of the file, also when the file is changed and the store is opened again', async () => {
     const told = []
     const onProgress = ({ type, detail }) => told.push(type, detail)
     const result = await store.importFile(path, { tag: 'kept', onProgress })
@@ -52,11 +52,11 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
     expect(await readdir(join(place.where, 'blobs'))).to.deep.equal([])
   })
 
-  it('keeps nothing twice, and nothing of what is refused', async () => {
+  it('keeps nothing twice, and nothing of a refused file', async () => {
     await store.importFile(path)
     expect((await store.importFile(path)).isNew).to.equal(false)
     expect((await store.importFile(path, { expect: CID })).isNew).to.equal(false)
-    expect(clones.count, 'a hash that the store has is not read').to.equal(2)
+    expect(clones.count, 'a file whose hash the store has is not read').to.equal(2)
     await writeFile(path, BYTES.subarray(1))
     const other = toCid(hash(BYTES.subarray(2)))
     expect(await errorOf(store.importFile(path, { expect: other }))).to.include({ code: 'CID_MISMATCH' })
@@ -74,14 +74,14 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
     expect(await errorOf(store.importFile(path))).to.include({ code: 'STORE_FULL' })
   })
 
-  it('copies what is shorter than files of a store are', async () => {
+  it('copies a file that is too short for a blob file', async () => {
     await writeFile(path, BYTES.subarray(0, MIB))
     await store.importFile(path)
     expect(clones.count).to.equal(0)
     expect(same(await store.bytes(hash(BYTES.subarray(0, MIB))), BYTES.subarray(0, MIB))).to.equal(true)
   })
 
-  it('leaves alone what stands where its file would', async () => {
+  it('does not change a foreign file with the name of its blob file', async () => {
     const taken = join(place.where, 'blobs', `${nextIdOf(store)}`)
     await store.importFile(path) // makes the folder
     const next = join(place.where, 'blobs', `${nextIdOf(store)}`)
@@ -93,7 +93,7 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
     expect((await stat(next)).size).to.equal(23)
   })
 
-  it('tells what stands in the place of its folder, and that the store was moved', async () => {
+  it('reports a file in the place of its folder, and that the store was moved', async () => {
     clones.end()
     await rm(join(place.where, 'blobs'), { recursive: true })
     await writeFile(join(place.where, 'blobs'), 'a file of somebody else')
@@ -109,7 +109,7 @@ describe('store: importFile() of a file whose blocks can be shared', () => {
 })
 
 describe('store: importFile() on the disk of this machine', () => {
-  it('takes a file that nobody may write to, and makes one that the store may', async () => {
+  it('takes a file without write permission, and makes one that the store may write to', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'baobox-'))
     const path = join(folder, 'file')
     const place = await onDisk()

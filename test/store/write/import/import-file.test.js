@@ -1,4 +1,4 @@
-// Files of others: copied in, referred to, and written.
+// Files that are copied to a store, that a store refers to, and that it exports.
 import { readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ describe('store: importFile() and exportFile()', () => {
   })
 
   describe('imported files', () => {
-    it('by reference and kept for an alias alone get their own names back by put()', async () => {
+    it('by reference and under an alias only get their own names back by put()', async () => {
       const bytes = noise(5000, 505)
       await writeFile(path, bytes)
       const puts = {
@@ -71,7 +71,7 @@ describe('store: importFile() and exportFile()', () => {
       expect(same(await store.bytes(root), bytes)).to.equal(true)
     })
 
-    it('by reference are read where they are, of any size, also when the store is opened again', async () => {
+    it('by reference are read in their place, at any size, also when the store is opened again', async () => {
       const files = [0, 1, GROUP, GROUP + 1, 100_000, 2_500_001].map((size, i) => ({
         path: join(folder, `${size}`),
         bytes: noise(size, 510 + i)
@@ -96,7 +96,7 @@ describe('store: importFile() and exportFile()', () => {
       await place.look(async ({ data, files }) => {
         expect(files).to.deep.equal([])
         const lens = await data.values().all()
-        expect(lens.reduce((sum, { length }) => sum + length, 0), 'the tree alone').to.be.lessThan(20_000)
+        expect(lens.reduce((sum, { length }) => sum + length, 0), 'only the tree').to.be.lessThan(20_000)
       })
     })
 
@@ -120,13 +120,13 @@ describe('store: importFile() and exportFile()', () => {
       }
       await writeFile(path, flipped(bytes, at))
       expect(await errorOf(store.bytes(cid))).to.include({ code: 'STORE_CORRUPT' })
-      expect(same(await store.bytes(cid, { start: 21 * GROUP }), bytes.subarray(21 * GROUP)), 'what lies behind')
+      expect(same(await store.bytes(cid, { start: 21 * GROUP }), bytes.subarray(21 * GROUP)), 'the later bytes')
         .to.equal(true)
       await writeFile(path, bytes)
       expect(same(await store.bytes(cid), bytes), 'when it is as it was').to.equal(true)
     })
 
-    it('by reference that became shorter are damaged there, and longer ones not at all', async () => {
+    it('by reference that became shorter are damaged at the end, and longer ones are not damaged', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await writeFile(path, concat([bytes, bytes]))
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
@@ -136,7 +136,7 @@ describe('store: importFile() and exportFile()', () => {
       expect(same(await store.bytes(cid, { end: 100 * GROUP }), bytes.subarray(0, 100 * GROUP))).to.equal(true)
     })
 
-    it('by reference that are gone are missing until they are back', async () => {
+    it('by reference that are gone are missing until the file is there again', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await rename(path, `${path} moved`)
       for (const read of [
@@ -160,7 +160,7 @@ describe('store: importFile() and exportFile()', () => {
       for (const put of [() => store.put(bytes), () => store.importFile(path)]) {
         const { cid } = await store.importFile(path, { mode: 'reference' })
         expect((await store.importFile(path, { mode: 'reference' })).isNew).to.equal(false)
-        expect((await put()).isNew, 'it was here').to.equal(false)
+        expect((await put()).isNew, 'the store had the blob').to.equal(false)
         await rm(path)
         expect(same(await store.bytes(cid), bytes)).to.equal(true)
         await writeFile(path, bytes)
@@ -177,7 +177,7 @@ describe('store: importFile() and exportFile()', () => {
       await expectNoOrphans(place)
     })
 
-    it('by reference stay when the blob is deleted', async () => {
+    it('by reference are not deleted with the blob', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       expect(await store.delete(cid)).to.include({ blobs: 1 })
       expect(same(new Uint8Array(await readFile(path)), bytes)).to.equal(true)
@@ -185,11 +185,11 @@ describe('store: importFile() and exportFile()', () => {
       await place.look(async ({ index, data }) => {
         expect(await idsIn(data)).to.deep.equal([])
         const kinds = new Set((await index.keys().all()).map(([kind]) => kind))
-        expect([...kinds], 'nothing but the state and the log of changes').to.deep.equal([0, 6])
+        expect([...kinds], 'only the state and the log of changes').to.deep.equal([0, 6])
       })
     })
 
-    it('that are no files are refused', async () => {
+    it('that are not regular files are refused', async () => {
       expect(await errorOf(store.importFile(join(folder, 'none'), { mode: 'reference' })))
         .to.include({ code: 'ENOENT' })
       expect(await errorOf(store.importFile(join(folder, 'none')))).to.include({ code: 'ENOENT' })
@@ -205,7 +205,7 @@ describe('store: importFile() and exportFile()', () => {
   describe('exported files', () => {
     const names = () => readdir(folder).then(names => names.sort())
 
-    it('have the bytes of the blob, and replace what was there', async () => {
+    it('have the bytes of the blob, and replace the old file', async () => {
       for (const blob of [bytes, bytes.subarray(0, 1), bytes.subarray(0, 0), bytes.subarray(0, 70_000)]) {
         const { cid } = await store.put(blob)
         const told = []
@@ -218,7 +218,7 @@ describe('store: importFile() and exportFile()', () => {
       }
     })
 
-    it('leave what was there, and nothing else, when the export fails', async () => {
+    it('leave the old file, and nothing else, when the export fails', async () => {
       const other = noise(500, 520)
       await writeFile(path, other)
       const { cid } = await store.put(bytes)
@@ -253,7 +253,7 @@ describe('store: importFile() and exportFile()', () => {
       expect(await names()).to.deep.equal(['a file', 'folder'])
     })
 
-    it('have what `supply` brings, also of a blob of which the store has nothing', async () => {
+    it('have bytes that `supply` has fetched, also of a blob of which the store has nothing', async () => {
       await store.close()
       store = await place.open({ supply: async (_cid, ranges) => sliceOf(bytes, ranges) })
       for (const mode of ['copy', 'link']) {
@@ -264,7 +264,7 @@ describe('store: importFile() and exportFile()', () => {
       }
     })
 
-    it('have another name until they are whole, by which an export that was killed can be told', async () => {
+    it('have another name until they are whole, which shows that an export was killed', async () => {
       for (const target of ['film.mp4', 'x'.repeat(200)]) {
         const { cid } = await store.put(bytes)
         let during

@@ -1,4 +1,4 @@
-// The pages of a blob whose subtrees are hashed in any order, beside those of a blob that is written from its start.
+// The pages of a blob whose subtrees are hashed in any order are those of a blob that is hashed from its start.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { HASH_MODE } from '../../../../lib/engine/mode.js'
@@ -16,7 +16,7 @@ import { holds } from '../../../support/property.js'
 const ID = 7
 const [GROUP_LOG, SPAN_LEN] = [4, 4 * GROUP]
 
-/** Stands in for the data database: the last value of each key that is a page's. */
+/** Replaces the data database: it keeps the last value of each page. */
 function fakeData () {
   const values = new Map()
   return {
@@ -57,7 +57,7 @@ const inSharedMemory = bytes => {
 describe('pages of a file that is hashed', () => {
   after(closeWorkers)
 
-  it('fail when any batch of them does, also while several threads wait to write theirs', async () => {
+  it('fail when the write of any batch fails, also while several threads wait to write theirs', async () => {
     const fault = new Error('no space')
     for (let failing = 0; failing < 4; failing++) {
       const writes = /** @type {(() => void)[]} */ ([])
@@ -79,7 +79,7 @@ describe('pages of a file that is hashed', () => {
     }
   })
 
-  it('are those of a put, on one thread and on several, also when they are written meanwhile', async () => {
+  it('are those of a put, on one thread and on several, also when some are written early', async () => {
     const bytes = inSharedMemory(noise(9 * MIB, 551))
     const sizes = fc.oneof(fc.constantFrom(0, 1, GROUP, GROUP + 1, 64 * GROUP, 64 * GROUP + 1), fc.nat(bytes.length))
     const numbers = fc.record({ threads: fc.constantFrom(1, 2, 3), each: fc.constantFrom(16, 1000, 4000, undefined) })

@@ -45,9 +45,9 @@ describe('store: receive() and put() of one blob', () => {
   const bytes = noise(10_000_001, 87)
   const root = hash(bytes)
   const slice = sliceOf(bytes)
-  const CUT = 5_000_000 // behind the first batch
+  const CUT = 5_000_000 // after the first batch
 
-  it('put() in the middle of receive() wins', async () => {
+  it('put() in the middle of receive() completes the blob', async () => {
     const { store, data } = await newStore()
     const gate = gated([slice.subarray(0, CUT)], [slice.subarray(CUT)])
     const receiving = store.receive(root, gate.source)
@@ -68,7 +68,7 @@ describe('store: receive() and put() of one blob', () => {
       await store.delete(root)
     }]
   ]) {
-    it(`after ${what} in the middle of receive(), what is present can be read`, async () => {
+    it(`after ${what} in the middle of receive(), present groups can be read`, async () => {
       const { store, data } = await newStore()
       const first = gated([slice.subarray(0, CUT)], [])
       const second = gated([slice.subarray(CUT, 2 * CUT - 100_000)], [slice.subarray(2 * CUT - 100_000)])

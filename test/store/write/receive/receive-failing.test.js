@@ -1,5 +1,5 @@
-// Receiving when something fails at any call to databases and files, or the process ends there.
-// test/slow/receive-failing.test.js has two calls that run at the same time.
+// Receiving while any call to a database or file fails, or the process ends at that call.
+// test/slow/receive-failing.test.js has two receives at the same time.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { MIB } from '../../../support/constants.js'
@@ -29,7 +29,7 @@ describe('store: receive() when calls to the disk fail', () => {
     })
 
     /**
-     * Has something happen when a record is written.
+     * Calls a function in place of each write of a record.
      *
      * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens
      * @returns {() => void} ends it
@@ -43,7 +43,7 @@ describe('store: receive() when calls to the disk fail', () => {
       return () => { index.batch = batch }
     }
 
-    it('that is there although its write failed can be deleted at once', async () => {
+    it('that was written although its write failed can be deleted immediately', async () => {
       let deleting
       const untap = atRecord(async write => {
         await write()
@@ -58,7 +58,7 @@ describe('store: receive() when calls to the disk fail', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('that is there although its write failed counts under the quota', async () => {
+    it('that was written although its write failed counts under the quota', async () => {
       const untap = atRecord(async write => {
         untap()
         await write()
@@ -72,7 +72,7 @@ describe('store: receive() when calls to the disk fail', () => {
     })
 
     it('that cannot be written keeps the size of its pages, whatever another sender claims', async () => {
-      performance.now = () => 0 // no record is written because time has passed
+      performance.now = () => 0 // so that no record is written because of the time
       const long = noise(10 * MIB + 5000, 33)
       const root = hash(long)
       const [front, back] = [{ start: 0, end: 5 * MIB }, { start: 9 * MIB }]
@@ -83,7 +83,7 @@ describe('store: receive() when calls to the disk fail', () => {
         const lying = store.receive(root, gate.source, front)
         while ((await databasesOf(store).files.ids()).length === 0) {
           await new Promise(resolve => setTimeout(resolve))
-        } // the liar is the first
+        } // The liar comes first.
         const untap = atRecord(fails)
         expect(await errorOf(store.receive(root, sliceOf(long, back), back))).to.equal(reason)
         untap()
@@ -96,7 +96,7 @@ describe('store: receive() when calls to the disk fail', () => {
       }
     })
 
-    it('comes to the disk after the first pages', async () => {
+    it('reaches the disk after the first pages', async () => {
       const { data } = databasesOf(store)
       const { batch } = data
       const syncs = []
@@ -108,7 +108,7 @@ describe('store: receive() when calls to the disk fail', () => {
       await receive(store, bytes)
       data.batch = batch
       expect(syncs[0]).to.equal(true)
-      expect(syncs[1], 'later ones do not wait').to.not.equal(true)
+      expect(syncs[1], 'later writes do not wait for the disk').to.not.equal(true)
     })
   })
 })

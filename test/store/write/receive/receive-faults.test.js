@@ -15,7 +15,7 @@ describe('store: receive() of a faulty slice', () => {
   const root = hash(bytes)
   const slice = sliceOf(bytes)
 
-  /** What is kept must be all that stood before the fault, but for the group it fell into. */
+  /** Expects that all groups before the fault are kept, and no others. */
   async function expectKept (store, before) {
     const { present, complete } = await store.stat(root)
     expect(complete).to.equal(false)
@@ -25,7 +25,7 @@ describe('store: receive() of a faulty slice', () => {
     await expectPartial(store, bytes, present)
   }
 
-  /** Nothing but what is missing is sent, and with that the blob is whole. */
+  /** Sends only the missing chunks, and expects that the blob is whole then. */
   async function expectResumed (store) {
     const missing = await store.missing(root)
     const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
@@ -36,17 +36,16 @@ describe('store: receive() of a faulty slice', () => {
   }
 
   /**
-   * How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of
-   * groups.
+   * Returns how many bytes of whole groups are in the first `to` bytes of the slice.
    */
   function leavesIn (to) {
     let low = 0
     for (let group = 1; group * GROUP <= bytes.length; group++) if (placeBehind(group) <= to) low = group * GROUP
     return low
   }
-  /** Where in the whole slice a group ends: behind the pairs in front of it. */
+  /** Returns where so many groups end in the whole slice: after their bytes and the pairs before them. */
   const placeBehind = group => 8 + group * GROUP + 64 * pairsBefore(group - 1)
-  /** A walk has met all parents to the left of the way to a group, and those on it. */
+  /** Returns how many pairs come before a group: those to the left of its path, and those on the path. */
   const pairsBefore = group => {
     let pairs = 0
     for (let [start, end] = [0, Math.ceil(bytes.length / GROUP)]; end - start > 1;) {
@@ -59,7 +58,7 @@ describe('store: receive() of a faulty slice', () => {
   }
 
   for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
-    it(`receive() keeps what came before a wrong byte at ${place}`, async () => {
+    it(`receive() keeps the groups before a wrong byte at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
       expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
@@ -69,7 +68,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`receive() keeps what came of a slice that ends at ${place}`, async () => {
+    it(`receive() keeps the groups of a slice that ends at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
       expect(error).to.include({ code: 'BAO_TRUNCATED' })
@@ -78,7 +77,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`receive() keeps what came before its source failed at ${place}`, async () => {
+    it(`receive() keeps the groups before its source failed at ${place}`, async () => {
       const { store } = await newStore()
       const reason = new Error('the line broke')
       const source = (async function * () {
@@ -92,7 +91,7 @@ describe('store: receive() of a faulty slice', () => {
     })
   }
 
-  it('receive() keeps what came before it was aborted', async () => {
+  it('receive() keeps the groups that came before it was aborted', async () => {
     const { store } = await newStore()
     const controller = new AbortController()
     const source = (async function * () {
@@ -111,7 +110,7 @@ describe('store: receive() of a faulty slice', () => {
     await expectResumed(store)
   })
 
-  it('receive() reads no more of its source than the slice', async () => {
+  it('receive() reads its source only up to the end of the slice', async () => {
     const { store } = await newStore()
     let isClosed = false
     const source = (async function * () {

@@ -1,6 +1,5 @@
-// A blob that is received into a file: its slice is verified while the disk is busy with what came before, and
-// pages say that something is here once
-// the disk has it.
+// A blob that is received into a file: its slice is verified while the disk writes earlier groups, and pages mark
+// groups as present only once the disk has them.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../../lib/index.js'
 import { flipped, same } from '../../../support/bytes.js'
@@ -11,10 +10,10 @@ import { databasesOf } from '../../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
 import { meddle } from '../../../support/store/writers.js'
 
-/** A large blob, while these tests run. */
+/** A large blob, which exists only during these tests. */
 let BYTES, ROOT, SLICE
 
-/** A promise, and who keeps it. */
+/** A promise with its `resolve` and `reject`. */
 function promised () {
   const made = {}
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }))
@@ -27,7 +26,7 @@ describe('store: receive() into a file', () => {
   let place
   let store
   let restore
-  /** Milliseconds that have passed: a slow machine is not late. */
+  /** A fake clock in milliseconds, so that a slow machine does not count as late. */
   let passed
   const { now } = performance
   before(() => {
@@ -49,7 +48,7 @@ describe('store: receive() into a file', () => {
     await place.remove()
   })
 
-  /** Gives the slice MiB by MiB, and tells how far it is. @param {number} [end] */
+  /** Gives the slice MiB by MiB, and counts the bytes. @param {number} [end] */
   function counted (end = SLICE.length) {
     const source = { sent: 0 }
     source.pieces = (async function * () {
@@ -58,14 +57,14 @@ describe('store: receive() into a file', () => {
         await turn()
       }
     })()
-    /** Waits until so much was asked for. */
+    /** Waits until so many bytes were asked for. */
     source.reaches = async len => {
       for (let turns = 0; source.sent < len; turns++) {
         if (turns > 10_000) throw new Error(`${source.sent} bytes were asked for, and no more`)
         await turn()
       }
     }
-    /** Waits until no more is asked for. */
+    /** Waits until no more bytes are asked for. */
     source.stops = async () => {
       for (let before = -1, turns = 0; turns < 200; turns = source.sent === before ? turns + 1 : 0) {
         before = source.sent
@@ -76,9 +75,9 @@ describe('store: receive() into a file', () => {
   }
 
   /**
-   * Waiting for the disk takes until `end` is called.
+   * Makes each sync of a file wait until `end` is called.
    *
-   * @param {{ quick?: number }} [options]  `quick`: times that it does not, before
+   * @param {{ quick?: number }} [options]  `quick`: how many syncs do not wait, before these
    */
   function busyDisk ({ quick = 0 } = {}) {
     const syncing = promised()
@@ -96,7 +95,7 @@ describe('store: receive() into a file', () => {
 
   const lenOf = present => present.toBytes(BYTES.length).reduce((sum, { start, end }) => sum + end - start, 0)
 
-  /** What is said to be here can be read, and is right. @returns {Promise<number>} bytes */
+  /** Expects that the present bytes can be read and are right. @returns {Promise<number>} how many there are */
   async function expectRight () {
     const { present } = await store.stat(ROOT)
     for (const { start, end } of present.toBytes(BYTES.length)) {
@@ -114,7 +113,7 @@ describe('store: receive() into a file', () => {
     expect(before).to.be.within(16 * MIB, 30 * MIB)
     await source.reaches(before + 12 * MIB)
     await source.stops()
-    expect(source.sent, 'what has come and is not recorded').to.be.below(50 * MIB)
+    expect(source.sent, 'bytes that are not recorded').to.be.below(50 * MIB)
     expect(await errorOf(store.stat(ROOT)), 'nothing is on the disk yet').to.include({ code: 'STORE_NOT_FOUND' })
     disk.end()
     expect(await receiving).to.deep.equal({ received: BYTES.length, complete: true })
@@ -155,7 +154,7 @@ describe('store: receive() into a file', () => {
     expect(await expectRight()).to.equal(BYTES.length)
   })
 
-  it('reports as present only what the disk has', async () => {
+  it('reports only groups as present that the disk has', async () => {
     let written = 0
     let synced = 0
     restore = meddle({
@@ -185,7 +184,7 @@ describe('store: receive() into a file', () => {
     ['written', fails => ({ write: (go, pieces, position) => position > 20 * MIB ? fails() : go() })],
     ['synced', fails => ({ sync: fails })]
   ]) {
-    it(`fails as soon as bytes cannot be ${name}, and keeps what came before`, async () => {
+    it(`fails as soon as bytes cannot be ${name}, and keeps earlier groups`, async () => {
       const reason = new Error('the disk has gone')
       const sent = []
       const source = counted()
@@ -196,7 +195,7 @@ describe('store: receive() into a file', () => {
       expect(await errorOf(store.receive(ROOT, source.pieces))).to.equal(reason)
       expect(source.sent).to.be.at.most(sent[0] + 2 * MIB)
       if (name === 'written') {
-        expect(sent.length, 'it is tried once more').to.be.at.least(2)
+        expect(sent.length, 'it tries once more').to.be.at.least(2)
         expect(await expectRight()).to.be.within(16 * MIB, 24 * MIB)
       } else expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
       restore()
@@ -235,13 +234,13 @@ describe('store: receive() into a file', () => {
     expect(await errorOf(store.receive(ROOT, source.pieces))).to.equal(first)
   })
 
-  it('does not report as present what the disk failed to sync once, although it syncs later', async () => {
-    // What could not be written is clean in the memory of the system: the next attempt has nothing to do, and succeeds.
+  it('does not report bytes as present after one failed sync, although a later sync succeeds', async () => {
+    // The system marks pages as clean that it could not write, so the next sync has nothing to do, and succeeds.
     const reason = new Error('the disk does not take it')
     let syncs = 0
     restore = meddle({ sync: go => syncs++ === 1 ? Promise.reject(reason) : go() })
     expect(await errorOf(store.receive(ROOT, counted().pieces))).to.equal(reason)
-    expect(await expectRight(), 'what the disk took at first, and what was still in memory')
+    expect(await expectRight(), 'bytes that were synced before, and bytes that were still in memory')
       .to.be.within(16 * MIB, 30 * MIB)
     expect((await store.stat(ROOT)).present.contains(20 * 1024, 32 * 1024)).to.equal(false)
   })
@@ -255,7 +254,7 @@ describe('store: receive() into a file', () => {
     expect(await expectRight()).to.be.above(0)
   })
 
-  it('keeps what was written before the disk was full between two gaps', async () => {
+  it('keeps the groups of a slice with gaps that were written before the disk was full', async () => {
     const bytes = BYTES.subarray(0, 4 * MIB)
     const ranges = ChunkRanges.fromBoundaries([0, 512, 1024, 1536, 2048, 2560])
     restore = meddle({
@@ -267,7 +266,7 @@ describe('store: receive() into a file', () => {
     expect((await store.stat(hash(bytes))).present.boundaries).to.deep.equal([0, 512, 1024, 1536])
   })
 
-  it('syncs pages and record before it reports completion, whichever piece comes last', async () => {
+  it('syncs pages and record before it reports completion, whichever part comes last', async () => {
     const { data, index } = databasesOf(store)
     for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
       const bytes = noise(len, 22)
@@ -287,7 +286,7 @@ describe('store: receive() into a file', () => {
       await store.receive(hash(bytes), source, range)
       for (const database of [data, index]) {
         delete database.batch
-        expect(last.get(database).sync, 'an empty batch brings nothing to the disk')
+        expect(last.get(database).sync, 'an empty batch would sync nothing')
           .to.equal(last.get(database).count > 0)
         expect(last.get(database).sync).to.equal(true)
       }
@@ -310,12 +309,12 @@ describe('store: receive() into a file', () => {
       }
       expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
       delete index.batch
-      expect(await store.has(hash(bytes)), 'it was recorded then').to.equal(true)
+      expect(await store.has(hash(bytes)), 'it is recorded').to.equal(true)
       await store.delete(hash(bytes))
     }
     await store.put(BYTES.subarray(0, 9 * MIB))
     await store.receive(ROOT, sliceOf(BYTES, { start: 0, end: 4 * MIB }), { start: 0, end: 4 * MIB })
-    expect(await store.has(hash(BYTES.subarray(0, 9 * MIB))), 'there was no room for both').to.equal(false)
+    expect(await store.has(hash(BYTES.subarray(0, 9 * MIB))), 'there was no space for both').to.equal(false)
   })
 
   it('keeps every group of a slice with gaps', async () => {
@@ -348,7 +347,7 @@ describe('store: receive() into a file', () => {
     expect(await expectRight()).to.equal(fault.start)
   })
 
-  it('keeps what comes after a delete that happened while it waited for the disk', async () => {
+  it('keeps the groups after a delete that happened while it waited for the disk', async () => {
     const disk = busyDisk({ quick: 1 })
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
@@ -370,7 +369,7 @@ describe('store: receive() into a file', () => {
     await expectNoOrphans(place)
   })
 
-  it('has no blob to delete before it records any byte', async () => {
+  it('has no blob that could be deleted before it records any byte', async () => {
     const disk = busyDisk()
     const receiving = store.receive(ROOT, counted().pieces)
     await disk.isBusy
@@ -395,7 +394,7 @@ describe('store: receive() into a file', () => {
     await expectNoOrphans(place)
   })
 
-  it('ends when it is aborted while it waits for the disk, and keeps what came', async () => {
+  it('ends when it is aborted while it waits for the disk, and keeps earlier groups', async () => {
     const disk = busyDisk()
     const control = new AbortController()
     const source = counted()
@@ -410,7 +409,7 @@ describe('store: receive() into a file', () => {
     expect(await expectRight()).to.be.above(16 * MIB)
   })
 
-  it('reserves room under a quota until bytes are recorded, and releases what did not come', async () => {
+  it('reserves quota until bytes are recorded, and releases quota for bytes that did not come', async () => {
     await store.close()
     store = await place.open({ quota: 100 * MIB })
     const other = BYTES.subarray(1, 78 * MIB)
@@ -434,8 +433,8 @@ describe('store: receive() into a file', () => {
     expect(await errorOf(store.receive(ROOT, failing))).to.equal(reason)
     restore()
     expect(await store.put(BYTES.subarray(2))).to.include({ size: BYTES.length - 2 })
-    expect(await store.put(BYTES.subarray(3, 20 * MIB)), 'nothing is promised to anybody any more')
+    expect(await store.put(BYTES.subarray(3, 20 * MIB)), 'no quota is reserved any longer')
       .to.include({ isNew: true })
-    expect((await store.stat(hash(BYTES.subarray(2)))).complete, 'so nothing had to go').to.equal(true)
+    expect((await store.stat(hash(BYTES.subarray(2)))).complete, 'so nothing was evicted').to.equal(true)
   })
 })

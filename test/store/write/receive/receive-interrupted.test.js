@@ -1,4 +1,4 @@
-// Slices of blobs that are kept in files: what is said to be here is, whatever happens in the middle.
+// Slices of blobs in files: present groups can be read, whatever interrupts the receive.
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -13,7 +13,7 @@ const bytes = noise(9 * MIB + 777, 700)
 const root = hash(bytes)
 const slice = sliceOf(bytes)
 
-/** What a store says is here can be read and sent, and is right. */
+/** Expects that the present groups can be read and sent, and are right. */
 async function expectReadable (store) {
   const { present, size } = await store.stat(root)
   expect(size).to.equal(bytes.length)
@@ -35,7 +35,7 @@ describe('store: receive() of parts into a file', () => {
 
   const files = () => readdir(join(place.where, 'blobs'))
 
-  it('completes a file from several senders at once, in any order, without moving it', async () => {
+  it('completes a file from several senders at the same time, in any order, without moving it', async () => {
     const parts = [[5, 9], [0, 3], [2, 6], [8, 10], [0, 1]].map(([start, end]) => ({
       start: start * MIB,
       end: Math.min(end * MIB, bytes.length)
@@ -43,7 +43,7 @@ describe('store: receive() of parts into a file', () => {
     const results = await Promise.all(
       parts.map((range, i) => store.receive(root, stream(ragged(sliceOf(bytes, range), i + 1)), range))
     )
-    expect(results.reduce((sum, { received }) => sum + received, 0), 'each byte once').to.equal(bytes.length)
+    expect(results.reduce((sum, { received }) => sum + received, 0), 'each byte counts once').to.equal(bytes.length)
     expect(results.some(({ complete }) => complete)).to.equal(true)
     expect(await files()).to.have.length(1)
     expect(await store.stat(root)).to.include({ complete: true, sizeProven: true })
@@ -70,7 +70,7 @@ describe('store: receive() of parts into a file', () => {
 
   for (const [what, change, isWhole] of [
     ['deleted', () => store.delete(root), false],
-    ['deleted, and received in part by somebody else', async () => {
+    ['deleted, and received in part by another call', async () => {
       await store.delete(root)
       await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
     }, false],
@@ -89,7 +89,7 @@ describe('store: receive() of parts into a file', () => {
         const { complete } = await receiving
         const present = await expectReadable(store)
         expect(complete).to.equal(isWhole)
-        expect(present.contains(8 * 1024, 9 * 1024), 'what came later').to.equal(true)
+        expect(present.contains(8 * 1024, 9 * 1024), 'later groups').to.equal(true)
         expect(await files(), 'no file is left').to.have.length(1)
         const missing = await store.missing(root)
         if (!missing.isEmpty) {
@@ -112,7 +112,7 @@ describe('store: receive() of parts into a file', () => {
     const seen = []
     for await (const { present } of store.observe(name)) {
       seen.push(present)
-      if (present.contains(0, 20 * 1024)) break // less than 16 MiB of the 38 may wait, whatever was recorded before
+      if (present.contains(0, 20 * 1024)) break // fewer than 16 of the 38 MiB may wait to be recorded
     }
     gate.open()
     expect(await receiving).to.deep.equal({ received: long.length, complete: true })
@@ -122,7 +122,7 @@ describe('store: receive() of parts into a file', () => {
     expect(same(await store.bytes(name), long)).to.equal(true)
   })
 
-  it('leads to STORE_CORRUPT when the file is cut or gone later', async () => {
+  it('reads fail with STORE_CORRUPT when the file is cut or removed later', async () => {
     await store.receive(root, slice)
     const [id] = await files()
     await truncate(join(place.where, 'blobs', id), 5 * MIB + 100)
@@ -140,11 +140,11 @@ describe('store: receive() of parts into a file', () => {
       expect(await errorOf(read)).to.include({ code })
     }
     expect((await store.receive(root, slice)).complete).to.equal(true)
-    expect(same(await store.bytes(root), bytes), 'when it was received again').to.equal(true)
+    expect(same(await store.bytes(root), bytes), 'after it was received again').to.equal(true)
   })
 
   it('put() of pieces that end around 1 MiB, where files begin, loses no byte', async () => {
-    // Around 1 MiB a put moves what it has in hand to a file: no piece may fall between.
+    // At 1 MiB a put moves its bytes from memory to a file. It must not lose a piece then.
     for (const lens of [
       [MIB, 1], [MIB - 1, 1, 1], [MIB, MIB, 5], [65_536, MIB - 65_536, 65_536], [MIB + 1],
       Array(20).fill(60_000)

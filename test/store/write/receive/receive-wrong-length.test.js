@@ -18,7 +18,7 @@ const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(grou
 describe('store: receive() of a wrong length', () => {
   const newStore = newStores()
 
-  // Under these claims the way to the first groups looks just as it should, or there is none, or it ends.
+  // Under these claims the path to the first groups is right, does not exist, or ends early.
   const CLAIMS = [
     0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1,
     BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER
@@ -38,7 +38,7 @@ describe('store: receive() of a wrong length', () => {
       expect(same(await (await place.open()).bytes(ROOT), BYTES)).to.equal(true)
     })
 
-    it(`receive() of a slice that claims ${claim} bytes removes nothing that is present`, async () => {
+    it(`receive() of a slice that claims ${claim} bytes removes no present group`, async () => {
       const { store } = await newStore()
       const mine = groups(20, 30)
       await store.receive(ROOT, sliceOf(BYTES, mine), mine)
@@ -51,7 +51,7 @@ describe('store: receive() of a wrong length', () => {
       }
     })
 
-    it(`what came with a claim of ${claim} bytes counts, also when the store is opened again`, async () => {
+    it(`groups that came with a claim of ${claim} bytes count, also when the store is opened again`, async () => {
       const { store, place } = await newStore()
       await store.receive(ROOT, sliceOf(BYTES, groups(20, 30)), groups(20, 30))
       await store.close()
@@ -76,7 +76,7 @@ describe('store: receive() of a wrong length', () => {
   })
 
   it('a wrong length under which a group has another place does not hide the group', async () => {
-    // 6 and 7 groups: the fifth is two, or three, steps from the root.
+    // In a blob of 6 groups the fifth is two steps from the root, in a blob of 7 groups three.
     const { store } = await newStore()
     const bytes = noise(6 * GROUP, 86)
     const root = hash(bytes)
@@ -94,9 +94,9 @@ describe('store: receive() of a wrong length', () => {
       .to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
-  it('a blob is completed although a crash came between data and record, after a wrong length', async () => {
-    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not
-    // what the record says of it.
+  it('a blob can be completed after a wrong length and a crash between data and record', async () => {
+    // In blobs of 33 and of 41 groups, the path to the first group is the same. Then the crash comes after the data of
+    // a later group is written, but before the record with the new size.
     const { store, place, index } = await newStore()
     await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))
     const { batch } = index

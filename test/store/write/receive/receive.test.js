@@ -22,7 +22,7 @@ describe('store: receive()', () => {
 
   it('receive() keeps slices in any order', async () => {
     const { store } = await newStore()
-    // Even ones backwards, then odd ones: gaps are filled from both sides, within cells of four groups and across them.
+    // Even groups backwards, then odd groups: gaps are filled from both sides, inside of extents and across them.
     const order = [38, 40, 12, 4, 2, 0, 20, 3, 1, 39, 5, 13, 11]
     let present = ChunkRanges.none
     for (const group of order) {
@@ -64,7 +64,7 @@ describe('store: receive()', () => {
     await expectPartial(store, BYTES, ranges)
   })
 
-  it('receive() takes slices from several senders at once', async () => {
+  it('receive() takes slices from several senders at the same time', async () => {
     const { store, data } = await newStore()
     const wanted = [groups(0, 15), groups(10, 30), groups(25), groups(0, 5, 35, 41), groups(7, 33)]
     const results = await Promise.all(
@@ -76,7 +76,7 @@ describe('store: receive()', () => {
     expect(await idsIn(data)).to.have.length(1)
   })
 
-  it('receive() takes several batches from several senders at once', async () => {
+  it('receive() takes several batches from several senders at the same time', async () => {
     const { store } = await newStore()
     const bytes = noise(9_000_001, 82)
     const root = hash(bytes)
@@ -170,7 +170,7 @@ describe('store: receive()', () => {
     expect((await store.missing(ROOT, groups(6, 8))).isEmpty).to.equal(true)
   })
 
-  it('bytes() reads beyond the end of a partial blob as of a whole one', async () => {
+  it('bytes() treats ranges beyond the end of a partial blob as of a whole one', async () => {
     const { store } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(39)), groups(39))
     for (const start of [
@@ -188,7 +188,7 @@ describe('store: receive()', () => {
     expect(same(await collect(store.slice(ROOT, beyond)), sliceOf(BYTES, beyond))).to.equal(true)
   })
 
-  it('receive() takes slices that a store with a part of the blob cuts', async () => {
+  it('receive() takes slices from a store that has only a part of the blob', async () => {
     const [{ store: first }, { store: second }, { store: third }] =
       [await newStore(), await newStore(), await newStore()]
     const ranges = groups(3, 9, 21, 22)
@@ -198,7 +198,7 @@ describe('store: receive()', () => {
       ROOT, second.slice(ROOT, { start: 5 * GROUP, end: 6 * GROUP }), { start: 5 * GROUP, end: 6 * GROUP }
     )
     await expectPartial(third, BYTES, groups(5, 6))
-    // A part of a group can be served as well, and is the slice that anybody would cut.
+    // The store also gives a slice of a part of a group, the same as any encoder.
     const part = ChunkRanges.fromBoundaries([5 * 16 + 3, 5 * 16 + 9])
     expect(same(await collect(third.slice(ROOT, part)), sliceOf(BYTES, part))).to.equal(true)
   })
@@ -214,8 +214,8 @@ describe('store: receive()', () => {
     expect((await again.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
   })
 
-  it('receive() records what came from time to time, however slow its source is', async () => {
-    // A blob in extents, and one in a file of its own where there are files.
+  it('receive() records groups from time to time, however slow its source is', async () => {
+    // A blob in extents, and one in a file where the store has files.
     const { now } = performance
     let passed = 0
     performance.now = () => now.call(performance) + passed
@@ -255,9 +255,8 @@ describe('store: receive()', () => {
     expect((await store.missing(ROOT, { start: 0, end: 10 })).isEmpty).to.equal(true)
   })
 
-  it('missing() during receive() knows what came', async () => {
-    // The question is answered from the database the first time; what is kept while it is being asked must not
-    // get lost.
+  it('missing() during receive() knows the groups that have come', async () => {
+    // The first call reads the presence from the database. Groups that are recorded during that read must not be lost.
     const { store, place } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(0, 1)), groups(0, 1))
     await store.close()

@@ -1,4 +1,4 @@
-// Slices made of bytes and an outboard that lie apart, beside the slices that the encoder cuts.
+// Compares slices made of bytes and an outboard in different places with those that the encoder cuts.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
@@ -12,7 +12,7 @@ import { holds, sizes } from '../../../support/property.js'
 const SIZE = 300_000
 const content = noise(SIZE, 671)
 
-/** A blob whose bytes come in ragged pieces. Notes which spans were asked for. */
+/** A blob whose bytes come in pieces of random lengths. It records the requested spans. */
 const plain = (bytes, outboard, seed = 1, asked = []) => ({
   size: outboard.size,
   outboard,
@@ -31,7 +31,7 @@ async function array (pieces) {
 }
 
 describe('a slice of plain bytes and an outboard', () => {
-  it('is that of the encoder, for outboards and slices of any groups and any ranges', function () {
+  it('equals that of the encoder, for outboards and slices of any groups and any ranges', function () {
     this.timeout(60_000)
     const logs = fc.integer({ min: 0, max: 8 })
     const list = fc.uniqueArray(fc.nat(330), { maxLength: 8 })
@@ -48,7 +48,7 @@ describe('a slice of plain bytes and an outboard', () => {
     }), 100)
   })
 
-  it('reads each contiguous range in one go, in whole groups of the outboard', async () => {
+  it('reads each contiguous range as one stream, in whole groups of the outboard', async () => {
     const asked = []
     const ranges = ChunkRanges.fromBytes(20_000, 20_001).union(ChunkRanges.fromBytes(100_000, 200_000))
     await slice(plain(content, createOutboardSync(content, { groupLog: 6 }), 1, asked), { ranges, groupLog: 4 })

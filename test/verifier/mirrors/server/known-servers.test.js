@@ -1,5 +1,5 @@
-// What a server has shown is used for the next requests to it, for some minutes. The servers are functions in the place
-// of `fetch`, and time is that of a clock of the test.
+// Findings about a server are used for the next requests to it, for some minutes. The servers are functions that
+// replace `fetch`, and the clock is fake.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
@@ -17,7 +17,7 @@ const { root, bytes: pairs } = createOutboardSync(content)
 const members = new Uint8Array([1, 2, 3])
 const { signal } = new AbortController()
 
-/** What is asked is whether a request for members comes to the server, and what it has brought. */
+/** A server with a fake clock. `ask` asks for members, and returns the result and whether a request was sent. */
 function serving (answer) {
   let now = 0
   const known = new KnownServers({ now: () => now })
@@ -42,7 +42,7 @@ const good = () => new Response(members, { headers: { 'content-type': 'applicati
 
 describe('a server that does not know requests for many members', () => {
   for (const [title, answer] of Object.entries(refusing)) {
-    it(`gets no other one for some minutes after ${title}, and then again`, async () => {
+    it(`gets no more of them for some minutes after ${title}, and then again`, async () => {
       const server = serving(answer)
       expect((await server.ask('/a')).isAsked).to.equal(true)
       for (const path of ['/a', '/b']) expect((await server.ask(path)).isAsked).to.equal(false)
@@ -80,14 +80,14 @@ describe('a server that refuses a request for many members', () => {
   }
 })
 
-describe('how a server has its blobs', () => {
+describe('the way in which a server gives its blobs', () => {
   const slice = (known, fetch, headers, path = '/a') => {
     const mirror = new UrlMirror(ORIGIN + path, { fetch, headers }, known)
     return collect(mirror.slice({ root, ranges: ChunkRanges.all, groupLog: 4 }, signal))
   }
   const isForSlice = ({ url }) => url.includes('format=bao-slice')
 
-  it('is known for some minutes, for the headers with which it was asked', async () => {
+  it('is known for some minutes, for the same headers', async () => {
     let now = 0
     const known = new KnownServers({ now: () => now })
     const fetch = fetchOf({ [`${ORIGIN}/a`]: file(content), [`${ORIGIN}/a.obao4`]: file(pairs) })

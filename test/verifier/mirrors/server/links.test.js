@@ -1,4 +1,4 @@
-// What a `Link` header says, from honest servers and hostile ones.
+// Reads `Link` headers of honest and hostile servers.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { duplicateLinks, outboardLinks } from '../../../../verifier/mirrors/server/links.js'
@@ -20,14 +20,14 @@ describe('duplicates in a Link header', () => {
     ])
   })
 
-  it('are no other relations, and not what stands in another parameter', () => {
+  it('have this relation, and not only its name in another parameter', () => {
     for (const header of [
       '<https://b.example/>; rel=describedby', '<https://b.example/>; rel=duplicates', '<https://b.example/>',
       '<https://b.example/>; title="rel=duplicate"', 'https://b.example/; rel=duplicate', '', ',,,', '<', '<>', '>;rel'
     ]) expect(duplicates(header), header).to.deep.equal([])
   })
 
-  it('are never anything but HTTP, and never in the clear where the header came encrypted', () => {
+  it('are always HTTP, and never unencrypted if the header came encrypted', () => {
     for (const target of [
       'javascript:alert(1)', 'file:///etc/passwd', 'data:,x', 'blob:https://a.example/1', 'ftp://b.example/',
       'http://b.example/', 'HTTP://b.example/', '//user:password@b.example/', 'https://user@b.example/', 'https://',
@@ -41,7 +41,7 @@ describe('duplicates in a Link header', () => {
       .to.deep.equal(['http://b.example/'])
   })
 
-  it('are relative to where the answer came from, and never in the clear where one of both was encrypted', () => {
+  it('are relative to the URL of the answer, and never unencrypted if the request or the answer was encrypted', () => {
     const moved = new URL('http://b.example/deep/movie')
     const header = '<x>; rel=duplicate, <https://c.example/>; rel=duplicate, </deep/movie>; rel=duplicate'
     const hrefs = asked => duplicateLinks(header, moved, new URL(asked)).map(({ href }) => href)
@@ -50,13 +50,13 @@ describe('duplicates in a Link header', () => {
     expect(duplicateLinks(`<${base}>; rel=duplicate`, new URL('https://b.example/'), base)).to.deep.equal([])
   })
 
-  it('are not the URL itself, nor one twice', () => {
+  it('do not contain the URL itself, or a URL twice', () => {
     const header = ['', base, `${base}#x`, 'https://b.example/', 'https://b.example/#y', '//b.example']
       .map(target => `<${target}>; rel=duplicate`).join()
     expect(duplicates(header)).to.deep.equal(['https://b.example/'])
   })
 
-  it('are a few, however long the header is, and take no time that grows faster than it', () => {
+  it('are only a few, however long the header is, and take at most linear time', () => {
     const many = Array.from({ length: 100_000 }, (_, i) => `<https://m${i}.example/>; rel=duplicate; pri=${i}`).join()
     expect(duplicates(many)).to.have.length(16)
     for (const piece of ['<', '<>', '<;', ';rel=', ';rel="', '; ', ' ', '<a>;rel=duplicate;pri=', '"', '<a>;']) {
@@ -64,7 +64,7 @@ describe('duplicates in a Link header', () => {
     }
   })
 
-  it('are URLs that may be followed, whatever the header is', () => {
+  it('are URLs that may be followed, for any header', () => {
     const part = fc.constantFrom('<', '>', ';', ',', '"', ' ', 'rel=duplicate', 'rel="duplicate"', 'pri=1', 'http:',
       'https:', '//b.example', '/x', '@', ':', '#', '?', 'javascript:', '\u0000', '%2f')
     return holds('links', fc.property(fc.array(part, { maxLength: 30 }), parts => {

@@ -1,4 +1,4 @@
-// How the outboard and the size of a blob are found on plain servers, whatever these say.
+// Tests how the outboard and the size of a blob are found on plain servers, also if these state wrong ones.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { fetchVerified } from '../../../../verifier/index.js'
@@ -34,7 +34,7 @@ function counting () {
   return { read, ending }
 }
 
-/** Headers that tell another length of the file. */
+/** Headers that state another length of the file. */
 const total = len => own => {
   const range = own['content-range']?.replace(/\d+$/, `${len}`)
   return range === undefined ? own : { ...own, 'content-range': range }
@@ -45,12 +45,12 @@ describe('the size of a blob on a plain server', () => {
     ['hides Content-Range, as from the scripts of other origins', {
       headers: ({ 'content-range': _, ...own }) => own
     }],
-    ['tells no length in Content-Range', { headers: total('*') }],
-    ['tells no length anywhere', {
+    ['states no length in Content-Range', { headers: total('*') }],
+    ['states no length anywhere', {
       headers: own => own['content-range'] === undefined ? {} : total('*')({ 'content-range': own['content-range'] })
     }]
   ]) {
-    it(`is found where it ${title}, and no more is read than that takes`, async () => {
+    it(`is found where it ${title}, and no more is read than necessary`, async () => {
       const { read, ending } = counting()
       const fetch = fetching({
         '': file(long, { ...how, ending }), '.obao4': file(longOutboard.bytes, { ...how, ending })
@@ -65,14 +65,14 @@ describe('the size of a blob on a plain server', () => {
     })
   }
 
-  it('is not looked for at the end of a long blob where every answer is the whole file, with its length', async () => {
+  it('is not read from the end of a long blob if every answer is the whole file, with its length', async () => {
     const { read, ending } = counting()
     const fetch = fetching({ '': file(long, { ranges: false, ending }), '.obao4': file(longOutboard.bytes) })
     expect(same(await bytesOf(fetch, { cid: longOutboard.cid, stall: 10_000 }), long)).to.equal(true)
     expect(read.len).to.be.below(long.length + MIB)
   })
 
-  it('is found where every answer is the whole file, without a length or with that of compressed bytes', async () => {
+  it('is found if every answer is the whole file, without a length or with that of compressed bytes', async () => {
     for (const headers of [() => ({}), () => ({ 'content-encoding': 'gzip', 'content-length': '77' })]) {
       const fetch = fetching({ '': file(long, { ranges: false, headers }), '.obao4': file(longOutboard.bytes) })
       expect(same(await bytesOf(fetch, { cid: longOutboard.cid, stall: 10_000 }), long)).to.equal(true)
@@ -80,7 +80,7 @@ describe('the size of a blob on a plain server', () => {
   })
 
   for (const off of [-1, 1, -20_000, 20_000, -299_999, Number.MAX_SAFE_INTEGER - content.length]) {
-    it(`is found where the server tells ${Math.abs(off)} bytes too ${off < 0 ? 'few' : 'many'}`, async () => {
+    it(`is found if the server states ${Math.abs(off)} bytes too ${off < 0 ? 'few' : 'many'}`, async () => {
       const headers = total(content.length + off)
       for (const [end, pairs] of [['.obao4', outboard], ['.obao6', wide]]) {
         const fetch = fetching({ '': file(content, { headers }), [end]: file(pairs.bytes) })
@@ -90,7 +90,7 @@ describe('the size of a blob on a plain server', () => {
     })
   }
 
-  it('is found where all lengths are off by one, also that of the outboard', async () => {
+  it('is found if all lengths are off by one, also that of the outboard', async () => {
     for (const off of [-1, 1]) {
       const wrong = bytes => file(bytes, { headers: total(bytes.length + off) })
       const fetch = fetching({ '': wrong(content), '.obao4': wrong(outboard.bytes) })
@@ -98,7 +98,7 @@ describe('the size of a blob on a plain server', () => {
     }
   })
 
-  it('is not needed for what stands before a wrong or missing end', async () => {
+  it('is not needed for bytes before a wrong or missing end', async () => {
     const spoiled = content.slice()
     spoiled[299_999] ^= 1
     for (const bytes of [spoiled, content.subarray(0, 290_000)]) {
@@ -109,12 +109,12 @@ describe('the size of a blob on a plain server', () => {
   })
 })
 
-describe('an outboard that cannot be had', () => {
+describe('an outboard that cannot be read', () => {
   const WAYS = {
     'fails with status 500': status(500),
     'never answers': silent,
-    'is cut': file(outboard.bytes.subarray(0, 640)),
-    'begins right and goes on wrong': file(outboard.bytes.map((byte, i) => i < 64 ? byte : 0)),
+    'is truncated': file(outboard.bytes.subarray(0, 640)),
+    'is right only in its first pair': file(outboard.bytes.map((byte, i) => i < 64 ? byte : 0)),
     'never ends': file(new Uint8Array(64), { ranges: false, headers: () => ({}), ending: endings.endless })
   }
   for (const [title, answer] of Object.entries(WAYS)) {
@@ -126,7 +126,7 @@ describe('an outboard that cannot be had', () => {
     })
   }
 
-  it('is what the error of a long blob tells, and is asked for again', async () => {
+  it('gives the error of a long blob, and is asked for again', async () => {
     let answers = 0
     const fetch = fetching({ '': file(long), '.obao4': status(503) })
     const error = await errorOf(bytesOf(fetch, { cid: longOutboard.cid }))

@@ -1,4 +1,4 @@
-// RASL URLs, and the mirrors that they stand for.
+// RASL URLs, and the mirrors that they name.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { fetchVerified, mirrorOf } from '../../../../verifier/index.js'
@@ -33,7 +33,7 @@ describe('a RASL URL', () => {
     }
   })
 
-  it('of many hints stands for eight servers', () => {
+  it('with many hints names eight servers', () => {
     const hints = Array.from({ length: 5000 }, (_, i) => `hint=h${i}.example`).join('&')
     expect(parseRasl(`rasl://${cid}/?${hints}`).urls).to.have.length(8)
   })
@@ -78,7 +78,7 @@ describe('a mirror of a RASL URL', () => {
     expect(fetch.requests).to.have.length(0)
   })
 
-  it('has a hint at least', () => {
+  it('has at least one hint', () => {
     expect(() => mirrorOf(`rasl://${cid}/`)).to.throw(TypeError, 'hint')
   })
 })

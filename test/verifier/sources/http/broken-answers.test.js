@@ -1,4 +1,4 @@
-// Mirrors that break the rules of HTTP. No answer of theirs may end the process of a caller, so each of his ways has a
+// Mirrors that break the rules of HTTP. None of their answers may end the process of a caller, so each call runs in a
 // process of its own.
 import { execFile } from 'node:child_process'
 import process from 'node:process'

@@ -1,4 +1,4 @@
-// Blobs behind HTTP servers: good ones, plain ones, and liars.
+// Blobs on HTTP servers: good ones, plain ones, and liars.
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { createOutboardSync, encode, encodeSliceSync, openOutboard } from '../../../../encoder/index.js'
@@ -15,7 +15,7 @@ const encoded = encode(content, { groupLog: 0 })
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 /**
- * A server for one file, with all that a good one does; `answer` may change it.
+ * A good server of one file; `answer` may change its answers.
  *
  * @param {(request: any, response: any, good: (change?: object) => void) => void} [answer]
  */
@@ -25,7 +25,7 @@ async function serving (bytes, answer = (_request, _response, good) => good()) {
     seen.open++
     response.on('close', () => seen.open--)
     seen.requests.push({ range: request.headers.range, headers: request.headers, url: request.url })
-    /** Sends bytes until nobody wants them. */
+    /** Sends bytes until the client ends. */
     const send = async (status, headers, body) => {
       response.writeHead(status, headers)
       for (const piece of body) {
@@ -73,13 +73,13 @@ const cut = (bytes, len = 65_536) => Array.from(
   { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)
 )
 
-/** Answers that nobody reads on end, sooner or later. */
+/** Waits until all answers have ended, also those that nobody reads. */
 async function allClosed (server, what = 'answers that are under way') {
   for (let i = 0; i < 500 && server.open > 0; i++) await pause(20)
   expect(server.open, what).to.equal(0)
 }
 
-/** Does work with a server, and ends it. */
+/** Does work with a server, and ends the server. */
 async function withServer (bytes, answer, work) {
   const server = await serving(bytes, answer)
   try {
@@ -89,8 +89,8 @@ async function withServer (bytes, answer, work) {
   }
 }
 
-describe('a source behind a URL', () => {
-  it('is read at any place, in requests for exactly that', () => withServer(encoded.bytes, undefined, async server => {
+describe('a source at a URL', () => {
+  it('is read at any offset, by requests for just that', () => withServer(encoded.bytes, undefined, async server => {
     const source = await httpSource(server.url)
     expect(source.size).to.equal(encoded.bytes.length)
     for (const [start, end] of [
@@ -132,7 +132,7 @@ describe('a source behind a URL', () => {
     }
   })
 
-  it('from a server without ranges is read as far as needed', () => withServer(encoded.bytes, (
+  it('from a server without ranges is read only as far as needed', () => withServer(encoded.bytes, (
     _request, _response, good
   ) => good({ ranges: false }), async server => {
     const source = await httpSource(server.url)
@@ -164,7 +164,7 @@ describe('a source behind a URL', () => {
     })
   })
 
-  it('reports how it failed', async () => {
+  it('reports every way of failing', async () => {
     const failing = {
       404: [
         (_request, response) => { response.writeHead(404); response.end('no') }, { code: 'FETCH_STATUS', status: 404 }
@@ -264,7 +264,7 @@ describe('a source behind a URL', () => {
     expect(await errorOf(httpSource(server.url, { signal: own.signal }))).to.equal(reason)
   }))
 
-  it('is asked with the caller\'s headers, by the caller\'s fetch, and followed by it where it has moved', async () => {
+  it('is requested with the caller\'s headers and the caller\'s fetch, also after a redirect', async () => {
     await withServer(encoded.bytes, undefined, async target => {
       await withServer(encoded.bytes, (_request, response) => {
         response.writeHead(302, { location: target.url })
@@ -286,7 +286,7 @@ describe('a source behind a URL', () => {
     })
   })
 
-  it('is refused when it is none', async () => {
+  it('is refused when the URL is invalid', async () => {
     for (const url of [undefined, 5, null, {}]) expect(await errorOf(httpSource(url))).to.be.instanceOf(TypeError)
     for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,abc']) {
       expect(
@@ -325,7 +325,7 @@ forEachKernel(() => describe('a verified download', () => {
         )
         expect(response.status).to.equal(start === 0 && end === Infinity ? 200 : 206)
         expect(response.headers.get('content-length')).to.be.oneOf([null, `${content.subarray(start, end).length}`])
-        expect(response.headers.get('etag')).to.equal(`"${cid}"`) // and not that of the server
+        expect(response.headers.get('etag')).to.equal(`"${cid}"`) // not that of the server
         const bytes = new Uint8Array(await response.arrayBuffer())
         expect(same(bytes, content.subarray(start, end)), `${start} to ${end}`).to.equal(true)
         expect(events.every(({ type }) => type === 'baobox:fetch')).to.equal(true)
@@ -344,7 +344,7 @@ forEachKernel(() => describe('a verified download', () => {
     expect(server.requests.map(({ range }) => range)).to.deep.equal(['bytes=16384-1015807'])
   }))
 
-  it('begins when its first bytes have come, and ends with its reader', async () => {
+  it('begins when its first bytes have arrived, and ends with its reader', async () => {
     const slice = encodeSliceSync(content, outboard)
     for (const [bytes, options, headers, enough] of [
       [content, { outboard }, { 'content-range': `bytes 0-${content.length - 1}/${content.length}` }, 16_384],
@@ -367,7 +367,7 @@ forEachKernel(() => describe('a verified download', () => {
     }
   })
 
-  it('with an outboard that is on a server, too', () => withServer(outboard.bytes, undefined, async pairs => {
+  it('may have its outboard on another server', () => withServer(outboard.bytes, undefined, async pairs => {
     await withServer(content, undefined, async server => {
       const tree = await openOutboard(await httpSource(pairs.url), { cid: root, size: content.length })
       const response = await fetchVerified(
@@ -398,7 +398,7 @@ forEachKernel(() => describe('a verified download', () => {
     })
   })
 
-  it('gives what is right before a fault, and then the fault', async () => {
+  it('gives the right bytes before a fault, and then the fault', async () => {
     const spoilt = content.slice()
     spoilt[1_000_000] ^= 1
     for (const [bytes, answer, options, code] of [
@@ -419,7 +419,7 @@ forEachKernel(() => describe('a verified download', () => {
     }
   })
 
-  it('fails at once when the beginning is wrong, or is none', async () => {
+  it('fails immediately when the beginning is wrong or missing', async () => {
     const wrong = content.slice()
     wrong[5] ^= 1
     for (const [bytes, answer, options, expected] of [
@@ -505,7 +505,7 @@ forEachKernel(() => describe('a verified download', () => {
   it('ends with an abort, even by a fetch that ignores the signal', async () => {
     let isCancelled = false
     const answers = {
-      /** A body that goes on as long as it is read. */
+      /** An endless body. */
       slow: async (_url, { headers }) => {
         const [first, last] = headers.get('range').match(/\d+/g).map(Number)
         let at = first

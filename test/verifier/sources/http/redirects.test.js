@@ -1,5 +1,5 @@
-// Where redirects lead, and what goes along. The servers are functions in the place of `fetch`, which returns redirects
-// as `fetch` does in Node.js, or hides them as in a page.
+// Tests which redirects are followed, and which headers go along. The servers are functions that replace `fetch`. They
+// return redirects as in Node.js, or hide them as in a page.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { fetchVerified, httpSource, mirrorOf } from '../../../../verifier/index.js'
@@ -10,11 +10,11 @@ import { endings, endpoint, fetchOf, file } from '../../../support/servers.js'
 
 const content = noise(100_000, 93)
 const { cid, bytes: pairs } = createOutboardSync(content)
-/** What a caller sends to a server. */
+/** The headers that a caller sends to a server. */
 const OWN = { 'x-api-key': '1', authorization: 'Bearer 1', accept: 'text/own' }
 
 let servers = 0
-/** A new origin: what was found at one is remembered. */
+/** A new origin, because findings about an origin are remembered. */
 const origin = (scheme = 'https') => `${scheme}://${++servers}.redirects.example`
 
 const redirect = (location, status = 302, body = null) => () =>
@@ -22,10 +22,10 @@ const redirect = (location, status = 302, body = null) => () =>
 
 async function bytesOf (input, options) {
   const { body } = await fetchVerified(input, { cid, retries: 0, ...options })
-  return collect(iterable(body)) // WebKitGTK's arrayBuffer() has an error of its own
+  return collect(iterable(body)) // the arrayBuffer() of WebKitGTK has another error
 }
 
-/** The values of the caller's own headers that came to the URLs with some beginning. */
+/** The values of the caller's headers that reached the URLs with some beginning. */
 const ownAt = (fetch, beginning) => fetch.requests.filter(({ url }) => url.startsWith(beginning))
   .flatMap(({ headers }) => Object.entries(OWN).filter(([name, value]) => headers.get(name) === value))
 
@@ -33,7 +33,7 @@ const wasAsked = (fetch, beginning) => fetch.requests.some(({ url }) => url.star
 
 describe('a redirect', () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    it(`${status} is followed, and the caller's headers stay at the origin that he has named`, async () => {
+    it(`${status} is followed, and the caller's headers stay at the origin of the caller's URL`, async () => {
       const [a, b] = [origin(), origin()]
       const fetch = fetchOf({
         [`${a}/first`]: redirect('second', status),
@@ -66,7 +66,7 @@ describe('a redirect', () => {
     expect(ownAt(fetch, `${a}/blob`)).to.deep.equal([])
   })
 
-  it('takes what the request itself needs along', async () => {
+  it('keeps the headers that the request itself needs', async () => {
     const [a, b] = [origin(), origin()]
     const fetch = fetchOf({ [`${a}/first`]: redirect(`${b}/blob`), [`${b}/blob`]: file(content) })
     await (await httpSource(`${a}/first`, { fetch, headers: OWN })).read(50_000, 60_000)
@@ -104,7 +104,7 @@ describe('a redirect', () => {
     }
   })
 
-  it('is the place from which a `Link` counts', async () => {
+  it('leads to the URL to which a `Link` is relative', async () => {
     const [a, b] = [origin(), origin()]
     const link = { headers: own => ({ ...own, link: '<blob.proof>; rel=describedby' }) }
     const fetch = fetchOf({
@@ -117,14 +117,14 @@ describe('a redirect', () => {
     expect(ownAt(fetch, b)).to.deep.equal([])
   })
 
-  it('may name its place in UTF-8', async () => {
+  it('may have its Location in UTF-8', async () => {
     const a = origin()
     const asLatin1 = String.fromCharCode(...new TextEncoder().encode('/f\u00fcr \u20ac'))
     const fetch = fetchOf({ [`${a}/first`]: redirect(asLatin1), [`${a}/f%C3%BCr%20%E2%82%AC`]: endpoint(content) })
     expect(same(await bytesOf(`${a}/first`, { fetch }), content)).to.equal(true)
   })
 
-  it('has its own body cancelled', async () => {
+  it('has its body cancelled', async () => {
     const a = origin()
     let cancelled = 0
     const body = () => new ReadableStream({ cancel: () => { cancelled++ } })
@@ -135,7 +135,7 @@ describe('a redirect', () => {
 })
 
 describe('no redirect', () => {
-  it('is an answer with another status, or without a place', async () => {
+  it('is an answer with another status, or without a Location', async () => {
     const others = [300, 304, 305, 306].map(status => [status, '/blob'])
     for (const [status, location] of [...others, [302, undefined]]) {
       const a = origin()
@@ -146,7 +146,7 @@ describe('no redirect', () => {
     }
   })
 
-  it('is followed in the clear, to another protocol, with a password, or to no URL', async () => {
+  it('is followed to http from https, to another protocol, with a password, or to an invalid URL', async () => {
     const host = origin().slice('https://'.length)
     for (const location of [
       `http://${host}/blob`, 'data:text/plain,x', 'file:///etc/passwd', 'blob:https://x/y', 'javascript:0', 'ws://x/',
@@ -161,7 +161,7 @@ describe('no redirect', () => {
     }
   })
 
-  it('is followed that comes in a circle or without end, and another mirror goes on', async () => {
+  it('is followed in a circle or without end, and another mirror continues', async () => {
     const a = origin()
     const routes = { [`${a}/a`]: redirect('/b'), [`${a}/b`]: redirect('/a'), [`${a}/good`]: endpoint(content) }
     let count = 0
@@ -180,7 +180,7 @@ describe('no redirect', () => {
     }
   })
 
-  it('is followed of a Request that refuses them', async () => {
+  it('is followed for a Request that refuses them', async () => {
     for (const mode of ['error', 'manual']) {
       const a = origin()
       const fetch = fetchOf({ [`${a}/first`]: redirect('/blob'), [`${a}/blob`]: endpoint(content) })
@@ -222,7 +222,7 @@ describe('a redirect that a page does not see', () => {
     expect(ownAt(fetch, b)).to.deep.equal([])
   })
 
-  it('costs no further request when the caller sends nothing', async () => {
+  it('costs no further request when the caller sends no headers', async () => {
     const [a, b] = [origin(), origin()]
     const fetch = inPage({ [`${a}/first`]: redirect(`${b}/blob`), [`${b}/blob`]: endpoint(content) })
     await bytesOf(`${a}/first`, { fetch })

@@ -1,4 +1,4 @@
-// When a request ends, and what its `fetch` hears of that. The servers are functions in the place of `fetch`.
+// Tests when a request ends, and when the signal of its `fetch` aborts. The servers are functions that replace `fetch`.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { ChunkRanges } from '../../../../lib/index.js'
@@ -32,7 +32,7 @@ describe('a request', () => {
     ['a mirror', (fetch, signal) =>
       mirrorOf(URL_OF_BLOB, { fetch }).pieces({ root, ranges: ChunkRanges.all, groupLog: 4 }, signal).next()]
   ]) {
-    it(`of ${title} that has failed hears of no abort`, async () => {
+    it(`of ${title} that has failed is not aborted afterwards`, async () => {
       const fetch = watched(async () => { throw new TypeError('fetch failed') })
       const caller = new AbortController()
       expect(await errorOf(ask(fetch, caller.signal))).to.include({ code: 'FETCH_FAILED' })
@@ -42,7 +42,7 @@ describe('a request', () => {
     })
   }
 
-  it('is aborted when its caller aborts, with his reason', async () => {
+  it('is aborted with the reason of its caller', async () => {
     const fetch = watched(silent)
     const caller = new AbortController()
     const failing = errorOf(fetchVerified(URL_OF_BLOB, { cid, fetch, signal: caller.signal }))
