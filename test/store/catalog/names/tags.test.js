@@ -186,7 +186,9 @@ describe('store: tags', () => {
         await expectSlip('format', () => store.tempTag(first, { format: bad }))
       }
       for (const bad of [5, null, '\uD800']) await expectSlip('prefix', () => listed(store.tags.list({ prefix: bad })))
-      for (const bad of [5, null, '\uD800', '']) await expectSlip('after', () => listed(store.tags.list({ after: bad })))
+      for (const bad of [5, null, '\uD800', '']) {
+        await expectSlip('after', () => listed(store.tags.list({ after: bad })))
+      }
       expect(await errorOf(store.tags.set('a', 'b'))).to.include({ code: 'CID_UNSUPPORTED' })
       await expectSlip('cid', () => store.tags.set('a', 5))
       expect(await namesIn(store)).to.deep.equal([])
