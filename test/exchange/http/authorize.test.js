@@ -159,6 +159,12 @@ describe('an HTTP handler asks `authorize`', () => {
     }
   })
 
+  it('before the upload is read, which it must not read itself', async () => {
+    const { served } = await asking(async (_, request) => (await request.arrayBuffer()).byteLength > 0)
+    const { status, json } = await served.got('/blobs', { method: 'POST', body: noise(10) })
+    expect([status, json().code]).to.deep.equal([500, 'HTTP_BODY_READ'])
+  })
+
   it('and keeps what only some may read out of caches for all', async () => {
     const { served } = await asking()
     await served.store.tags.set('tag', ROOT)

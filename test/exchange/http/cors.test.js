@@ -12,13 +12,8 @@ const APP = 'https://app.example'
 describe('an HTTP handler', () => {
   const serve = newHandlers()
 
-  /** Asks as a browser does for a page of this origin. A Request does not take this header from a page. */
-  const from = (served, origin, path, init) => {
-    const headers = new Headers({ ...init?.headers, ...origin && { origin } })
-    return served.handler(Object.defineProperty(new Request(`http://store.test${path}`, init), 'headers', {
-      value: headers
-    }))
-  }
+  /** Asks as a browser does for a page of this origin. */
+  const from = (served, origin, path, init) => served.askWithAny(path, init, origin && { origin })
 
   it('lets pages of all origins read, without credentials', async () => {
     const served = await serve()
