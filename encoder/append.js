@@ -1,8 +1,8 @@
 // Makes the outboard of a blob that has grown from its old outboard, without reading all old bytes again.
 //
-// Appending changes only the right edge of the tree. In post-order the pairs to the left of that edge
-// come first and do not move, and new pairs follow them. So the new outboard needs only the
-// edge and the last chunk group of the old blob.
+// Appending changes only the right edge of the tree. In post-order, the pairs to the left of that edge come first and
+// do not move, and new pairs follow them. So the new outboard needs only the edge and the last chunk group of the old
+// blob.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
@@ -27,7 +27,7 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 /**
  * @typedef {object} RightEdge  the right edge of a tree, checked against the root
  * @property {Finished[]} subtrees  the subtrees to the left of the edge, from left to right
- * @property {number} start  byte offset at which they end and the last chunk group begins
+ * @property {number} start  byte offset where they end and the last chunk group begins
  * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
  */
 /**
@@ -46,7 +46,7 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
  * its root. The old bytes before the last chunk group are not read, so it is not known whether they are
  * still the same.
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source  all of the blob, as it is now
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob, as it is now
  * @param {Outboard} outboard  of its beginning, in post-order; not changed
  * @param {AppendOptions} [options]
  * @returns {Promise<Outboard>} with bytes of its own
@@ -69,7 +69,7 @@ export async function appendOutboard (source, outboard, options = {}) {
 }
 
 /**
- * Grows a tree from its old end, and gives its pairs to a sink.
+ * Grows a tree from its old end, and passes its pairs to a sink.
  *
  * @template {PairSink & { flush?: () => Promise<void> }} T
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
@@ -110,7 +110,7 @@ export function assertPostOrder (name, order) {
 }
 
 /**
- * Walks down the right edge of a tree, and checks every pair against the one above it.
+ * Walks down the right edge of a tree, and checks every pair against the pair above it.
  *
  * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<RightEdge>}

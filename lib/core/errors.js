@@ -19,22 +19,22 @@
  */
 
 /**
- * @typedef {object} Place  where the error happened; docs/errors.md says which codes have which of these
+ * @typedef {object} Place  where the error happened; docs/errors.md says which codes have which of these properties
  * @property {number} [node]      in-order number of a parent
  * @property {number} [start]     byte offset in the blob
  * @property {number} [len]       bytes
  * @property {number} [wanted]    bytes that were expected
  * @property {number} [got]       bytes that arrived
- * @property {unknown} [cid]      of CID_UNSUPPORTED: the value that was given as a CID
- * @property {CID} [actual]       of the bytes that arrived
+ * @property {unknown} [cid]      the CID of a blob; in CID_UNSUPPORTED, the value that was given as a CID
+ * @property {CID} [actual]       the CID of the bytes that arrived
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {string} [entry]     a name in a collection
- * @property {number} [status]    of HTTP
+ * @property {number} [status]    a status code of HTTP
  * @property {number} [retryAfter]  milliseconds that a server wants a client to wait before it asks again
  * @property {number} [pid]       id of a process
- * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that no mirror has
+ * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  members of a sequence that no mirror has
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -55,7 +55,7 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
     /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
     /** @type {number | undefined} */ if (got !== undefined) this.got = got
-    /** A CID, or of CID_UNSUPPORTED the value that was given as one. @type {CID | string | Uint8Array | undefined} */
+    /** A CID; in CID_UNSUPPORTED, the value that was given as one. @type {CID | string | Uint8Array | undefined} */
     if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
     /** @type {CID | undefined} */ if (actual !== undefined) this.actual = actual
     /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
@@ -119,11 +119,12 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
 
-/** URLs in messages of runtimes: their queries may be secret. */
+/** URLs in messages of runtimes, whose queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g
 
 /**
- * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or else its message.
+ * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or its message if it has
+ * none.
  *
  * @param {unknown} cause
  */

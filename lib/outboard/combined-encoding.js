@@ -21,9 +21,9 @@ import { toRandomAccess } from '../source/source.js'
  */
 
 /**
- * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is
- * believed: pairs and bytes are checked against the root when they are used. Missing ones cause an error
- * only where they are needed.
+ * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is believed: pairs
+ * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only where they are
+ * needed.
  *
  *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
  *     for await (const piece of encodeSlice(source, outboard, { start: 5000, end: 6000 })) send(piece)
@@ -32,7 +32,7 @@ import { toRandomAccess } from '../source/source.js'
  * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded  bytes after the end of the encoding are ignored
  * @param {EncodingInfo} info
  * @returns {Promise<{ source: RandomAccess, outboard: PagedOutboard, close: () => Promise<void> }>}
- *   `source` gives the bytes of the blob, unverified; callers must call `close`
+ *   `source` returns the bytes of the blob, unverified; callers must call `close`
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE
  */
 export async function openEncoding (encoded, info) {

@@ -1,6 +1,6 @@
-// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if its
-// pairs are those of the outboard and its chaining value is the one that its parent expects. All other spans are left
-// to the audit that looks at every step, so the result does not depend on the number of threads.
+// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if its pairs
+// are those of the outboard and its chaining value is the expected one. All other spans are left to the audit that
+// looks at every step, so the result does not depend on the number of threads.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
@@ -32,7 +32,7 @@ const MAX_NODES = 1024
 export async function auditInSpans (opened, job, pairs, options) {
   const { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan } = options
   const { shared, size = 0 } = opened
-  // Only a shared source has a size that is more than a claim.
+  // Only the size of a shared source is more than a claim.
   const candidates = shared === undefined ? [] : wholeSpans(job, Math.min(size, job.size), spanLen)
   const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
@@ -50,7 +50,7 @@ export async function auditInSpans (opened, job, pairs, options) {
     mode: job.mode,
     outboard: { groupLog: job.groupLog, order: 'pre' },
     take: (index, result) => {
-      // One after the other: fetched pairs are borrowed until the next fetch.
+      // One after the other, because fetched pairs are borrowed until the next fetch.
       looking = looking.then(async () => {
         const { start, end } = spans[index]
         if (!isEqual(result.cv, /** @type {Uint8Array} */ (expected.get(start)))) return
@@ -60,7 +60,7 @@ export async function auditInSpans (opened, job, pairs, options) {
       })
       return looking
     },
-    // The source has become shorter: the other audit finds the missing bytes.
+    // The source has become shorter. The other audit finds the missing bytes.
     forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED'
   })
   try {
@@ -90,7 +90,7 @@ function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
 }
 
 /**
- * The chaining values of spans in right parents. Spans below a wrong or missing parent have none.
+ * The expected chaining values of spans, from right parents. Spans below a wrong or missing parent have none.
  *
  * @param {ByteRange[]} spans @param {AuditJob} job @param {PairReader} pairs @param {number} spanLen
  * @param {AbortSignal} [signal]

@@ -1,5 +1,5 @@
-// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are
-// right. No byte of the blob is read.
+// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are right. It never reads bytes
+// of the blob.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { ENTER, Walk } from '../tree/walk.js'
@@ -22,7 +22,7 @@ export class PairAudit {
   #pairs
   #findings = new Findings()
   #expected
-  /** One walk looks ahead, the other follows. */
+  /** One walk looks ahead, and the other one follows it. */
   #ahead
   #behind
   #isAtRoot = true
@@ -45,10 +45,10 @@ export class PairAudit {
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks whose pairs are right, as far as the audit has come. */
+  /** The chunks whose pairs the audit has found right so far. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch. @returns {boolean} false if there is none */
+  /** Plans the next batch. @returns {boolean} false at the end */
   plan () {
     const step = this.#ahead
     this.nodes = []

@@ -241,11 +241,11 @@ const CALLS = {
   },
 
   async gc ({ store, model }) {
-    const doomed = [...BLOBS.keys()].filter(i => BLOBS[i].bytes.length > 0 && model.isThere(i) && !model.isTagged(i))
-    const bytes = doomed.reduce((sum, i) => sum + lenOf(model.of(i), BLOBS[i].bytes), 0)
-    expect(await store.gc({ dryRun: true })).to.deep.equal({ blobs: doomed.length, bytes })
-    expect(await store.gc()).to.deep.equal({ blobs: doomed.length, bytes })
-    for (const i of doomed) model.delete(i)
+    const swept = [...BLOBS.keys()].filter(i => BLOBS[i].bytes.length > 0 && model.isThere(i) && !model.isTagged(i))
+    const bytes = swept.reduce((sum, i) => sum + lenOf(model.of(i), BLOBS[i].bytes), 0)
+    expect(await store.gc({ dryRun: true })).to.deep.equal({ blobs: swept.length, bytes })
+    expect(await store.gc()).to.deep.equal({ blobs: swept.length, bytes })
+    for (const i of swept) model.delete(i)
     model.tags = model.liveTags
   },
 

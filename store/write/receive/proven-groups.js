@@ -36,7 +36,7 @@ const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 /**
  * Groups and pairs that were proven one after the other and are stored together. The life of a batch:
  * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
- * A batch that needs no recording goes from taken to forgotten by `discard`.
+ * A batch that need not be recorded goes from taken to forgotten by `discard`.
  */
 export class ProvenBatch {
   runs = /** @type {Run[]} */ ([])
@@ -70,7 +70,7 @@ export class ProvenBatch {
     return sum
   }
 
-  /** Gives up the groups of all runs but the first ones. @param {number} [runs]  how many runs stay */
+  /** Gives up the groups of all runs except the first ones. @param {number} [runs]  how many runs stay */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
@@ -100,7 +100,7 @@ export class ProvenGroups {
   /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs and no groups. */
+  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs without groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
@@ -160,7 +160,11 @@ export class ProvenGroups {
     return [...this.provenBatches]
   }
 
-  /** Forgets batches that need no recording. After that, nothing counts as waiting. @param {ProvenBatch[]} batches */
+  /**
+   * Forgets batches that need not be recorded. After that, nothing counts as waiting.
+   *
+   * @param {ProvenBatch[]} batches
+   */
   discard (batches) {
     this.#nothingWaits()
     this.forget(batches)

@@ -284,8 +284,8 @@ export class BlobReceiver {
   /**
    * Finds the record of the blob, or makes the record that it will get. The caller holds the blob's lock.
    *
-   * Sets `slice.complete`. Discards the batches if they need no recording. If the blob is already complete, tells the
-   * catalog that the blob was put again.
+   * Sets `slice.complete`. Discards the batches if they need not be recorded. If the blob is already complete, tells
+   * the catalog that the blob was put again.
    *
    * @param {IncomingSlice} slice
    * @param {ProvenBatch[]} batches

@@ -34,13 +34,18 @@ const OUTBOARD_MS = 30_000
  *   only the first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  a possible outboard, and the URLs that led to it */
-/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if it tells the size */
+/**
+ * @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if the size follows from it
+ */
 
 export class PlainFinder {
   #url
   #http
   #file
-  /** The errors of outboards that stalled until their request was ended, by URL. The next search skips these URLs. */
+  /**
+   * The errors of outboards that stalled until the request for them was ended, by URL. The next search skips these
+   * URLs.
+   */
   #stalled = /** @type {Map<string, unknown>} */ (new Map())
   /** The errors of places in the last search. @type {unknown[]} */
   #failures = []
@@ -58,7 +63,7 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {() => void} onAnswer  called when the server has answered the request for the blob
-   * @returns {Promise<FoundBlob | undefined>} undefined if there is none
+   * @returns {Promise<FoundBlob | undefined>} undefined if none was found
    */
   async find (request, signal, onAnswer) {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
@@ -81,7 +86,8 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
-   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or else FETCH_REFUSED
+   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or FETCH_REFUSED if
+   *   there is none
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
@@ -90,7 +96,7 @@ export class PlainFinder {
     if (size < most) for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
     if (size >= most || queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
-      const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
+      const why = 'it has neither an outboard nor slices, and the blob is longer than 16 MiB. Put its outboard ' +
         'beside it, with .obao4 after the name, or use another mirror'
       throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
     }
@@ -113,13 +119,13 @@ export class PlainFinder {
 
   /**
    * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
-   * @returns {Promise<FoundBlob | undefined>} undefined if there is no outboard, or that of another blob
+   * @returns {Promise<FoundBlob | undefined>} undefined if the place has no outboard, or the outboard of another blob
    */
   async #tryPlace (place, request, signal) {
     try {
       return await untilAborted(this.#look(place, request, signal), signal)
     } catch (error) {
-      // The mirror stalled here. It will be asked again.
+      // The mirror has stalled here, and will be asked again.
       if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
       signal.throwIfAborted()
       if (!meansNotHere(error)) this.#failures.push(error)
@@ -151,7 +157,7 @@ export class PlainFinder {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
         const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
         const pieces = tail ?? blob.pieces
-        // A server that ignores ranges would send all of a long blob for its end.
+        // A server that ignores ranges would send all of a long blob to give its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
         if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
@@ -169,7 +175,7 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have. The first is the one that the server states. The others follow from the length of the
+   * Sizes that the blob may have: first the size that the server states. The others follow from the length of the
    * outboard, which says where the last group begins, and from the number of bytes in that group.
    *
    * @param {SliceRequest} request
