@@ -145,8 +145,8 @@ describe('toNodeHandler()', () => {
       })
 
       it('reads only as fast as the client, and is told when the client stalls', async () => {
-        const { store, port, events, ended } = await served(mount, { idleTimeout: 300 })
-        const { cid, size } = await store.put(new Uint8Array(1 << 26))
+        const { store, port, events, ended } = await served(mount, { idleTimeout: 100 })
+        const { cid, size } = await store.put(new Uint8Array(1 << 25))
         const socket = connect(port, 'localhost').pause()
         socket.on('error', () => {})
         closers.push(() => socket.destroy())
@@ -158,7 +158,7 @@ describe('toNodeHandler()', () => {
 
       it('stops reading when the client disconnects', async () => {
         const { store, url, events, ended } = await served(mount)
-        const { cid } = await store.put(new Uint8Array(1 << 26))
+        const { cid } = await store.put(new Uint8Array(1 << 25))
         const gone = new AbortController()
         const response = await fetch(`${url}/blobs/${cid}`, { signal: gone.signal })
         await response.body.getReader().read()
