@@ -70,9 +70,9 @@ export class BaoError extends Error {
   }
 }
 
-/** @param {number} node @returns {BaoError} */
-export const parentMismatch = node =>
-  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root`, { node })
+/** @param {number} node @param {string} [why] @returns {BaoError} */
+export const parentMismatch = (node, why) =>
+  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root${why ? `: ${why}` : ''}`, { node })
 
 /** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
 export const leafMismatch = (start, len) => {

@@ -30,6 +30,8 @@ export { WINDOW_CHUNKS }
  */
 export const SOON_CHUNKS = 32
 
+const OTHER_LOG = 'it is wrong, or the slice or outboard is of another group log'
+
 export class Checker {
   #mode
   #size
@@ -204,7 +206,7 @@ export class Checker {
           this.#findFault(i, at)
         }
       } else {
-        if (!this.#expected.isNext(pairCv)) throw this.#fail(joiner, parentMismatch(places[i]))
+        if (!this.#expected.isNext(pairCv)) throw this.#fail(joiner, parentMismatch(places[i], OTHER_LOG))
         this.#expected.drop()
         pairCv += HASH_LEN
         if (kinds[i] & HAS_RIGHT) this.#expected.push(at + HASH_LEN)

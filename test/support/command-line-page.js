@@ -50,7 +50,7 @@ baobox serve --port 4700                       # let others read the store over 
 baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
 baobox fetch TICKET                            # download what a peer of iroh has, such as sendme
 baobox encode FILE FILE.bao                    # with the arguments of bao: bytes and hash tree in one
-baobox outboard FILE FILE.obao                 # the hash tree alone
+baobox outboard FILE FILE.obao4                # the hash tree alone; the ending says at which group log
 baobox decode HASH FILE.bao FILE               # verify an encoding, and write its bytes
 baobox slice 1MiB 64KiB FILE.bao part.slice    # cut what proves a range; also from a blob in a store
 baobox decode-slice HASH 1MiB 64KiB part.slice # verify a slice from anyone, and write its bytes

@@ -2,7 +2,7 @@
 // only if the last chunk and the pairs above it verify with it.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
 import { meansNotHere } from '../../sources/http/answer.js'
@@ -24,6 +24,8 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 const FIRST_READ_LEN = 1 << 14
 /** The longest blob without an outboard that is read into memory. */
 const MAX_WHOLE_LEN = 1 << 24
+/** All group logs. */
+const LOGS = Array.from({ length: MAX_GROUP_LOG + 1 }, (_, log) => log)
 /** Milliseconds for a part of an outboard. Several slices may wait for the same part, so none of them can abort it. */
 const OUTBOARD_MS = 30_000
 
@@ -149,7 +151,10 @@ export class PlainFinder {
     let likely
     try {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
-        const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
+        // The file may have another group log than its name says. Its length tells.
+        const isOfLog = (/** @type {number} */ log) => file.size === at + outboardLen(size, log)
+        const log = [groupLog, ...LOGS].find(isOfLog) ?? groupLog
+        const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog: log }))
         const pieces = tail ?? blob.pieces
         // A server that ignores ranges would send all of a long blob for its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined

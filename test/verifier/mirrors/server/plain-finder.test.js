@@ -126,6 +126,29 @@ describe('an outboard that cannot be read', () => {
     })
   }
 
+  it('is used at its own group log if it has another one than its name says', async () => {
+    for (const [groupLog, name] of [[0, '.obao4'], [2, '.obao4'], [4, '.obao6'], [6, '.obao4'], [8, '.obao4']]) {
+      const other = createOutboardSync(long, { groupLog })
+      const header = new Uint8Array(8)
+      new DataView(header.buffer).setBigUint64(0, BigInt(long.length), true)
+      for (const bytes of [other.bytes, new Uint8Array([...header, ...other.bytes])]) {
+        const fetch = fetching({ '': file(long), [name]: file(bytes) })
+        const range = { start: 9 * MIB + 3, end: 9 * MIB + 40_000 }
+        const got = await bytesOf(fetch, { cid: other.cid, range })
+        expect(same(got, long.subarray(range.start, range.end)), `${groupLog} at ${name}`).to.equal(true)
+      }
+    }
+  })
+
+  it('says that it may be of another group log, if its length is not known', async () => {
+    const fine = createOutboardSync(long, { groupLog: 0 })
+    const headers = ({ 'content-range': _, 'content-length': __, ...own }) => own
+    const fetch = fetching({ '': file(long), '.obao4': file(fine.bytes, { headers }) })
+    const error = await errorOf(bytesOf(fetch, { cid: fine.cid }))
+    expect(error).to.have.property('code', 'BAO_PARENT_MISMATCH')
+    expect(error.message).to.match(/^parent \d+ does not match the root: it is wrong, or .* of another group log$/)
+  })
+
   it('gives the error of a long blob, and is asked for again', async () => {
     let answers = 0
     const fetch = fetching({ '': file(long), '.obao4': status(503) })
