@@ -109,6 +109,35 @@ describe('the size of a blob on a plain server', () => {
   })
 })
 
+describe('a plain server that has another blob at the URL', () => {
+  const other = noise(17 * MIB + 9, 99)
+  const otherOutboard = createOutboardSync(other)
+  const expectNamed = async (routes, wanted, actual, code) => {
+    const error = await errorOf(bytesOf(fetching(routes), { cid: wanted }))
+    expect(error).to.have.property('code', code)
+    expect([`${error.cid}`, `${error.actual}`]).to.deep.equal([`${wanted}`, `${actual}`])
+    expect(error.message).to.include(`${actual}, not of `).and.include(`${wanted}`)
+  }
+
+  it('is told by the CID of its bytes, or by that of the outboard of a long blob', async () => {
+    await expectNamed({ '': file(content) }, longOutboard.cid, cid, 'BAO_LEAF_MISMATCH')
+    const header = new Uint8Array(8)
+    new DataView(header.buffer).setBigUint64(0, BigInt(other.length), true)
+    for (const pairs of [otherOutboard.bytes, new Uint8Array([...header, ...otherOutboard.bytes])]) {
+      const routes = { '': file(other), '.obao4': file(pairs) }
+      await expectNamed(routes, longOutboard.cid, otherOutboard.cid, 'FETCH_REFUSED')
+    }
+  })
+
+  it('is told by no CID if what it sends as an outboard has not the length of one', async () => {
+    const page = new TextEncoder().encode('<html>'.repeat(100))
+    const fetch = fetching({ '': file(other), '.obao4': file(page), '.obao6': file(page) })
+    const error = await errorOf(bytesOf(fetch, { cid: longOutboard.cid }))
+    expect(error).to.have.property('code', 'FETCH_REFUSED')
+    expect(error).to.not.have.any.keys('actual', 'cid')
+  })
+})
+
 describe('an outboard that cannot be read', () => {
   const WAYS = {
     'fails with status 500': status(500),
