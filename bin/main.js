@@ -7,6 +7,7 @@ import { parse } from './line/parse.js'
 import { paint } from './terminal/color.js'
 import { UsageError, errorLine } from './terminal/errors.js'
 import { print, stopPrinting } from './terminal/output.js'
+import { showLines } from './terminal/progress.js'
 
 /** @import { Context } from './types.js' */
 
@@ -48,6 +49,8 @@ async function dispatch (name, args, context) {
   const command = COMMANDS[name]
   const { isHelp, ...given } = parse(command, args)
   if (isHelp) return print(commandHelp(name, command))
+  const { json, quiet } = /** @type {{ json?: boolean, quiet?: boolean }} */ (given.values)
+  showLines(!json && !quiet)
   const run = await command.load()
   await run(given, context)
 }

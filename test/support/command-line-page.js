@@ -10,7 +10,8 @@ export const commandLinePage = () => `# The command line
 <!-- Made by: node test/support/command-line-page.js -->
 
 \`npx baobox COMMAND\`, or \`node bin/baobox.js COMMAND\` in a checkout. Results go to stdout, errors and progress to
-stderr; progress is shown on terminals only.
+stderr. Where stderr is no terminal, work of more than 10 s prints a line every 10 s, but not with \`--json\` or
+\`--quiet\`.
 
 - \`-\` means stdin or stdout wherever a file may stand.
 - A blob of a store is named by its CID, by the 64 hexadecimal digits of its hash, or by a tag.
