@@ -1,11 +1,13 @@
 // Commands over the network.
 
-import { integerFrom } from '../line/values.js'
+import { integerFrom, parseHeader, parseToken } from '../line/values.js'
 import {
   bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, size, writeStore
 } from './options.js'
 
 const MOST_MIRRORS = 64
+const MOST_RETRIES = 1000
+const MOST_SECONDS = 86_400
 const noRelays = flag('use no relay and no address lookup of iroh: reach peers only at their addresses')
 
 export const fetch = define({
@@ -29,6 +31,22 @@ export const fetch = define({
       help: 'add at most N mirrors that servers name in their answers; default: 4',
       read: integerFrom(0, MOST_MIRRORS)
     },
+    header: {
+      value: 'HEADER',
+      help: "send this header, 'Name: value', to the servers of SOURCE and --from; may be repeated",
+      isMany: true,
+      read: given => [parseHeader(given)]
+    },
+    token: { value: 'TOKEN', help: "the same as --header 'Authorization: Bearer TOKEN'", read: parseToken },
+    stall: {
+      value: 'SECONDS',
+      help: 'give up a request when less than 16 KiB arrive in so many seconds; default: 15',
+      read: integerFrom(1, MOST_SECONDS)
+    },
+    retries: {
+      value: 'N', help: 'ask a mirror again after N failures in a row; default: 3', read: integerFrom(0, MOST_RETRIES)
+    },
+    verbose: flag('at the end, print a line for each mirror on stderr: what it was asked and answered, and its faults'),
     'max-unverified': size('largest blob to download without an outboard; default: 1GiB'),
     bytes,
     json
@@ -42,6 +60,9 @@ export const fetch = define({
     'Without an outboard, a blob is proven only when its last byte has arrived. A blob above 16 MiB is written ' +
     'first, and deleted if it is wrong. --max-unverified limits its size; 0 refuses such blobs. The option is for ' +
     'one whole blob, not for a range, a collection or stdout.',
+    'Headers, tokens, and the user and password of a URL, https://USER:PASSWORD@HOST/, go only to servers in ' +
+    'SOURCE and --from: not to a host in a RASL URL, and not to another origin to which a server redirects or which ' +
+    'it names. They are never printed, but other users of the machine can see the command line.',
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. Tickets need ' +
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. With OUTPUT -, writes to stdout. ' +
