@@ -24,8 +24,10 @@ stderr. Where stderr is no terminal, work of more than 10 s prints a line every 
   While that process is \`baobox serve\`, it does the work of \`add\`, \`concat\`, \`receive\`, \`fetch\`, \`import\`,
   \`rm\`, \`tag\`, \`gc\` and \`compact\`, and each command says so. Others fail with \`STORE_LOCKED\`, or wait
   with \`--wait\`.
-- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
-  exact numbers where people otherwise get KiB, MiB or GiB.
+- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. An error is
+  \`{ "error": { "code", "message", ... } }\` on stderr, with the code and properties of [errors.md](errors.md), or with
+  the code of the system; \`USAGE\`, \`INTERRUPTED\` or \`FAILED\` for all others. \`--bytes\` prints exact numbers
+  where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
   below \`compinit\`; for fish \`baobox completion fish | source\`.
