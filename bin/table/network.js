@@ -67,7 +67,8 @@ export const fetch = define({
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. With OUTPUT -, writes to stdout. ' +
     'To continue an interrupted download, run the command again; until then the folder OUTPUT.part keeps the bytes ' +
-    'of a file. Prints how many bytes were received, then how many each mirror has sent.',
+    'of a file. A file that has the blob already stays as it is, and nothing is fetched; another one is replaced. ' +
+    'Prints how many bytes were received, then how many each mirror has sent.',
     'With --recursive, or with the ticket of a collection, puts all files into the store; with OUTPUT, also writes ' +
     'them into that folder, as get -r does. Prints a line for each file that is whole, also if the store had it ' +
     'before. A URL means all blobs of its server: the CID in its path is replaced.',

@@ -153,7 +153,8 @@ function printFile (values, { name, cid, size, received }) {
 }
 
 /** @param {FetchValues} values @param {DownloadResult} result */
-async function printDownload (values, { cid, size, received, complete, members, mirrors }) {
+async function printDownload (values, result) {
+  const { cid, size, received, complete, members, mirrors } = result
   const record = {
     cid: `${cid}`,
     size,
@@ -162,13 +163,18 @@ async function printDownload (values, { cid, size, received, complete, members, 
     members,
     mirrors: mirrors.map(({ location, state, bytes, error }) => ({ location, state, bytes, error: error?.message }))
   }
-  const sizes = members === undefined
-    ? `${sizeText(values, received)} of ${sizeText(values, size)} received`
-    : `${sizeText(values, received)} received`
-  await printResult(values, record, `${cid}  ${sizes}, ${complete ? 'complete' : 'incomplete'}`)
+  await printResult(values, record, `${cid}  ${downloadText(values, result)}`)
   if (values.json) return
   for (const { location, state, bytes, error } of record.mirrors) {
     const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`
     await print(`  ${sizeText(values, bytes)} from ${location}${end}\n`)
   }
+}
+
+/** @param {FetchValues} values @param {DownloadResult} result */
+function downloadText (values, { size, received, complete, members, mirrors }) {
+  // Only a file that has the blob already needs no mirror.
+  if (mirrors.length === 0) return `${sizeText(values, size)}, already there`
+  const of = members === undefined ? ` of ${sizeText(values, size)}` : ''
+  return `${sizeText(values, received)}${of} received, ${complete ? 'complete' : 'incomplete'}`
 }
