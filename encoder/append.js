@@ -1,8 +1,8 @@
 // Makes the outboard of a blob that has grown from its old outboard, without reading all old bytes again.
 //
-// Appending changes only the right edge of the tree. In post-order the pairs to the left of that edge
-// come first and do not move, and new pairs follow them. So the new outboard needs only the
-// edge and the last chunk group of the old blob.
+// Appending changes only the right edge of the tree. In post-order, the pairs to the left of that edge come first and
+// do not move, and new pairs follow them. So the new outboard needs only the edge and the last chunk group of the old
+// blob.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
@@ -25,9 +25,9 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 
 /** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that does not change */
 /**
- * @typedef {object} Edge  the right edge of a tree, checked against the root
+ * @typedef {object} RightEdge  the right edge of a tree, checked against the root
  * @property {Finished[]} subtrees  the subtrees to the left of the edge, from left to right
- * @property {number} start  byte offset at which they end and the last chunk group begins
+ * @property {number} start  byte offset where they end and the last chunk group begins
  * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
  */
 /**
@@ -46,7 +46,7 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
  * its root. The old bytes before the last chunk group are not read, so it is not known whether they are
  * still the same.
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source  all of the blob, as it is now
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob, as it is now
  * @param {Outboard} outboard  of its beginning, in post-order; not changed
  * @param {AppendOptions} [options]
  * @returns {Promise<Outboard>} with bytes of its own
@@ -69,7 +69,7 @@ export async function appendOutboard (source, outboard, options = {}) {
 }
 
 /**
- * Grows a tree from its old end, and gives its pairs to a sink.
+ * Grows a tree from its old end, and passes its pairs to a sink.
  *
  * @template {PairSink & { flush?: () => Promise<void> }} T
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
@@ -80,7 +80,7 @@ export async function appendOutboard (source, outboard, options = {}) {
  */
 export async function grownFrom (source, outboard, sinkFor, { mode, signal, onProgress }) {
   signal?.throwIfAborted()
-  const edge = await edgeOf(outboard, mode, signal)
+  const edge = await rightEdgeOf(outboard, mode, signal)
   const blob = await toRandomAccess(source, signal)
   try {
     const group = await lastGroup(blob, outboard, edge, mode, signal)
@@ -110,15 +110,15 @@ export function assertPostOrder (name, order) {
 }
 
 /**
- * Walks down the right edge of a tree, and checks every pair against the one above it.
+ * Walks down the right edge of a tree, and checks every pair against the pair above it.
  *
  * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
- * @returns {Promise<Edge>}
+ * @returns {Promise<RightEdge>}
  */
-async function edgeOf (outboard, mode, signal) {
+async function rightEdgeOf (outboard, mode, signal) {
   const { size, groupLog } = outboard
   const pairs = pairsOf(outboard)
-  const steps = edgeSteps(size, groupLog)
+  const steps = rightEdgeSteps(size, groupLog)
   await untilAborted(pairs.prepare?.(steps.map(({ node }) => node)), signal)
   const subtrees = []
   let last = outboard.root
@@ -141,7 +141,7 @@ const groupLen = ({ groupLog }) => 2 ** groupLog * CHUNK_LEN
  *
  * @param {number} size @param {number} groupLog
  */
-function edgeSteps (size, groupLog) {
+function rightEdgeSteps (size, groupLog) {
   const steps = []
   const groupChunks = 2 ** groupLog
   let start = 0
@@ -158,7 +158,7 @@ function edgeSteps (size, groupLog) {
 /**
  * Reads the old last chunk group again, and checks it. That proves the size that the outboard claims.
  *
- * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {Edge} edge
+ * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {RightEdge} edge
  * @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<Uint8Array>}
  */

@@ -20,12 +20,12 @@ import { modeOf } from '../lib/hash/mode-options.js'
  * @property {number} [groupLog]  0 to 16; default: 4
  * @property {boolean} [header]  begin with the size in 8 bytes; default: true
  * @property {Uint8Array} [key]  of a keyed tree
- * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, that
- *   does not overlap the blob; quickest when it is aligned to 4 bytes; default: fresh memory
+ * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, which must not overlap
+ *   the blob; quickest if it is aligned to 4 bytes; default: fresh memory
  */
 
 /**
- * Makes the combined encoding of a blob in memory: iroh's encoding at group log 4, bao's at 0.
+ * Makes the combined encoding of a blob in memory: iroh's encoding at group log 4, or bao's at 0.
  *
  * @param {Uint8Array} bytes
  * @param {EncodeOptions} [options]
@@ -141,7 +141,7 @@ class Encoding {
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  its group log is that of the encoding
  * @param {SliceOptions & StreamOptions} [options]  as for `encodeSlice`
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces as `encodeSlice` gives them
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the same pieces as those of `encodeSlice`
  * @throws {BaoError} as `encodeSlice`
  */
 export function encodeStream (source, outboard, options) {

@@ -27,7 +27,7 @@ import { reorderPairs } from '../lib/outboard/reorder.js'
 /** @typedef {NamedBlob & { size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} OutboardParts */
 
 export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
-/** A `WrittenOutboard` may be among the parts: its `root` is not read. */
+/** A `WrittenOutboard` may be passed as the parts. Its `root` is not read. */
 const PARTS = ['cid', 'size', 'groupLog', 'order', 'bytes', 'root']
 
 /** The pairs of one blob, the name of the blob, and their layout. Immutable. */
@@ -99,7 +99,7 @@ export class Outboard {
    * The pair of a parent.
    *
    * @param {number} node  in-order number
-   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined if there is no such pair
+   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined if the outboard does not have the pair
    */
   pair (node) {
     assertInteger('node', node)
@@ -129,8 +129,7 @@ export class Outboard {
   }
 
   /**
-   * A copy of the outboard in the other order. The copy is reordered in place, which takes no
-   * further memory.
+   * A copy of the outboard in the other order. The copy is reordered in place, which does not take more memory.
    */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'

@@ -17,9 +17,9 @@ import { toRanges } from '../lib/tree/ranges.js'
 const OPTIONS = ['verify', 'key']
 
 /**
- * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree, while a
+ * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree, whereas a
  * slice has 64. It does not contain the bytes themselves. A chunk group that is wanted in part is read and hashed
- * whole, because the outboard has no pairs inside it.
+ * whole, because the outboard does not have the pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
  *     send(proof.toBytes())    // and the bytes of proof.byteRanges
@@ -31,8 +31,8 @@ const OPTIONS = ['verify', 'key']
  * @param {RangesLike} ranges  rounded to chunks; a range beyond the end means the last chunk
  * @param {ProofOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
  * @returns {Promise<Proof>}
- * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
- *   not that of the root
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED when the blob or the outboard does not
+ *   belong to the root
  */
 export async function createProof (source, outboard, ranges, options) {
   assertKnownOptions(options, [...OPTIONS, 'signal', 'onProgress'])
@@ -60,7 +60,7 @@ export function createProofSync (bytes, outboard, ranges, options) {
   return siblings.proof()
 }
 
-/** Takes a slice in any pieces, and keeps the halves of its pairs that do not follow from its chunks. */
+/** Takes a slice in pieces of any length, and keeps the halves of its pairs that do not follow from its chunks. */
 class Siblings {
   #size
   #ranges

@@ -21,8 +21,8 @@ import { toRanges } from '../lib/tree/ranges.js'
 /**
  * @typedef {object} SliceOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do; default: true
- * @property {boolean} [verify]  check pairs and bytes against the root before they are given; default:
- *   true. If false, they are trusted
+ * @property {boolean} [verify]  check pairs and bytes against the root before they are returned; default: true. If
+ *   false, they are trusted
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -35,23 +35,23 @@ const OPTIONS = ['header', 'verify', 'key']
  * @param {SliceOutboard} outboard
  * @param {RangesLike} [ranges]  default: everything
  * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice,
- *   `sliceLen` bytes or more, that does not overlap `bytes`; after an error it may hold anything
+ *   `sliceLen` bytes or more, which must not overlap `bytes`; after an error, its contents are undefined
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
- * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
- *   not that of the root
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED when the blob or the outboard does not
+ *   belong to the root
  */
 export function encodeSliceSync (bytes, outboard, ranges, options = {}) {
   assertBytes('bytes', bytes)
   assertKnownOptions(options, [...OPTIONS, 'into'])
   const { into } = options
-  const { what, header, check } = begin(outboard, ranges, options)
-  const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into, check })
+  const { job, header, check } = begin(outboard, ranges, options)
+  const slice = cutSync(bytes, pairsAtHand(outboard), job, { headerLen: header.length, into, check })
   slice.set(header)
   return slice
 }
 
 /**
- * The length of a slice before it is made: for callers that announce it, or allocate memory for the slice.
+ * The length of a slice before it is made, for callers that announce the length or allocate memory for the slice.
  *
  * @param {{ size: number, groupLog: number }} outboard  or any other object with these two
  * @param {RangesLike} [ranges]  default: everything, which gives the length of a combined encoding
@@ -94,13 +94,13 @@ export function encodeSlice (source, outboard, ranges, options = {}) {
  * @param {ReturnType<typeof begin>} begun @param {StreamOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * give (source, outboard, { what, header, check }, { signal, onProgress, reuse }) {
+async function * give (source, outboard, { job, header, check }, { signal, onProgress, reuse }) {
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source, signal)
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const piece of cut(blob, outboard, what, { check, signal, reuse })) {
+    for await (const piece of cut(blob, outboard, job, { check, signal, reuse })) {
       signal?.throwIfAborted()
       yield piece
       done += piece.length
@@ -112,7 +112,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
 }
 
 /**
- * Checks the arguments of both functions above, and does the preparation that they share.
+ * Checks the arguments of both functions above, and makes the preparations that they share.
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
@@ -120,9 +120,9 @@ function begin (outboard, like, { header = true, verify = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
   if (verify) assertBytesOf('outboard.root', root, HASH_LEN)
-  const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  const check = verify ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined
-  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
+  const job = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
+  const check = verify ? checkedBy(new Checker({ ...job, firstChunks: FIRST_CHUNKS }), outboard) : undefined
+  return { job, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
 }
 
 /** @param {Checker} checker @param {SliceOutboard} outboard @returns {Check} */
@@ -136,13 +136,13 @@ const checkedBy = (checker, outboard) => batch => {
     if (!(error instanceof BaoError)) throw error
     fault = blame(error, outboard)
   }
-  // If the source gave only a part of a leaf, the leaf does not count as good.
+  // If the source has returned only a part of a leaf, the leaf does not count as good.
   return { good: checker.verified - before, fault }
 }
 
 /**
- * For a wrong pair below the group level, makes the error of wrong bytes: the pair was computed from the bytes
- * of its group.
+ * Turns the error of a wrong pair below the group level into that of wrong bytes, because the pair was computed from
+ * the bytes of its group.
  *
  * @param {BaoError} error @param {SliceOutboard} outboard
  */

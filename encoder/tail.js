@@ -1,5 +1,5 @@
-// Builds a tree of finished subtrees and of bytes, in their order in the blob. Subtrees that are already
-// known, for example those of the old part of a blob that has grown, are not hashed again.
+// Builds a tree from finished subtrees and from bytes, in their order in the blob. Subtrees that are already known, for
+// example those of the old part of a blob that has grown, are not hashed again.
 
 import { CHUNK_LEN } from '../lib/core/constants.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
@@ -9,7 +9,7 @@ import { WINDOW_LEN } from '../lib/engine/arena.js'
 
 /**
  * Where whole windows fit, bytes go directly to the tree. Elsewhere, for example just before the next subtree, they are
- * gathered in parts: perfect subtrees that are as large as their place allows.
+ * gathered in *parts*, which are perfect subtrees that are as large as their place allows.
  */
 export class Tail {
   #mode
@@ -26,7 +26,7 @@ export class Tail {
 
   /**
    * @param {Mode} mode
-   * @param {PairSink} [sink]  takes the pairs, but for those of the subtrees that are added
+   * @param {PairSink} [sink]  takes the pairs, except those of the added subtrees
    */
   constructor (mode, sink) {
     this.#mode = mode
@@ -38,7 +38,7 @@ export class Tail {
   get size () { return this.#size }
 
   /**
-   * Says where a subtree will be added, after bytes that come first. Called while everything so far is whole
+   * Says where a subtree will be added, after the bytes before it. Called while everything so far consists of whole
    * subtrees.
    *
    * @param {number} position  in bytes: the border of a chunk
@@ -52,8 +52,8 @@ export class Tail {
    * Adds a finished subtree at the beginning, after another one, or at the place that `expectSubtreeAt` has set.
    *
    * @param {Uint8Array} cv  32 bytes, which are not the root of the tree
-   * @param {number} len  bytes: a power of two of chunks; the place is a multiple of it. Only the last subtree of the
-   *   tree may have fewer
+   * @param {number} len  bytes: a power of two of chunks, and the subtree must begin at a multiple of it. Only the last
+   *   subtree of the tree may have fewer
    */
   addSubtree (cv, len) {
     this.#endPart()
@@ -97,7 +97,7 @@ export class Tail {
     return this.#part
   }
 
-  /** A part is joined to the tree when more follows: until then it may be the root. */
+  /** Joins a part to the tree. Called when more follows, because until then, the part may be the root. */
   #endPart () {
     if (this.#part !== undefined) addTo(this.#tree, this.#part.cv(), this.#part.size)
     this.#part = undefined

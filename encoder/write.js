@@ -24,16 +24,16 @@ import { toCid } from '../lib/hash/cid.js'
 
 /**
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout
- * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it: `cid` in any form
+ * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it; `cid` may have any form
  * @typedef {object} WriteOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0; default: false
- * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
- *   `groupLog`, `order` and `header`
+ * @property {KeptOutboard} [append]  the outboard in the target, which will be extended. It determines `groupLog`,
+ *   `order` and `header`
  */
 
 const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress', 'threads']
 
-/** The facts about an outboard that its bytes do not contain. `openOutboard` and `append` need them. */
+/** What the bytes of an outboard do not say. `openOutboard` and `append` need it. */
 export class WrittenOutboard {
   /** The blob's name. @type {CID} */
   cid
@@ -60,7 +60,7 @@ export class WrittenOutboard {
 }
 
 /**
- * Writes the outboard of a source, in one pass. It may be longer than memory.
+ * Writes the outboard of a source, in one pass. It may be larger than the memory.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
  *     const outboard = await openOutboard('movie.mp4.obao4', info)
@@ -68,24 +68,24 @@ export class WrittenOutboard {
  * The name of the file decides nothing: `groupLog`, `order` and `header` do.
  *
  * A file appears under its name, or replaces the old one, only when all of it is on the disk.
- * Any other target has the whole outboard when the promise resolves, and no size at its start until then.
- * Writes come one at a time, at places in any order. If the size of the source is not known, pairs are
- * written in post-order, and for pre-order they are reordered in the target.
+ * Any other target has the whole outboard when the promise resolves, and does not have the size at its start until
+ * then. Writes come one at a time, at places in any order. If the size of the source is not known, pairs are written in
+ * post-order; for pre-order, they are then reordered in the target.
  *
  * If a blob has grown, its outboard can be extended in place, provided that it is in post-order:
  *
  *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
  *
  * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the size at the
- * start. Until then the target still contains the old outboard, with new pairs after it: after an interruption, callers
- * try again with the old `info`. If that is refused, the last writes had begun, and the outboard must be written again
- * from the start.
+ * start. Until then, the target still contains the old outboard, with new pairs after it. So after an interruption,
+ * callers try again with the old `info`. If that is refused, the last writes had begun, and the outboard must be
+ * written again from the start.
  *
- * @param {Source} source  with `append`, one that can be read at any offset
+ * @param {Source} source  with `append`, the source must be readable at any offset
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or an object that is written from byte 0 on
  * @param {OutboardOptions & ProgressOptions & ThreadOptions & WriteOptions} [options]  `onProgress`
  *   gets `baobox:outboard`
- * @returns {Promise<WrittenOutboard>} the facts that `openOutboard` and `append` need
+ * @returns {Promise<WrittenOutboard>} what `openOutboard` and `append` need to know
  * @throws {BaoError} as `createOutboard` and `appendOutboard`; errors of the target, unchanged
  */
 export async function writeOutboard (source, target, options = {}) {

@@ -1,4 +1,4 @@
-// The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
+// The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it returns.
 
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Aliases } from './catalog/names/aliases.js'
@@ -38,7 +38,7 @@ export class BlobStore {
   /** @type {Aliases} */
   aliases
 
-  /** Not for callers: use `BlobStore.open`. @param {StoreParts} parts */
+  /** Callers use `BlobStore.open` instead. @param {StoreParts} parts */
   constructor (parts) {
     if (!(parts?.life instanceof Lifetime)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
@@ -63,11 +63,11 @@ export class BlobStore {
   get syncReads () { return this.#parts.syncReads }
 
   /**
-   * @param {string | URL | DatabasePair} where  the path of a directory, which is made if it does not exist (in a
-   *   browser: a name); or two levels `{ index, data }`, which belong to the store from then on
+   * @param {string | URL | DatabasePair} where  the path of a directory, which is made if it does not exist; in a
+   *   browser, a name; or two levels `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
-   * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
+   * @throws {BaoError} STORE_LOCKED { location } when the store is open elsewhere; STORE_ABSENT, STORE_VERSION,
    *   STORE_OPEN_FAILED
    */
   static async open (where, options = {}) {
@@ -76,14 +76,14 @@ export class BlobStore {
 
   /**
    * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable` in the report of `fsck` is
-   * false). It copies everything that it can read from a damaged database to a new one, which needs as much space
-   * again, and then replaces the old one. It corrects a single flipped bit in a block of LevelDB. Then it verifies all
-   * records and bytes, and repairs the store as `fsck({ repair: true })` does. A whole blob without a record gets one,
-   * so deleted blobs may be back. When the index is lost, data that is not a whole blob stays and counts in `orphans`;
-   * the next repair deletes it.
+   * false). It copies everything that it can read from a damaged database to a new one, which needs as much space as
+   * the old one, and then replaces the old one. It corrects a single flipped bit in a block of LevelDB. Then it
+   * verifies all records and bytes, and repairs the store as `fsck({ repair: true })` does. A whole blob without a
+   * record gets one, so deleted blobs may return. When the index is lost, data that is not a whole blob stays and
+   * counts in `orphans`; the next repair deletes it.
    *
-   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue loses nothing, but
-   * the store cannot be opened until another call has finished the rescue.
+   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue does not lose
+   * anything, but the store cannot be opened until another call has finished it.
    *
    * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
@@ -101,16 +101,17 @@ export class BlobStore {
   }
 
   /**
-   * Makes a blob of all bytes of another one, followed by appended bytes. The other blob stays. When the other blob is
-   * longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. When it is shorter,
-   * was already extended, or is a reference, its bytes are copied as by `compose`.
+   * Makes a blob that has all bytes of another one, followed by appended bytes. The old blob stays. If it is longer
+   * than 1 MiB, both blobs share a file, and the store hashes and writes only the appended bytes. If it is shorter, was
+   * already extended, or is a reference, its bytes are copied as by `compose`.
    *
    * @param {BlobName} cid  a whole blob
    * @param {Source} source  the bytes to append
-   * @param {ComposeOptions} [options]  as for `compose`. `onProgress` gets `baobox:append`
+   * @param {ComposeOptions} [options]  those of `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob is deleted during the call; STORE_MISSING
-   *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
+   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, even if the blob is deleted only during the call;
+   *   STORE_MISSING { cid, ranges } when only a part of the blob is present; STORE_CORRUPT { cid, start, len } when it
+   *   is damaged
    */
   append (cid, source, options = {}) {
     return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
@@ -120,16 +121,18 @@ export class BlobStore {
   putMany (blobs, options = {}) { return this.#parts.manyWriter.putMany(blobs, options) }
 
   /**
-   * Makes a blob of parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
-   * KiB) that keep their offset also keep their tree, whichever blob they come from; `verify` says whether their bytes
-   * are compared with it. All blobs stay, and the call protects them as a tag does. A failed call leaves nothing.
+   * Makes a blob from parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
+   * KiB) that keep their offset keep their tree, too, whichever blob they come from; `verify` says whether their bytes
+   * are compared with it. All blobs stay, and the call protects them as a tag does. A failed call leaves nothing
+   * behind.
    *
    * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, all bytes of which must be
-   *   present, or `{ source }`. The call takes all parts before it reads the first. No parts make the empty blob
-   * @param {ComposeOptions} [options]  as for `put`; `onProgress` gets `baobox:compose`, in bytes of the new blob
+   *   present, or `{ source }`. The call takes all parts before it reads the first one. Without parts, it makes the
+   *   empty blob
+   * @param {ComposeOptions} [options]  those of `put`. `onProgress` gets `baobox:compose`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
-   *   len } when a blob is damaged. RangeError when a part goes beyond the end of its blob
+   *   len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
     return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
@@ -252,10 +255,10 @@ export class BlobStore {
   }
 
   /**
-   * Gives the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
+   * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
    * the states in between.
    *
-   * @param {BlobName} cid  any blob, even if nothing of it is present
+   * @param {BlobName} cid  any blob, even if the store has nothing of it
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
    *   `size` when nothing is present

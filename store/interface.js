@@ -1,10 +1,10 @@
-// The interface of a store: the calls that a guest may make, wherever the store keeps its bytes. A guest imports this
-// file and no other file of the store. It checks for methods, not for a class, and its caller passes it the store.
+// The interface of a store: the calls that a guest may make, wherever the store keeps its bytes. A guest imports only
+// this file of the store. Its caller passes the store to it, and it checks the store for methods, not for a class.
 //
 // Rules for every call. `cid` names a blob by a CID of BLAKE3 in any form, by 64 hexadecimal digits or by the 32-byte
-// hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory is the caller's own unless a call says
-// that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with it, and
-// all others throw it immediately. After `close` every call fails with STORE_CLOSED.
+// hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory belongs to the caller, unless a call
+// says that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with
+// it, and all others throw it immediately. After `close`, every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
@@ -44,40 +44,41 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /**
  * @typedef {object} WholeOutboard
  * @property {(cid: BlobName, options?: OutboardOptions) => Promise<Outboard>} outboard  Reads the outboard of a whole
- *   blob in pre-order, and verifies it. The result takes 1/256 of the size in memory at group log 4. Throws as `get`.
+ *   blob in pre-order, and verifies it. At group log 4, the result takes 1/256 of the size of the blob in memory.
+ *   Throws as `get`.
  */
 /**
  * @typedef {object} OutboardPart
  * @property {(cid: BlobName, options: OutboardOptions & OutboardRange) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   outboard  Gives a range of the bytes of that outboard, piece by piece. It verifies each pair first.
+ *   outboard  Yields a range of the bytes of that outboard, piece by piece. It verifies each pair first.
  */
 
 /**
  * @typedef {object} StoreCalls
  *
  * @property {(source: Source, options?: PutOptions) => Promise<PutResult>} put  Keeps a blob. Memory stays bounded
- *   however long the blob is. The blob becomes visible when it is complete; a failed call leaves nothing. `isNew` in
- *   the result: true if the store did not have the whole blob before. Throws STORE_FULL { wanted, got } when the blob
- *   does not fit the quota: then nothing was deleted, unless blobs became protected during the call; STORE_CORRUPT
- *   when, under a quota, damage hides which blobs a tag or sequence protects; CID_MISMATCH { cid, actual } when the
- *   bytes are not those that `expect` names; SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the
- *   end when there are too few.
+ *   however long the blob is. The blob becomes visible when it is complete; a failed call leaves nothing behind.
+ *   `isNew` in the result: true if the store did not have the whole blob before. Throws STORE_FULL { wanted, got } when
+ *   the blob does not fit the quota; then nothing was deleted, unless blobs became protected during the call. Throws
+ *   STORE_CORRUPT when the store has a quota, and damage hides which blobs a tag or sequence protects; CID_MISMATCH {
+ *   cid, actual } when the bytes are not those that `expect` names; SIZE_MISMATCH { wanted, got } at the first byte
+ *   beyond `size`, or at the end when there are too few bytes.
  *
  * @property {(blobs: Many<Source | NamedSource>, options?: PutManyOptions) => AsyncGenerator<PutResult>} putMany  Keeps
- *   many blobs. It writes small ones in batches, with two writes to the disk each, and memory stays bounded. It keeps
- *   longer ones as `put` does, and under a quota every blob by itself. `blobs` are usually bytes; each is copied or
- *   kept before the next one is asked for. It gives one result for each blob, in the same order, when the blob is kept.
- *   When a blob fails, the blobs before it are kept, and no other blob is kept once the failure is thrown. When a
- *   caller stops before the end, up to three more batches may have been kept. Throws as `put`.
+ *   many blobs. It writes small ones in batches, with two writes to the disk for each batch, and memory stays bounded.
+ *   It keeps longer ones as `put` does, and in a store with a quota, every blob by itself. `blobs` are usually bytes;
+ *   each is copied or kept before the next one is asked for. It yields one result for each blob, in the same order,
+ *   when the blob is kept. When a blob fails, the blobs before it are kept, and no other blob is kept once the failure
+ *   is thrown. When a caller stops before the end, up to three more batches may have been kept. Throws as `put`.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   get  Reads a blob piece by piece, and verifies each piece before the caller gets it. `ranges` are read one after
- *   the other; default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws STORE_NOT_FOUND
+ *   the other; default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws STORE_NOT_FOUND
  *   { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }.
  *
  * @property {(cids: Many<BlobName>, options?: GetManyOptions) => AsyncGenerator<GetResult>} getMany  Reads many blobs,
- *   each into one piece of memory, and verifies them. It reads small ones in batches. It gives `{ cid, bytes }` for
- *   each CID, in the same order; or `{ cid, error }` with the error that `bytes` would throw.
+ *   each into one piece of memory, and verifies them. It reads small ones in batches. It yields `{ cid, bytes }` for
+ *   each CID, in the same order, or `{ cid, error }` with the error that `bytes` would throw.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) =>
  *   Promise<Uint8Array<ArrayBuffer>>} bytes  Reads a blob, or a part of it, in one piece of memory, as `get` does.
@@ -86,18 +87,19 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   ReadableStream<Uint8Array<ArrayBuffer>>} stream  Reads a blob, or a part of it, as a web stream of bytes.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   slice  Gives a slice that proves ranges of a blob: the length, then pairs and bytes. The chunks must be present.
- *   `ranges`: default: the whole blob. With `reuse` a piece is borrowed until the next piece. Throws as `get`.
+ *   slice  Yields a slice that proves ranges of a blob: the header, then pairs and bytes. The chunks must be present.
+ *   `ranges`: default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws as `get`.
  *
  * @property {(cid: BlobName, source: Source, ranges?: RangesLike, options?: ReceiveOptions) =>
  *   Promise<{ received: number, complete: boolean }>} receive  Keeps the chunk groups (16 KiB) that a slice at group
- *   log 4 proves as a whole. It verifies them before it writes them. When the slice fails, the groups that it proved
- *   before the fault stay. `ranges` are those that the slice proves; default: the whole blob. `received`: bytes that
- *   were missing before; `complete`: true if the blob is complete now. Throws as `SliceVerifier`, and STORE_FULL as
- *   `put`.
+ *   log 4 proves as a whole. It verifies them before it writes them. When the slice fails, the groups that it has
+ *   proven before the fault stay. `ranges`: those that the slice proves; default: the whole blob. `received`: bytes
+ *   that were missing before; `complete`: true if the blob is complete now. Throws as `SliceVerifier`, and STORE_FULL
+ *   as `put`.
  *
  * @property {(cid: BlobName, ranges?: RangesLike) => Promise<ChunkRanges>} missing  Finds the missing chunks of a blob,
- *   in whole chunk groups: the store keeps no part of a group. `ranges`: where to look. Default: the whole blob.
+ *   in whole chunk groups, because the store never keeps a part of a group. `ranges`: where to look. Default: the whole
+ *   blob.
  *
  * @property {(cid: BlobName) => Promise<boolean>} has  Returns true if the store has the whole blob.
  *
@@ -109,24 +111,24 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   have, or whose record is damaged: `stat` tells these apart. All results are in memory together.
  *
  * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
- *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has given all
- *   others; STORE_NOT_FOUND { cid } when it lists in the order of a time and lacks the blob of `after`.
+ *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has yielded all
+ *   others; STORE_NOT_FOUND { cid } when it lists in the order of a time and the store lacks the blob `after`.
  *
  * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<Deleted>} delete  Deletes a blob, whole or in
  *   part. Readers that have already begun get the rest, or STORE_NOT_FOUND. `force`: delete the blob even if it has
  *   tags; the tags stay, and name a blob that the store does not have. Default: false. The result says how many blobs
- *   were deleted: none if the store did not have it. Throws STORE_TAGGED { cid, tag } when a tag names the blob; a
- *   tagged sequence that has it as a member does not count.
+ *   were deleted: none if the store did not have the blob. Throws STORE_TAGGED { cid, tag } when a tag names the blob;
+ *   a tagged sequence that has it as a member does not count.
  *
  * @property {(cids: Many<BlobName>, options?: ProgressOptions & { force?: boolean }) =>
  *   Promise<Deleted>} deleteMany  Deletes blobs, a thousand of them in one write. It ignores blobs that the store does
- *   not have. `force`: as for `delete`. `onProgress` gets `baobox:delete`, with the number of CIDs that it has handled.
- *   The result counts the deleted blobs and their bytes. Throws STORE_TAGGED { cid, tag } when a tag names one of them;
- *   the blobs before that one are deleted.
+ *   not have. `force`: as for `delete`. `onProgress` gets `baobox:delete`, with the number of handled CIDs. The result
+ *   counts the deleted blobs and their bytes. Throws STORE_TAGGED { cid, tag } when a tag names one of them; the blobs
+ *   before that one are deleted.
  *
  * @property {(cid: BlobName) => Promise<CID | undefined>} resolve  Finds the BLAKE3 CID of the blob that the store has
  *   under a name, whole or in part. The name may be an alias: a CID of another hash function. The other calls take
- *   BLAKE3 names only, so pass them the result. Undefined when the store has no blob under the name. Throws
+ *   BLAKE3 names only, so pass them the result. Undefined when the store does not have a blob under the name. Throws
  *   STORE_CORRUPT { cid } when damage hides which blob it is.
  *
  * @property {Tags} tags  Names that protect blobs from garbage collection.
@@ -140,14 +142,14 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(options?: GcOptions) => Promise<{ blobs: number, bytes: number }>} gc  Deletes every blob, whole or in
  *   part, that nothing protects. A tag, temporary or not, protects the blob that it names, unless it is weak; with the
- *   format `hashseq` it protects the members, too. Puts, receives and reads protect their blobs while they run. The
+ *   format `hashseq`, it protects the members, too. Puts, receives and reads protect their blobs while they run. The
  *   store may be used during the call. An interrupted call has deleted some of the blobs. The result counts the deleted
  *   blobs and their bytes. Throws STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index
- *   may have lost records: damage then hides which blobs are protected, and nothing is deleted.
+ *   may have lost records. Damage then hides which blobs are protected, and nothing is deleted.
  *
  * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and page
  *   of the tree against the roots, each record, and all other entries and files. The store may be used during the call.
- *   It reports damage and does not throw it.
+ *   It reports damage instead of throwing it.
  *
  *       const { damaged } = await store.fsck({ repair: true })
  *       for (const { cid } of damaged) {
@@ -157,20 +159,21 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(options?: { signal?: AbortSignal }) => Promise<StoreInfo>} info  Counts the blobs, bytes and tags of the
  *   store. If anything has changed since the last call, it walks through the index, which takes about 3 s for a million
- *   blobs. It also asks the system for the sizes of the store's files. Damaged records and tags do not count.
+ *   blobs. It asks the system for the sizes of the store's files, too. Damaged records and tags do not count.
  *
- * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Gives the
- *   changes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` gave. It reads
- *   the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about 100 000
- *   events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no longer in the log:
- *   because the caller was too slow, a write has failed, or the store was rescued.
+ * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Yields the
+ *   changes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` has given. It
+ *   reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about 100
+ *   000 events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no longer in the
+ *   log, because the caller was too slow, a write has failed, or the store was rescued.
  *
  * @property {() => Promise<void>} close  Ends all calls that are under way, and closes the store. Puts and receives
- *   that are under way fail with STORE_CLOSED. Groups that they have received are kept.
+ *   that are under way fail with STORE_CLOSED; groups that were already received are kept.
  *
  * @property {AbortSignal} closing  aborted when `close` is called, with STORE_CLOSED as its reason. `close` waits for
- *   the calls of the store that are under way, and not for guests
- * @property {string | undefined} location  where the store is, as its opener named it; undefined when it has no name
+ *   the calls of the store that are under way, but not for guests
+ * @property {string | undefined} location  where the store is, as the caller who opened it has named it; undefined when
+ *   it has no name
  * @property {boolean} isReadOnly  true if calls that write fail with STORE_READ_ONLY
  * @property {number | undefined} quota  bytes of blobs that the store may keep; undefined for no limit
  * @property {boolean} verifies  true if the store compares what it reads with the hash, unless a call says otherwise
@@ -182,9 +185,9 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /**
  * @typedef {object} FsckOwnOptions
  * @property {boolean} [repair]  compute lost pairs again; drop damaged groups, so that they are missing and can be
- *   received; delete data that no record names. It does none of this while the store is not readable (see
- *   `isReadable`). Default: false
- * @property {Iterable<BlobName>} [cids]  check only those of these blobs that the store has, and nothing beside them.
+ *   received; delete data that no record names. It does none of this while the store is unreadable (see `isReadable`).
+ *   Default: false
+ * @property {Iterable<BlobName>} [cids]  check only these blobs, as far as the store has them, and nothing else.
  *   Default: everything
  */
 /** @typedef {ProgressOptions & FsckOwnOptions} FsckOptions  `onProgress` gets `baobox:fsck` */

@@ -33,7 +33,7 @@ import { SliceReader } from './read/slice-reader.js'
 import { Supplies } from './read/supplies.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { forbidSyncReads } from './storage/content/read-pace.js'
+import { forbidSyncReads } from './storage/content/sync-reads.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 import { openDatabases, pathIn } from './storage/opening/open.js'
 import { openReadOnly } from './storage/opening/read-only.js'
@@ -53,25 +53,27 @@ import { BlobReceiver } from './write/receive/receive.js'
 
 /**
  * @typedef {object} StoreOptions
- * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end
+ * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync`: a power cut; `process`: the end
  *   of the process. Default: `sync`
  * @property {boolean} [verify]  compare what is read with the hash. Default: true
- * @property {boolean} [syncReads]  let small reads block this thread where that is quicker. With `false` every read
+ * @property {boolean} [syncReads]  let small reads block this thread where that is quicker. With `false`, every read
  *   waits for the disk on another thread. Default: true
- * @property {number} [quota]  bytes of blobs that the store may keep. To make space, it deletes blobs that nothing
- *   protects, the least recently used ones first. Default: no limit
- * @property {Supply} [supply]  fetches groups that a read finds damaged or missing, also of a blob of which the store
- *   has nothing: `async (cid, ranges, { size, reason, signal }) => source`, a slice of exactly these ranges, as
- *   `receive` takes it. The read waits for it, and then goes on. It must not read the same blob from this store
- * @property {boolean} [create]  create a store where there is none. With `false`: STORE_ABSENT { location }. Default:
- *   true
+ * @property {number} [quota]  bytes of blobs that the store may keep. To make space, the store deletes blobs that
+ *   nothing protects, the least recently used ones first. Default: no limit
+ * @property {Supply} [supply]  fetches groups that a read finds damaged or missing, even those of a blob that is not in
+ *   the store: `async (cid, ranges, { size, reason, signal }) => source`. The source is a slice of exactly these
+ *   ranges, as `receive` takes it. The read waits for the groups, and then continues. The function must not read the
+ *   same blob from this store
+ * @property {boolean} [create]  create a store if none exists. With `false`, a missing store throws STORE_ABSENT {
+ *   location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open. Calls that write fail with STORE_READ_ONLY { location }. Default: false
  * @property {string | URL} [tempDir]  the folder for the copy of the databases that `readOnly` makes. The copy takes as
- *   much space as they do, and is deleted when the store is closed. Default: the system's folder for temporary files
- * @property {number} [wait]  how long to try again while the store is open elsewhere, in milliseconds. Default: 0
- * @property {AbortSignal} [signal]  ends the waiting and the opening. After a crash, opening takes longer the more
- *   blobs there are
+ *   much space as the databases do, and is deleted when the store is closed. Default: the system's folder for temporary
+ *   files
+ * @property {number} [wait]  how long to keep trying while the store is open elsewhere, in milliseconds. Default: 0
+ * @property {AbortSignal} [signal]  ends the waiting and the opening. After a crash, the time to open a store grows
+ *   with the number of its blobs
  */
 
 const STORE_OPTIONS = [
@@ -132,7 +134,7 @@ export function rescueStore (location, options) {
 }
 
 /**
- * Makes the parts of a store. A part gets only parts that were made before it.
+ * Makes the parts of a store. Each part gets only parts that were made before it.
  *
  * @param {Databases} databases
  * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply'>} [options]
@@ -142,9 +144,11 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const { index } = databases
   if (!syncReads) for (const place of [index, databases.data, databases.files]) forbidSyncReads(place)
 
-  // Calls that are under way, and the blobs that they protect.
+  // The calls under way, and the blobs that they protect.
   const life = new Lifetime(() => databases.whenReady())
   const activity = new Activity(() => databases.assertWritable())
+  // A call that holds one of these asks only for later ones: `quota`, `gc`, blobs by the names of their roots, tags by
+  // `tag` and the name. Several blobs, or several tags, are locked in one request.
   const locks = new Locks()
   const protection = new Protection()
   const quota = new Quota(limit)

@@ -1,11 +1,14 @@
-// Sizes that the parts of the store share. Guests choose the sizes of their batches by them.
+// Sizes that the parts of the store share. Guests use them to choose the sizes of their batches.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../lib/core/constants.js'
 
-/** Bytes of a chunk group, the smallest part of a blob that the store keeps. */
+/** Bytes of a chunk group, the unit in which the store keeps the bytes of a blob. */
 export const GROUP_LEN = CHUNK_LEN << DEFAULT_GROUP_LOG
 
-/** A longer blob, in bytes, is kept in a file, if the store has files. For shorter ones a database is cheaper. */
+/**
+ * If the store has files, a blob that is longer than this, in bytes, is kept in one. For shorter blobs, a database is
+ * cheaper.
+ */
 export const FILE_FROM = 1 << 20
 
 /** Most blobs, and most bytes, that `putMany` writes in one batch. */

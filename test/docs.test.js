@@ -1,8 +1,9 @@
 // Compares the reference pages with the code: docs/api.md with the exports of the entry points, docs/errors.md with the
-// codes of errors.
+// codes of errors. `UPDATE_TABLE=1 npx mocha --no-config test/docs.test.js` writes the tables of contents.
 
 import { expect } from 'chai'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { env } from 'node:process'
 import { MemoryLevel } from 'memory-level'
 import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
 import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
@@ -10,6 +11,7 @@ import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifie
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { Collection, Manifest } from '../exchange/collections/index.js'
+import { anchorsOf, linksOf, withContents } from './support/links.js'
 
 const ROOT = new URL('../', import.meta.url)
 const read = path => readFileSync(new URL(path, ROOT), 'utf8')
@@ -52,6 +54,12 @@ describe('docs/api.md', () => {
       expect([...constants, ...headings, ...sharedIn(section)]).to.have.members(Object.keys(module))
     })
   }
+
+  it('says at least a sentence of every entry', () => {
+    const bare = [...read('docs/api.md').matchAll(/^####? (`.*`)\n+(?=(.))/gm)]
+      .filter(([, , next]) => !/[\w`'|]/.test(next))
+    expect(bare.map(([, signature]) => signature)).to.deep.equal([])
+  })
 
   describe('lists the members of', () => {
     const bytes = new Uint8Array(5000)
@@ -117,10 +125,24 @@ describe('docs/api.md', () => {
   })
 })
 
-it('docs/errors.md explains every code of an error', () => {
+describe('codes of errors', () => {
   const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(read('lib/core/errors.js'))
-  const explained = [...read('docs/errors.md').matchAll(/^\| `([A-Z]+_[A-Z_]+)` \|/gm)].map(([, code]) => code)
-  expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())
+  const codes = union.match(/[A-Z]+_[A-Z_]+/g)
+
+  it('docs/errors.md explains every one', () => {
+    const explained = [...read('docs/errors.md').matchAll(/^\| `([A-Z]+_[A-Z_]+)` \|/gm)].map(([, code]) => code)
+    expect(explained.sort()).to.deep.equal([...codes].sort())
+  })
+
+  it('docs/api.md names no other', () => {
+    const page = read('docs/api.md')
+    const groups = codes.map(code => code.split('_')[0])
+    const constants = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
+    const names = [...page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)\b/g)].map(([, name]) => name)
+    const named = names.filter(name => groups.includes(name.split('_')[0]) && !constants.includes(name))
+    expect(named).to.include('STORE_FULL')
+    expect(named.filter(name => !codes.includes(name))).to.deep.equal([])
+  })
 })
 
 it('docs/architecture.md lists every folder of source', () => {
@@ -135,20 +157,24 @@ describe('the documents', () => {
   const decisions = readdirSync(new URL('docs/decisions/', ROOT)).map(name => `docs/decisions/${name}`)
   const pages = readdirSync(new URL('docs/', ROOT)).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)
   const results = readdirSync(new URL('bench/results/', ROOT)).map(name => `bench/results/${name}`)
-  const all = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages, ...decisions, ...results]
+  const others = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md']
+  const all = [...others, ...pages, ...decisions, ...results]
 
-  /** The anchor that GitHub and others make of a heading. */
-  const anchorOf = heading => heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replace(/ /g, '-')
-  const anchorsOf = path => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading))
+  for (const path of ['docs/api.md', 'docs/cli.md', 'docs/store.md']) {
+    it(`${path} begins with its contents`, () => {
+      const text = read(path)
+      const expected = withContents(text)
+      expect(expected).to.include('<!-- /contents -->')
+      if (env.UPDATE_TABLE) writeFileSync(new URL(path, ROOT), expected)
+      else expect(text, 'UPDATE_TABLE=1 writes it').to.equal(expected)
+    })
+  }
 
   for (const path of all) {
     it(`${path} has only links with a target`, () => {
-      const text = read(path).replace(/^```[^]*?^```/gm, '')
-      for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-        if (/^[a-z]+:/.test(target)) continue
-        const { pathname, hash } = new URL(target, new URL(path, 'file:///'))
-        expect(existsSync(new URL(`.${pathname}`, ROOT)), `${target} is there`).to.equal(true)
-        if (hash !== '') expect(anchorsOf(pathname.slice(1)), target).to.include(hash.slice(1))
+      for (const { target, path: file, anchor } of linksOf(path, read(path))) {
+        expect(!file.startsWith('..') && existsSync(new URL(file, ROOT)), `${target} is there`).to.equal(true)
+        if (anchor !== '') expect(anchorsOf(read(file)), target).to.include(anchor)
       }
     })
 
@@ -163,4 +189,36 @@ describe('the documents', () => {
       expect(long).to.deep.equal([])
     })
   }
+})
+
+describe('links of a page', () => {
+  it('to its sections are its contents', () => {
+    const page = (contents, body) => `# A\n\n<!-- contents -->\n${contents}<!-- /contents -->\n\n${body}`
+    const plain = ['## One', '### Two', '## Three, four', '```', '## no', '```'].join('\n')
+    expect(withContents(page('old\n', plain))).to.equal(page('[One](#one) · [Three, four](#three-four)\n', plain))
+    const reference = ['## `a/b`', '### `class C`', '#### `c.d`', '### `e(f) → g`', '## H'].join('\n')
+    const rows = ['| [`a/b`](#ab) | [`C`](#class-c), [`e`](#ef--g) |', '| [H](#h) |  |', '']
+    expect(withContents(page('', reference)))
+      .to.equal(page(['| section | names |', '| --- | --- |', ...rows].join('\n'), reference))
+  })
+
+  it('are those outside of code, without those to other hosts', () => {
+    const text = [
+      'See [one](a.md#x), ![two](../b%20c.svg "title") and `[no](no.md)`, `no', '[no](no.md) no` [`hash`](#y)', '',
+      '```sh', '[no](no.md)', '```', '<img src="d.svg"> [other](https://example.org/e) [out](../../../f)'
+    ].join('\n')
+    expect(linksOf('docs/page.md', text).map(({ path, anchor }) => [path, anchor])).to.deep.equal([
+      ['docs/a.md', 'x'], ['b c.svg', ''], ['docs/page.md', 'y'], ['docs/d.svg', ''], ['../../f', '']
+    ])
+  })
+
+  it('lead to anchors as GitHub makes them', () => {
+    const text = [
+      '# `hash(bytes, length = 32) → bytes`', '## A [link](x.md) of a_name', '## A link of a_name', '```sh',
+      '# no heading', '```', '### 0.1.0 - ÜBER 10 % ##'
+    ].join('\n')
+    expect(anchorsOf(text)).to.deep.equal([
+      'hashbytes-length--32--bytes', 'a-link-of-a_name', 'a-link-of-a_name-1', '010---über-10-'
+    ])
+  })
 })

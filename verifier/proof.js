@@ -20,8 +20,8 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /**
  * @typedef {object} ProofTerms
- * @property {RangesLike} [ranges]  the ranges that were asked for: a proof of other chunks is refused; default:
- *   the ranges of the proof
+ * @property {RangesLike} [ranges]  the ranges that were asked for. A proof of other chunks is refused; default: the
+ *   ranges of the proof
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
@@ -36,10 +36,10 @@ import { toRanges } from '../lib/tree/ranges.js'
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
  * @param {Uint8Array} bytes  the bytes of the proof's `byteRanges`, one range after the other
  * @param {NamedBlob & ProofTerms & ExactOptions} options
- * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, in increasing order: views of `bytes`.
- *   Unless `ranges` are in bytes, whole chunks. None for the empty blob, and for a range beyond the end
+ * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, in increasing order: views of `bytes`. They
+ *   are whole chunks, unless `ranges` are in bytes. None for the empty blob, or for a range beyond the end
  * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other;
- *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but lead to another root
+ *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but lead to a different root
  */
 export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)

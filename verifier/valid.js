@@ -23,9 +23,9 @@ import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 
 /**
  * The chunks of the source that the outboard's pairs prove, up to the root. The audit works in whole chunk groups of
- * the outboard: a wrong or missing byte makes its group invalid, a wrong or missing pair everything below it. Memory
- * holds one batch. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several threads. If the
- * source changes during the audit, the result is about the bytes that were read.
+ * the outboard: a wrong or missing byte makes its group invalid, and a wrong or missing pair makes everything below it
+ * invalid. Memory holds one batch. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several
+ * threads. If the source changes during the audit, the result applies to the bytes that were read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
@@ -43,7 +43,7 @@ export async function validRanges (source, outboard, ranges, options = {}) {
 }
 
 /**
- * Does the work of `validRanges` without checking the options: tests pass further options for threads.
+ * Does the work of `validRanges` without checking the options, because tests pass more options for threads.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
@@ -93,8 +93,8 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
 }
 
 /**
- * The chunks whose pairs are right up to the root. The bytes of the blob are not read, so they may be
- * wrong or missing. A blob of one group has no pairs, so none are wrong.
+ * The chunks whose pairs are right, up to the root. The bytes of the blob are not read, so they may be wrong or
+ * missing. A blob of one group has no pairs that could be wrong.
  *
  * @param {SliceOutboard} outboard  only its root is believed
  * @param {RangesLike} [ranges]  ranges to check, rounded to groups; default: everything
@@ -130,8 +130,8 @@ function begin (outboard, like, key) {
  *
  * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} task @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
- * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  checks the
- *   planned batch; during a long one it calls its argument, to yield to the event loop
+ * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  checks the planned batch. During a
+ *   long batch, it calls its argument to yield to the event loop
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, task, progress, { signal, onProgress, type }, look) {
@@ -145,7 +145,7 @@ async function run (audit, task, progress, { signal, onProgress, type }, look) {
   return audit.valid
 }
 
-/** Counts how many of the bytes to audit are done. */
+/** Counts how many of the bytes were audited. */
 class Progress {
   #spans
   #size
@@ -166,7 +166,7 @@ class Progress {
   /** Sets the remaining ranges, which are audited in order. @param {ChunkRanges} ranges */
   go (ranges) { this.#spans = ranges.toBytes(this.#size) }
 
-  /** The bytes done when the audit is at an offset. @param {number} place  not below the one of the last call */
+  /** The bytes done when the audit is at an offset. @param {number} place  not below that of the previous call */
   upTo (place) {
     for (; this.#at < this.#spans.length && this.#spans[this.#at].end <= place; this.#at++) {
       this.#passed += this.#spans[this.#at].end - this.#spans[this.#at].start

@@ -21,7 +21,7 @@ export const add = define({
     recursive: flag('put folders, each as a collection of its files', 'r'),
     manifest: flag('make a manifest of each folder, with media types, and print its CID'),
     ...selection,
-    known: filledText('FILE', 'remember the read files in FILE, and do not read unchanged files again'),
+    known: filledText('FILE', 'a file that remembers which files were read, so that unchanged ones are not read again'),
     bytes,
     json
   },
@@ -99,7 +99,7 @@ export const ls = define({
   operands: '[CID]',
   options: {
     ...readStore,
-    long: flag('also print the size, how much of it is present, and the times of creation and last use', 'l'),
+    long: flag('also print the size, how much is present, and the times of creation and last use', 'l'),
     order: { value: 'ORDER', help: `${ORDERS.join(', ')}; default: hash`, read: oneOf(ORDERS) },
     reverse: flag('the last one first', 'r'),
     limit: { value: 'N', help: 'list at most N blobs', read: integerFrom(1, MOST_BLOBS) },

@@ -72,7 +72,7 @@ export const slice = define({
   summary: 'cut out the part of an encoding or a blob that proves a range of it',
   operands: 'START COUNT [INPUT] [OUTPUT]',
   options: {
-    outboard: text('FILE', 'INPUT is the blob itself, and FILE its hash tree, with or without the size before it'),
+    outboard: text('FILE', 'INPUT is the blob itself, and FILE its hash tree, with or without a header'),
     'group-log': groupLog(BAO_LOG),
     store
   },

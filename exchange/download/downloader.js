@@ -1,6 +1,6 @@
 // Gives the tasks of a download to its mirrors. The downloader knows which mirrors are idle, and the book knows which
-// may be asked. The work decides what the tasks are. There are two kinds: the work of one blob (blob/blob-download.js),
-// and that of the members of a sequence (members/member-downloads.js).
+// mirrors may be asked. The work decides what the tasks are. There are two kinds of work: that of one blob
+// (blob/blob-download.js), and that of the members of a sequence (members/member-downloads.js).
 
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
@@ -12,7 +12,9 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { DownloadProgress } from './progress.js' */
 
-/** Requests to one mirror at a time: as many as browsers send to one server by HTTP/1.1. All but one are small. */
+/**
+ * Requests to one mirror at a time: the number that browsers send to one server by HTTP/1.1. All except one are small.
+ */
 const MAX_REQUESTS = 6
 
 /**
@@ -38,7 +40,7 @@ const MAX_REQUESTS = 6
  */
 
 /**
- * @typedef {object} Asked  what a mirror is asked for
+ * @typedef {object} Asked  what a mirror may be asked for
  * @property {number} now
  * @property {number} mirrorCount  how many mirrors may be asked at the same time
  * @property {boolean} isIdle  true if the mirror has no task
@@ -49,11 +51,12 @@ const MAX_REQUESTS = 6
  * @typedef {object} Work
  * @property {() => Promise<void>} refill  prepares tasks. Called before tasks are taken
  * @property {boolean} isDone
- * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when there is no task for the
- *   mirror now
+ * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when the mirror cannot be given
+ *   a task now
  * @property {(isOpen: boolean) => boolean} giveUp  gives up parts that no mirror can give, or fetches them in a whole
- *   file, unless more mirrors may come (`isOpen`). Returns true if the work changed. Throws when the work has failed
- * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before
+ *   file, unless more mirrors may be added (`isOpen`). Returns true if the work changed. Throws when the work has
+ *   failed
+ * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before that
  */
 
 export class Downloader {
@@ -69,10 +72,10 @@ export class Downloader {
   #wake = () => {}
   /** True if a task has ended, or a mirror was added, since tasks were last given. */
   #isAwake = false
-  /** True while `from` may give more mirrors. */
+  /** True while `from` may yield more mirrors. */
   #isOpen = true
 
-  /** @param {MirrorBook} book  has no mirrors yet @param {DownloaderOptions} options */
+  /** @param {MirrorBook} book  without mirrors @param {DownloaderOptions} options */
   constructor (book, options) {
     this.#book = book
     this.#options = options
@@ -95,7 +98,7 @@ export class Downloader {
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#book.clock.now() // one time for both: a mirror is asked now, or waited for
+      const now = this.#book.clock.now() // the same time for both calls: a mirror is either asked now or waited for
       this.#giveTasks(work, now)
       if (!work.giveUp(this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
@@ -114,7 +117,7 @@ export class Downloader {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  /** Adds the mirrors of `from` as they come. */
+  /** Adds the mirrors of `from` as they arrive. */
   async #addMirrors () {
     const { from, anyBlob } = this.#options
     try {

@@ -1,15 +1,15 @@
-// Works on several items of a source at the same time, and gives the results in the order of the items.
+// Works on several items of a source at the same time, and yields the results in the order of the items.
 
 import { abortable, createYielder } from '../source/async-util.js'
 import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
-/** @param {string} name @param {unknown} many @param {string} what  the expected items @throws {TypeError} */
-export function assertMany (name, many, what) {
+/** @param {string} name @param {unknown} many @param {string} items  the expected ones @throws {TypeError} */
+export function assertMany (name, many, items) {
   const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
   if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
-  throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
+  throw new TypeError(`"${name}" expected an iterable of ${items}, got ${describe(many)}`)
 }
 
 /**
@@ -22,12 +22,12 @@ export function assertMany (name, many, what) {
 export const isAtHand = items => !(Symbol.asyncIterator in items)
 
 /**
- * Gives the items until a signal is aborted.
+ * Yields the items until a signal is aborted.
  *
  * @template T
  * @param {Many<T>} items
  * @param {AbortSignal} [signal]
- * @returns {Many<T>} for `for await`; without a signal the items themselves
+ * @returns {Many<T>} for `for await`; without a signal, the items themselves
  */
 export const untilSignal = (items, signal) => signal === undefined ? items : untilAbort(items, signal)
 
@@ -44,13 +44,13 @@ async function * untilAbort (items, signal) {
 }
 
 /**
- * Begins a task for each item, and gives the results in the order of the items. When a task fails, or the items end
- * with a failure, the results of all earlier items come first. When the results have ended, for any reason, no task is
- * under way.
+ * Begins a task for each item, and yields the results in the order of the items. When a task fails, or the items end
+ * with a failure, the results of all earlier items come first. When the results have ended, for whatever reason, no
+ * task is under way.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
- * @param {(item: Item) => number} aheadOf  how many tasks, with that of the item, may be under way when the next
+ * @param {(item: Item) => number} aheadOf  how many tasks, including that of the item, may be under way when the next
  *   item is asked for
  * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: the tasks that are under way
  * @returns {AsyncGenerator<Result>}
@@ -75,7 +75,7 @@ export async function * inOrder (items, aheadOf, begin) {
 }
 
 /**
- * Gives the items until they end or fail.
+ * Yields the items until they end or fail.
  *
  * @template T
  * @param {AsyncIterable<T>} items

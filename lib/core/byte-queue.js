@@ -1,4 +1,4 @@
-// A queue of bytes that wait until there are enough of them. Its memory grows with the bytes in it, never with a
+// A queue of bytes that wait until there are enough of them. Its memory grows with the bytes in it, and never with a
 // claimed number.
 
 import { CHUNK_LEN } from './constants.js'
@@ -16,7 +16,7 @@ export class ByteQueue {
    * Appends bytes.
    *
    * @param {Uint8Array} bytes  copied
-   * @param {number} max  bytes: the queue never gets longer than this, so it reserves no more memory
+   * @param {number} max  the most bytes that the queue will have, so that it never reserves more memory
    */
   push (bytes, max) {
     const len = this.len + bytes.length

@@ -19,8 +19,8 @@ export function assertBytes (name, value) {
 }
 
 /**
- * True if the memory of an array was transferred, or cut off. The array then looks empty, like an empty blob. Only its
- * methods tell the difference: in code that V8 has optimised, even its `length` may be the old one.
+ * True if the memory of an array was transferred, or cut off. The array then looks like an empty blob. Only its methods
+ * tell the difference: in code that V8 has optimised, even its `length` may be the old one.
  *
  * @param {Uint8Array} bytes
  */
@@ -35,7 +35,7 @@ function isDetached (bytes) {
 
 /**
  * @param {string} name @param {unknown} value
- * @param {string} expected  like `{ cid, ... }`
+ * @param {string} expected  for example `{ cid, ... }`
  * @returns {asserts value is object}
  */
 export function assertOptions (name, value, expected) {
@@ -45,7 +45,7 @@ export function assertOptions (name, value, expected) {
 }
 
 /**
- * Memory for a result: the caller's, or fresh memory if the caller gave none.
+ * Memory for a result: the caller's memory, or fresh memory if the caller has not given any.
  *
  * @param {Uint8Array<ArrayBuffer> | undefined} into
  * @param {number} len  bytes
@@ -84,7 +84,7 @@ export function assertInteger (name, value, min = 0, max = Number.MAX_SAFE_INTEG
 }
 
 /**
- * Describes a value in an error message: its type, and for short values the value.
+ * Describes a value in an error message: its type, and the value itself if it is short.
  *
  * @param {unknown} value
  * @returns {string}
@@ -113,7 +113,7 @@ export function concat (parts) {
 }
 
 /**
- * True if memory has these bytes at an offset. Takes the same time wherever they differ.
+ * True if memory has these bytes at an offset. The call takes the same time wherever they differ.
  *
  * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
  */

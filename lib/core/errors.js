@@ -19,22 +19,22 @@
  */
 
 /**
- * @typedef {object} Place  where the error happened; docs/errors.md says which codes have which of these
+ * @typedef {object} Place  where the error happened; docs/errors.md says which codes have which of these properties
  * @property {number} [node]      in-order number of a parent
  * @property {number} [start]     byte offset in the blob
  * @property {number} [len]       bytes
  * @property {number} [wanted]    bytes that were expected
  * @property {number} [got]       bytes that arrived
- * @property {unknown} [cid]      of CID_UNSUPPORTED: the value that was given as a CID
- * @property {CID} [actual]       of what arrived: a claim, unless all bytes were hashed
+ * @property {unknown} [cid]      the CID of a blob; in CID_UNSUPPORTED, the value that was given as a CID
+ * @property {CID} [actual]       the CID of what arrived: a claim, unless all bytes were hashed
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {string} [entry]     a name in a collection
- * @property {number} [status]    of HTTP
+ * @property {number} [status]    a status code of HTTP
  * @property {number} [retryAfter]  milliseconds that a server wants a client to wait before it asks again
  * @property {number} [pid]       id of a process
- * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that no mirror has
+ * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  members of a sequence that no mirror has
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -55,7 +55,7 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
     /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
     /** @type {number | undefined} */ if (got !== undefined) this.got = got
-    /** A CID, or of CID_UNSUPPORTED the value that was given as one. @type {CID | string | Uint8Array | undefined} */
+    /** A CID; in CID_UNSUPPORTED, the value that was given as one. @type {CID | string | Uint8Array | undefined} */
     if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
     /** @type {CID | undefined} */ if (actual !== undefined) this.actual = actual
     /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
@@ -82,8 +82,8 @@ export const parentMismatch = (node, other, why = '') =>
 
 /** @param {number} start bytes @param {number} len bytes @param {OtherBlob} [other] @returns {BaoError} */
 export const leafMismatch = (start, len, other) => {
-  const what = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
-  return new BaoError('BAO_LEAF_MISMATCH', `${what} not match the root${insteadText(other)}`, { start, len, ...other })
+  const place = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
+  return new BaoError('BAO_LEAF_MISMATCH', `${place} not match the root${insteadText(other)}`, { start, len, ...other })
 }
 
 /** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
@@ -97,13 +97,13 @@ export const truncated = place => {
 export const sourceChanged = location =>
   new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
 
-/** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
-export const workerFailed = (what, cause) =>
-  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })
+/** @param {string} reason @param {unknown} [cause] @returns {BaoError} */
+export const workerFailed = (reason, cause) =>
+  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${reason}`, { cause })
 
-/** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
-export const badProof = (what, place) =>
-  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${what}`, place)
+/** @param {string} fault @param {Place} [place] @returns {BaoError} */
+export const badProof = (fault, place) =>
+  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${fault}`, place)
 
 /** @returns {BaoError} */
 export const proofMismatch = () =>
@@ -125,11 +125,12 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why, other) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location, ...other })
 
-/** URLs in messages of runtimes: their queries may be secret. */
+/** URLs in messages of runtimes, whose queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g
 
 /**
- * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or else its message.
+ * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or its message if it has
+ * none.
  *
  * @param {unknown} cause
  */

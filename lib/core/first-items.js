@@ -1,4 +1,4 @@
-// Finds the first of many items in some order. It holds at most twice as many items as are wanted.
+// Finds the first of many items in some order. It holds at most twice the number of wanted items.
 
 /** @template T */
 export class FirstItems {

@@ -6,10 +6,10 @@
  */
 
 /**
- * Keeps at most `max` entries: a further one replaces the least recently used one.
+ * Keeps at most `max` entries: one more replaces the least recently used one.
  *
- * Entries form a ring, so that each operation takes the same short time. A Map could also keep the order, but finding
- * its first key takes one step per entry deleted before it: 2 us among 4096 entries.
+ * Entries form a ring, so that each operation takes the same short time. A Map could keep the order, too, but finding
+ * its first key takes one step per entry deleted before that key: 2 us among 4096 entries.
  *
  * @template K, V
  */
@@ -51,7 +51,7 @@ export class LruCache {
     if (this.#entries.size > this.#max) this.delete(this.#ends.newer.key)
   }
 
-  /** @param {K} key @returns {boolean} false if there was no such key */
+  /** @param {K} key @returns {boolean} false if the cache did not have the key */
   delete (key) {
     const entry = this.#entries.get(key)
     if (entry === undefined) return false
@@ -64,7 +64,11 @@ export class LruCache {
     this.#ends.older = this.#ends.newer = this.#ends
   }
 
-  /** All keys, least recently used first. The caller may delete the key that it just got. @returns {Generator<K>} */
+  /**
+   * Yields all keys, the least recently used first. The caller may delete the key that it has just got.
+   *
+   * @returns {Generator<K>}
+   */
   * keys () {
     for (let entry = this.#ends.newer; entry !== this.#ends;) {
       const { key, newer } = entry

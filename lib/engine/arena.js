@@ -1,6 +1,6 @@
-// The arena: one fixed memory for everything that the kernels touch. Its regions are named only here.
-// It never grows, so its views never become invalid. Hashing is synchronous and never re-entered, so one arena per
-// thread is enough. Callers that need bytes after a call copy them out.
+// The arena: one fixed memory for everything that the kernels touch. Only this module names its regions. It never
+// grows, so its views never become invalid. Hashing is synchronous and never re-entered, so one arena per thread is
+// enough. Callers that need bytes after a call copy them out.
 
 import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 
@@ -13,8 +13,8 @@ export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
 /** Chunks, or pairs, that fit into the input. */
 const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN
 const MAX_PAIRS = INPUT_LEN / PAIR_LEN
-/** Kernels work four inputs at a time: tables are read, and chaining values written, up to the next multiple. */
-export const LANES = 4
+/** Kernels take four inputs at a time: they read tables, and write chaining values, up to the next multiple of four. */
+const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
 
@@ -32,13 +32,13 @@ export const KEY = region(HASH_LEN)
 export const CV = region(HASH_LEN)
 /** A block for a single compression. */
 export const BLOCK = region(BLOCK_LEN)
-/** A block of zeros, which nothing writes: the only block of an empty input. */
+/** A block of zeros, which is never written to: the only block of an empty input. */
 export const ZEROS = region(BLOCK_LEN)
 /** The result of a single compression. */
 export const OUT = region(BLOCK_LEN)
-/** The chaining values of four chunks that are being hashed, word by word: vectors of the SIMD kernel. */
+/** The chaining values of four chunks that are being hashed, word by word, as vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
-/** A block of each of these chunks, also word by word. */
+/** A block of each of these chunks, word by word as well. */
 export const LANE_MESSAGE = region(LANES * BLOCK_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
@@ -74,7 +74,10 @@ const buffer = memory?.buffer ?? new ArrayBuffer(PAGES * WASM_PAGE_LEN)
 export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
 export const i32 = new Int32Array(buffer)
-/** A chaining value or hash at OUT. Copies are made as `new Uint8Array(RESULT)`: a third quicker than `slice`. */
+/**
+ * A chaining value or hash at OUT. Copies are made with `new Uint8Array(RESULT)`, which is a third quicker than
+ * `slice`.
+ */
 export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
 
 for (let i = 0; i < WINDOW_CHUNKS + LANES; i++) {

@@ -60,7 +60,7 @@ function assertNotBorrowed () {
 }
 
 /**
- * Does work that reads from the arena. Hashing anything during the work throws: it would overwrite the bytes.
+ * Does work that reads from the arena. Hashing anything during the work throws, because it would overwrite the bytes.
  *
  * @param {() => void} work
  */

@@ -1,5 +1,5 @@
 // Buffers for reading files. Two of them are in the arena, where the kernel hashes bytes in place. That saves the copy
-// into the input window, some 4 % of the time of the thread that hashes. One reader at a time has these two; other
+// into the input window, about 4 % of the time of the thread that hashes. One reader at a time gets these two; other
 // readers get fresh memory.
 
 import { READS, READ_LEN, u8 } from './arena.js'

@@ -1,5 +1,5 @@
 // A window of chunks in the arena: their chaining values side by side, then their parents level by level.
-// After a reduction every pair of the window is in the arena and can be copied out.
+// After a reduction, every pair of the window is in the arena and can be copied out.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { CHUNK_TABLE, CVS, PAIR_TABLE, STAGE, u32 } from './arena.js'
@@ -47,8 +47,8 @@ const levelAt = [CVS]
 const levelCount = [0]
 
 /**
- * Joins the chaining values at CVS in pairs, level by level. An odd one at the end of a level moves up unchanged. That
- * gives BLAKE3's tree, whose left subtrees are perfect.
+ * Joins the chaining values at CVS in pairs, level by level. An odd value at the end of a level moves up unchanged.
+ * That gives BLAKE3's tree, whose left subtrees are perfect.
  *
  * @param {number} count  of chaining values at CVS, at least 1
  * @param {number} flags  of the mode
@@ -60,7 +60,7 @@ export function reduce (count, flags, downTo = 2) {
   let level = 0
   levelCount[0] = count
   while (levelCount[level] > downTo) {
-    const pairs = Math.ceil(levelCount[level] / 2) // the last may be half a pair
+    const pairs = Math.ceil(levelCount[level] / 2) // the last one may be half a pair
     levelAt[level + 1] = levelAt[level] + pairs * PAIR_LEN
     levelCount[++level] = pairs
   }
@@ -76,7 +76,8 @@ export function reduce (count, flags, downTo = 2) {
 export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
 
 /**
- * Copies all pairs below one chaining value of the last reduction. They are adjacent in both orders. Overwrites STAGE.
+ * Copies all pairs below one chaining value of the last reduction. They are adjacent in both orders. This overwrites
+ * STAGE.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level
@@ -133,7 +134,7 @@ export function copyPair (from, words, at) {
 }
 
 /**
- * Gives the pairs below one chaining value of the last reduction to a sink, in post-order.
+ * Passes the pairs below one chaining value of the last reduction to a sink, in post-order.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level

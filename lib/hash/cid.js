@@ -16,7 +16,7 @@ export const RAW = 0x55
 /** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
 export const HASHSEQ = 0x80
 
-/** The most characters of a CID: 44 bytes with a digit for each bit, and a prefix. */
+/** The most characters of a CID: one for each bit of its 44 bytes, and a prefix. */
 const MAX_NAME_LEN = 353
 
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
@@ -26,7 +26,7 @@ export const blake3 = hasherFrom({
   encode: (/** @type {Uint8Array} */ bytes) => hash(bytes)
 })
 
-/** The bytes before the hash in a CID of plain bytes, which is the most frequent kind. */
+/** The bytes before the hash in a CID of plain bytes, the most frequent kind of CID. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
 /** Bytes of a multihash: the code of the hash function, the length, the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
@@ -93,7 +93,7 @@ export function parseRoot (name, argument = 'cid') {
 export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
 
 /**
- * The multihash of a name that is a CID of another hash function than BLAKE3, in its shortest encoding.
+ * The multihash of a name that is a CID of a hash function other than BLAKE3, in its shortest encoding.
  *
  * @param {CID | string | Uint8Array} name
  * @returns {Uint8Array | undefined} undefined for a name that `parseRoot` takes
@@ -139,8 +139,8 @@ export function parseCid (cid) {
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
 export const unsupported = (cid, why, cause) => {
-  const what = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
-  return new BaoError('CID_UNSUPPORTED', `${what}: ${why}`, { cid, cause })
+  const name = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
+  return new BaoError('CID_UNSUPPORTED', `${name}: ${why}`, { cid, cause })
 }
 
 /** Shortens a text from outside for an error message. Valid names are short. @param {string} text */

@@ -124,7 +124,7 @@ export class Hasher {
     return out
   }
 
-  /** A reader of the output for everything so far, of any length, from any position. */
+  /** A reader of the output for all input so far. It reads any length from any position. */
   reader () { return new OutputReader(this.#tree.root()) }
 
   /** An independent hasher with the same input so far. */
@@ -134,7 +134,7 @@ export class Hasher {
     return copy
   }
 
-  /** Forgets all input, keeps the mode. @returns {this} */
+  /** Forgets all input, and keeps the mode. @returns {this} */
   reset () {
     this.#tree.reset()
     return this

@@ -13,7 +13,7 @@ import { hashToArena } from './hash-to-arena.js'
 const MODE_OPTIONS = ['key', 'context']
 
 /**
- * The mode that options name. Checks them.
+ * Checks the options of a caller, and returns the mode that they name.
  *
  * @param {ModeOptions} [options]
  * @returns {Mode}
@@ -31,7 +31,7 @@ export function modeOf (options) {
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
 /**
- * The last context and its mode, because a program uses few contexts, and each many times.
+ * The last context and its mode. A program uses few contexts, and each one many times.
  *
  * @type {{ context: string, mode: Mode } | undefined}
  */

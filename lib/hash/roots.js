@@ -1,4 +1,4 @@
-// Converts root hashes to names, the keys of maps in memory, and knows the root of the empty blob.
+// Converts root hashes to names, which are the keys of maps in memory, and recognises the root of the empty blob.
 
 import { areEqual } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'
@@ -11,5 +11,5 @@ export const nameOf = root => String.fromCharCode.apply(null, /** @type {any} */
 /** Returns the root that has this name. @param {string} name */
 export const rootOf = name => Uint8Array.from(name, character => character.charCodeAt(0))
 
-/** True for the root of the empty blob, which every store has and no store keeps. @param {Uint8Array} root */
+/** True for the root of the empty blob, which every store has without keeping it. @param {Uint8Array} root */
 export const isEmptyRoot = root => areEqual(root, 0, EMPTY_ROOT)

@@ -36,9 +36,9 @@ export function chunkCv (bytes, chunkIndex, options) {
 }
 
 /**
- * The chaining value of a subtree: of exactly the bytes that one node of the tree covers.
+ * The chaining value of a subtree, which is exactly the bytes that one node of the tree covers.
  *
- * @param {Uint8Array} bytes  at least 1; at most as many as a subtree can cover from there, see `maxSubtreeLen`
+ * @param {Uint8Array} bytes  at least 1, and not more than a subtree can cover from there: see `maxSubtreeLen`
  * @param {number} startChunk  its place in the blob
  * @param {ModeOptions} [options]
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes

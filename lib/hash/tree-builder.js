@@ -1,6 +1,5 @@
-// Builds a tree from left to right, a window of chunks at a time, over input whose length need not be known.
-// Finished parents go to a sink.
-// Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
+// Builds a tree from left to right, a window of chunks at a time. The length of the input need not be known. Finished
+// parents go to a sink. Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
 
 import {
   BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT
@@ -18,8 +17,8 @@ const CV_WORDS = HASH_LEN / 4
 const HALF_LEN = WINDOW_LEN / 2
 
 /**
- * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has arrived:
- * until then their parent may be the root, which is compressed with another flag.
+ * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has arrived.
+ * Until then, their parent may be the root, which is compressed with another flag.
  */
 export class TreeBuilder {
   #mode
@@ -58,7 +57,7 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes */
   #fillWindows (bytes) {
-    enter(this.#mode) // throws, before anything is written, while a sink borrows from the arena
+    enter(this.#mode) // throws before anything is written if a sink is borrowing from the arena
     const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
       const len = this.#windowLen(bytes.length - at)
@@ -77,8 +76,8 @@ export class TreeBuilder {
   }
 
   /**
-   * Bytes of the next window. It is half a window if input comes in pieces: then bytes wait less long, and none are
-   * copied twice.
+   * The length of the next window, in bytes. If input arrives in pieces, it is half a window: so bytes wait for a
+   * shorter time, and none are copied twice.
    *
    * @param {number} atHand  bytes
    */
@@ -89,10 +88,12 @@ export class TreeBuilder {
 
   /**
    * Appends a subtree that was built elsewhere. Everything so far must be whole windows or other subtrees. This tree
-   * gives its sink only the pairs above the subtree: the code that built the subtree has handled its own pairs.
+   * gives its sink only the pairs above the subtree, because the code that built the subtree has handled the pairs in
+   * it.
    *
    * @param {Uint8Array} cv  32 bytes
-   * @param {number} chunks  a power of two of which the place is a multiple; only the last subtree may have fewer
+   * @param {number} chunks  a power of two. The subtree must begin at a multiple of it; only the last subtree may have
+   *   fewer chunks
    */
   addSubtree (cv, chunks) {
     this.#joinEquals(enter(this.#mode))
@@ -101,7 +102,7 @@ export class TreeBuilder {
     this.#chunks += chunks
   }
 
-  /** Makes the tree empty again, and keeps its memory. @param {Mode} [mode]  default: the mode it has */
+  /** Makes the tree empty again, and keeps its memory. @param {Mode} [mode]  default: the current mode */
   reset (mode = this.#mode) {
     this.#mode = mode
     this.#chunks = 0
@@ -145,7 +146,7 @@ export class TreeBuilder {
   hashToArena () { this.#finish(ROOT) }
 
   /**
-   * The root of all input so far, before its last compression. More input may follow.
+   * The root of all input so far, ready for its last compression. More input may follow.
    *
    * @returns {Output} fresh
    */
@@ -174,7 +175,7 @@ export class TreeBuilder {
    * Hashes a window and pushes its two halves, or its only chunk.
    *
    * @param {number} len  bytes, at least 1
-   * @param {number} [at]  where they are in the arena; elsewhere than at INPUT, only whole chunks
+   * @param {number} [at]  where they are in the arena; only whole chunks, unless they are at INPUT
    */
   #addWindow (len, at = INPUT) {
     const flags = enter(this.#mode)
@@ -251,7 +252,7 @@ export class TreeBuilder {
   }
 
   /**
-   * The root of a tree of one chunk: all its blocks but the last are compressed.
+   * The root of a tree of one chunk: all its blocks except the last one are compressed.
    *
    * @param {number} flags
    * @returns {Output}
@@ -277,7 +278,7 @@ export class TreeBuilder {
 }
 
 /**
- * Copies words one by one: for the few bytes of a chaining value, making a view would take longer.
+ * Copies words one by one, because making a view would take longer for the few bytes of a chaining value.
  *
  * @param {Uint32Array} from @param {number} fromAt @param {Uint32Array} to @param {number} toAt @param {number} words
  */

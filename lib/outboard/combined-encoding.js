@@ -21,9 +21,9 @@ import { toRandomAccess } from '../source/source.js'
  */
 
 /**
- * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is
- * believed: pairs and bytes are checked against the root when they are used. Missing ones cause an error
- * only where they are needed.
+ * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is believed: pairs
+ * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only where they are
+ * needed.
  *
  *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
  *     for await (const piece of encodeSlice(source, outboard, { start: 5000, end: 6000 })) send(piece)
@@ -32,7 +32,7 @@ import { toRandomAccess } from '../source/source.js'
  * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded  bytes after the end of the encoding are ignored
  * @param {EncodingInfo} info
  * @returns {Promise<{ source: RandomAccess, outboard: PagedOutboard, close: () => Promise<void> }>}
- *   `source` gives the bytes of the blob, unverified; callers must call `close`
+ *   `source` returns the bytes of the blob, unverified; callers must call `close`
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE
  */
 export async function openEncoding (encoded, info) {
@@ -43,12 +43,12 @@ export async function openEncoding (encoded, info) {
   if (size !== undefined) assertInteger('size', size)
   const file = await toRandomAccess(encoded)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
     // Pairs and bytes are interleaved, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
-    const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
-    const blob = { ...what, availableLen: file.size - headerLen }
+    const outboard = new PagedOutboard(pages, layout, ({ pre }, start) => pre * PAIR_LEN + start)
+    const blob = { ...layout, availableLen: file.size - headerLen }
     /** @type {RandomAccess} */
     const source = { size: blob.size, overlaps: file.overlaps, read: (start, end) => readBlob(pages, blob, start, end) }
     return { source, outboard, close: async () => file.close() }

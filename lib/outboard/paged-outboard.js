@@ -1,4 +1,4 @@
-// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be longer than memory.
+// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be larger than the memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
@@ -23,9 +23,9 @@ import { toRandomAccess } from '../source/source.js'
  * @property {Order} [order]  default: 'pre'
  * @property {boolean} [header]  true if the outboard begins with the size in 8 bytes, as in bao; default: false
  */
-/** @typedef {NamedBlob & OutboardLayout} OutboardInfo  the facts that the bytes of an outboard do not contain */
+/** @typedef {NamedBlob & OutboardLayout} OutboardInfo  what the bytes of an outboard do not say */
 
-/** An `Outboard` or `WrittenOutboard` may be given as the info: its `root` and `bytes` are not read. */
+/** An `Outboard` or `WrittenOutboard` may be passed as the info. Its `root` and `bytes` are not read. */
 export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'root', 'bytes']
 
 /**
@@ -36,7 +36,7 @@ export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'roo
  *     const outboard = await openOutboard('movie.mp4.obao4', info)
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes after the last pair are ignored
- * @param {OutboardInfo} info  as `writeOutboard` returned it, or an `Outboard` with the same pairs
+ * @param {OutboardInfo} info  as `writeOutboard` has returned it, or an `Outboard` with the same pairs
  * @returns {Promise<PagedOutboard>} the caller closes it
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, when the size is read from the header
  */
@@ -49,9 +49,9 @@ export async function openOutboard (source, info) {
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
-    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order }
+    const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order }
     const pages = new PageCache(file, header ? HEADER_LEN : 0)
-    return new PagedOutboard(pages, what, place => place[order] * PAIR_LEN, () => file.close())
+    return new PagedOutboard(pages, layout, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error
@@ -77,9 +77,8 @@ export class PagedOutboard {
    *
    * @param {PageCache} pages
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} layout
-   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  the byte in the
-   *   pages where a pair begins. It follows from the pair's places in outboards, and the byte of the
-   *   blob where its subtree begins
+   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  returns the byte in the pages
+   *   where a pair begins, from the pair's places in outboards and the byte of the blob where its subtree begins
    * @param {() => Promise<void> | void} [close]
    */
   constructor (pages, { root, size, groupLog, order }, offsetOf, close = () => {}) {
@@ -99,7 +98,7 @@ export class PagedOutboard {
    * The pair of a parent.
    *
    * @param {number} node  in-order number
-   * @returns {Promise<Uint8Array | undefined>} 64 fresh bytes; undefined if the outboard has no such pair
+   * @returns {Promise<Uint8Array | undefined>} 64 fresh bytes; undefined if the outboard does not have the pair
    */
   async pair (node) {
     assertInteger('node', node)

@@ -16,8 +16,7 @@ const PAIR_WORDS = PAIR_LEN / 4
 const WRITE_LEN = 1 << 18
 
 /**
- * @typedef {{ place: number, pairs: Uint8Array }} Piece  pairs that follow one another in the outboard,
- *   and the place of the first
+ * @typedef {{ place: number, pairs: Uint8Array }} Piece  adjacent pairs of the outboard, and the place of the first one
  */
 
 /** @implements {SubtreeSink} */
@@ -26,7 +25,7 @@ export class PairWriter {
   #order
   #sink
   #start
-  /** Undefined while the size is not known: then pairs arrive in post-order, one after the other. */
+  /** Undefined while the size is not known. Then pairs arrive in post-order, one after the other. */
   #places = /** @type {Places | undefined} */ (undefined)
   #size = /** @type {number | undefined} */ (undefined)
   #count = 0
@@ -98,7 +97,7 @@ export class PairWriter {
     if (this.#lateTo > 0) await this.#sink.truncate?.(this.#start + outboardLen(size, this.groupLog))
     if (this.#late.length + this.#start > 0) await this.#sink.sync?.()
     for (const piece of this.#late) await this.#writePiece(piece)
-    // The size comes last: without it the target does not look like an outboard.
+    // The size is written last: without it, the target does not look like an outboard.
     if (this.#start > 0) await this.#sink.write(0, u64ToBytes(size))
     await this.#sink.sync?.()
   }
@@ -148,7 +147,7 @@ export class PairWriter {
   }
 }
 
-/** Sorts pieces by their places, and joins neighbours. @param {Piece[]} pieces */
+/** Sorts pieces by their places, and joins adjacent ones. @param {Piece[]} pieces */
 function * joined (pieces) {
   pieces.sort((a, b) => a.place - b.place)
   for (let i = 0; i < pieces.length;) {

@@ -1,5 +1,5 @@
-// Collects the pairs of a growing tree: in a list, which is an outboard in post-order, or in a table,
-// each at its place.
+// Collects the pairs of a growing tree: in a list, which is an outboard in post-order, or in a table, in which each has
+// its place.
 
 import { PAIR_LEN } from '../core/constants.js'
 import { describe } from '../core/bytes.js'
@@ -38,7 +38,7 @@ export class PairList {
   /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
   get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
 
-  /** Makes room for more pairs. @param {number} pairs @returns {number} words, where the first goes */
+  /** Makes room for more pairs. @param {number} pairs @returns {number} where the first one goes, in words */
   #reserve (pairs) {
     const at = this.#count * PAIR_WORDS
     this.#count += pairs
@@ -79,7 +79,7 @@ export class Places {
   }
 
   /**
-   * The place of the first pair of a subtree. In both orders all pairs of a subtree are adjacent.
+   * The place of the first pair of a subtree. In both orders, all pairs of a subtree are adjacent.
    *
    * @param {number} startChunk
    * @param {number} chunks  more than a group
@@ -90,7 +90,10 @@ export class Places {
   }
 }
 
-/** Pairs of a tree whose size is known, in any order: each goes to its place. @implements {PairSink} */
+/**
+ * Pairs of a tree whose size is known. They may arrive in any order, because each goes to its place. @implements
+ * {PairSink}
+ */
 export class PairTable {
   groupLog
   /** The outboard, once all pairs have arrived. */
@@ -135,7 +138,7 @@ export class PairTable {
 }
 
 /**
- * Makes a sink that gives pairs one by one, in post-order.
+ * Makes a sink that passes on pairs one by one, in post-order.
  *
  * @param {number} groupLog
  * @param {PairSink['pair']} pair

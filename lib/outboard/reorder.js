@@ -2,8 +2,8 @@
 //
 // An outboard in post-order, read from its end, gives the root, then the right subtree, then the left one. An outboard
 // in pre-order, written from its end, takes the right subtree, then the left one, then the root. So each pair waits on
-// a stack until the pairs below it have been written. The stack is no deeper than the tree, and writing never overtakes
-// reading. From pre-order to post-order, the same is done from the start.
+// a stack until the pairs below it have been written. The stack is never deeper than the tree, and writing never
+// overtakes reading. To change pre-order to post-order, the same is done from the start.
 
 import { MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
 import { assertBytesOf } from '../core/bytes.js'
@@ -17,12 +17,15 @@ const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes that are read and written together. */
 const PIECE_LEN = 1 << 18
 
-/** Takes pairs in one order, and gives them in the other. */
+/** Takes pairs in one order, and returns them in the other. */
 class Reordering {
   #isToPre
   /** The number of groups in the subtree whose root is taken next. */
   #groups
-  /** Pairs that wait, the last one on top, and for each the number of groups in its half that has not begun. */
+  /**
+   * The waiting pairs, the last one on top, and for each pair the number of groups in the half of it that has not
+   * begun.
+   */
   #waiting = new Uint32Array(MAX_DEPTH * PAIR_WORDS)
   #second = /** @type {number[]} */ ([])
   #depth = 0
@@ -34,8 +37,7 @@ class Reordering {
   }
 
   /**
-   * Takes the next pair: from the end when pairs are brought to pre-order, from the start when they are brought to
-   * post-order.
+   * Takes the next pair: from the end on the way to pre-order, from the start on the way to post-order.
    *
    * @param {Uint32Array} words @param {number} at
    */
@@ -48,7 +50,7 @@ class Reordering {
     this.#groups = this.#isToPre ? right : left
   }
 
-  /** True if a pair can be given. If false, the next must be taken. */
+  /** True if a pair is due. If false, the next pair must be taken. */
   get isDue () {
     if (this.#groups === 1 && this.#depth > 0) {
       this.#groups = this.#second[this.#depth - 1]
@@ -67,7 +69,7 @@ class Reordering {
 /**
  * Changes all pairs of a tree to the other order, in place.
  *
- * @param {Uint8Array} bytes  changed; its memory aligned to words
+ * @param {Uint8Array} bytes  changed; its memory is aligned to words
  * @param {number} size  bytes of the blob
  * @param {number} groupLog
  * @param {Order} to

@@ -1,6 +1,6 @@
-// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if its
-// pairs are those of the outboard and its chaining value is the one that its parent expects. All other spans are left
-// to the audit that looks at every step, so the result does not depend on the number of threads.
+// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if its pairs
+// are those of the outboard and its chaining value is the expected one. All other spans are left to the audit that
+// looks at every step, so the result does not depend on the number of threads.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
@@ -13,7 +13,7 @@ import { sharedPool } from './pool.js'
 import { untilAborted } from '../source/async-util.js'
 import { threadCount } from './hash-spans.js'
 
-/** @import { AuditOf } from '../slice/audit.js' */
+/** @import { AuditJob } from '../slice/audit.js' */
 /** @import { OpenSource, PairReader, SpanResult, Step, ThreadOptions } from '../core/types.js' */
 /** @import { ByteRange } from '../tree/ranges.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
@@ -23,21 +23,21 @@ const MAX_NODES = 1024
 
 /**
  * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'keepOpenUntil'>} opened
- * @param {AuditOf} what
+ * @param {AuditJob} job
  * @param {PairReader} pairs
  * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`:
  *   called with the number of bytes that were found right
  * @returns {Promise<ChunkRanges>} the whole spans that were found right; none if one thread is enough
  */
-export async function auditInSpans (opened, what, pairs, options) {
+export async function auditInSpans (opened, job, pairs, options) {
   const { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan } = options
   const { shared, size = 0 } = opened
-  // Only a shared source has a size that is more than a claim.
-  const candidates = shared === undefined ? [] : wholeSpans(what, Math.min(size, what.size), spanLen)
+  // Only the size of a shared source is more than a claim.
+  const candidates = shared === undefined ? [] : wholeSpans(job, Math.min(size, job.size), spanLen)
   const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
 
-  const expected = await expectedCvs(candidates, what, pairs, spanLen, signal)
+  const expected = await expectedCvs(candidates, job, pairs, spanLen, signal)
   const spans = candidates.filter(({ start }) => expected.has(start))
   /** @type {number[]} */
   const right = []
@@ -47,20 +47,20 @@ export async function auditInSpans (opened, what, pairs, options) {
     shared,
     spans,
     width,
-    mode: what.mode,
-    outboard: { groupLog: what.groupLog, order: 'pre' },
+    mode: job.mode,
+    outboard: { groupLog: job.groupLog, order: 'pre' },
     take: (index, result) => {
-      // One after the other: fetched pairs are borrowed until the next fetch.
+      // One after the other, because fetched pairs are borrowed until the next fetch.
       looking = looking.then(async () => {
         const { start, end } = spans[index]
         if (!isEqual(result.cv, /** @type {Uint8Array} */ (expected.get(start)))) return
-        if (!await hasPairs(spans[index], what, pairs, result, signal)) return
+        if (!await hasPairs(spans[index], job, pairs, result, signal)) return
         right.push(start / CHUNK_LEN)
         onSpan?.(end - start)
       })
       return looking
     },
-    // The source has become shorter: the other audit finds the missing bytes.
+    // The source has become shorter. The other audit finds the missing bytes.
     forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED'
   })
   try {
@@ -74,7 +74,7 @@ export async function auditInSpans (opened, what, pairs, options) {
 /**
  * The perfect subtrees of one size that are present and wanted as a whole, without the root.
  *
- * @param {AuditOf} what @param {number} present  bytes @param {number} spanLen
+ * @param {AuditJob} job @param {number} present  bytes @param {number} spanLen
  * @returns {ByteRange[]}
  */
 function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
@@ -90,9 +90,9 @@ function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
 }
 
 /**
- * The chaining values of spans in right parents. Spans below a wrong or missing parent have none.
+ * The expected chaining values of spans, from right parents. Spans below a wrong or missing parent have none.
  *
- * @param {ByteRange[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen
+ * @param {ByteRange[]} spans @param {AuditJob} job @param {PairReader} pairs @param {number} spanLen
  * @param {AbortSignal} [signal]
  * @returns {Promise<Map<number, Uint8Array>>} chaining values, by the byte offset of the span
  */
@@ -142,7 +142,7 @@ const wantedIn = places => (start, end) => {
 /**
  * True if the pairs of a span are those of the outboard.
  *
- * @param {ByteRange} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result
+ * @param {ByteRange} span @param {AuditJob} job @param {PairReader} pairs @param {SpanResult} result
  * @param {AbortSignal} [signal]
  */
 async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: found = new Uint8Array(0) }, signal) {

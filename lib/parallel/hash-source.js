@@ -1,5 +1,5 @@
-// Hashes any source from start to end, and makes its outboard if wanted: on this thread, or on several if that is
-// quicker.
+// Hashes any source from start to end, and makes its outboard if that is wanted: on this thread, or on several threads
+// if that is quicker.
 
 import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
@@ -20,7 +20,7 @@ import { untilAborted } from '../source/async-util.js'
  * @typedef {object} HashedSource  all of it fresh
  * @property {Uint8Array<ArrayBuffer>} root  32 bytes
  * @property {number} size  bytes
- * @property {Uint8Array<ArrayBuffer>} [pairs]  the outboard, if it was wanted and no writer took it
+ * @property {Uint8Array<ArrayBuffer>} [pairs]  the outboard, if it was wanted and was not given to a writer
  */
 
 /**
@@ -71,7 +71,7 @@ export async function hashSource (source, options) {
 }
 
 /**
- * Like `hashSource`, for a source that is open.
+ * Like `hashSource`, for an open source.
  *
  * @param {OpenSource} opened @param {HashOptions & SpanOptions} options
  */
@@ -98,7 +98,7 @@ async function hashOnThisThread (opened, options) {
 
 /**
  * Memory for an outboard. The size of files and memory is known. The size of other sources may be a false claim, so
- * no memory is allocated from it.
+ * memory is not allocated for it.
  *
  * @param {OpenSource} opened @param {{ groupLog: number, order: Order }} outboard
  */

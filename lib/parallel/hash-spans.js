@@ -1,6 +1,5 @@
-// Hashes a source on several threads. The source is cut into spans: perfect subtrees of one size, and a rest. Each
-// thread hashes one span after the other. This thread joins their chaining values in order, like windows on one
-// thread.
+// Hashes a source on several threads. The source is cut into spans: perfect subtrees of one size, and the rest. Each
+// thread hashes one span after the other. This thread joins their chaining values in order, like windows on one thread.
 
 import { CHUNK_LEN } from '../core/constants.js'
 import { DEPTH, SHORT_SPAN_LEN, SPAN_LEN, SpanQueue } from './span-queue.js'
@@ -21,14 +20,14 @@ import { untilAborted } from '../source/async-util.js'
  * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
  */
 
-/** The spans that two workers hold. With `auto`, a source with fewer spans is hashed on one thread. */
+/** The number of spans that two workers have. With `auto`, a source with fewer spans is hashed on one thread. */
 const MIN_SPANS = 2 * DEPTH
 const MAX_THREADS = 256
 
 /**
  * @param {OpenSource} opened
  * @param {HashOptions & SpanOptions} options
- * @returns {Promise<HashedSource | undefined>} undefined if one thread is enough: then nothing has been read
+ * @returns {Promise<HashedSource | undefined>} undefined if one thread is enough. Then nothing has been read
  */
 export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, ...options }) {
   const { shared, size = 0 } = opened
@@ -74,7 +73,7 @@ export function threadCount (threads, pool, size, count) {
   return count >= MIN_SPANS && pool.isWorth(size) ? Math.min(parallelism(), Math.floor(count / DEPTH)) : 1
 }
 
-/** Joins spans to a tree, and their pairs to an outboard. */
+/** Joins spans into a tree, and their pairs into an outboard. */
 class SpanJoiner {
   #spans
   #size
@@ -83,7 +82,7 @@ class SpanJoiner {
   /** Takes the pairs, if they are wanted: memory, or a writer. */
   #table
   #writer
-  /** The index of the next span to join, and the chaining values of later ones. */
+  /** The index of the next span to join, and the chaining values of later spans. */
   #due = 0
   #waiting = /** @type {Map<number, Uint8Array>} */ (new Map())
   #done = 0

@@ -18,18 +18,18 @@ export const parallelism = () => threads.parallelism()
 export const startThread = events => threads.startThread(events)
 
 /**
- * Bytes of work that make up for starting workers. Measured on two cores in fresh processes, where the start costs
- * this thread some 40 ms. One thread and two cold workers took 90 and 131 ms for a file of 128 MiB, 161 and 187 ms for
- * 256 MiB, 281 and 232 ms for 512 MiB. More cores gain with less work.
+ * Bytes of work that make up for starting workers. Measured on two cores in fresh processes, where the start costs this
+ * thread about 40 ms. One thread took 90 ms and two cold workers 131 ms for a file of 128 MiB, 161 and 187 ms for 256
+ * MiB, 281 and 232 ms for 512 MiB. With more cores, less work is enough.
  */
 const START_LEN = 1 << 28
 
 export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  /** The most workers that this runtime allows. Known, and final, when one cannot be started. */
+  /** The most workers that this runtime allows, which is known, and final, once a worker cannot be started. */
   #limit = Infinity
-  /** Bytes of work so far for which no worker ran. */
+  /** Bytes of work so far for which no worker was running. */
   #missed = 0
 
   /** @param {(events: ThreadEvents) => Thread} start  may throw */
@@ -43,8 +43,8 @@ export class Pool {
   get isWarm () { return [...this.#workers].some(worker => worker.isReady) }
 
   /**
-   * True if workers should be used for some work. Running workers always are. Starting them is worthwhile when there
-   * was enough work to make up for the start: with one long source, or after several shorter ones.
+   * True if workers should be used for some work. Running workers always should be. Starting workers is worthwhile if
+   * there was enough work to make up for the start: one long source, or several shorter ones.
    *
    * @param {number} size  bytes
    */
@@ -54,9 +54,9 @@ export class Pool {
   }
 
   /**
-   * The workers with the least work. Starts missing ones.
+   * Returns the workers with the least work, and starts missing ones.
    *
-   * @param {number} count  the result is shorter where fewer workers are allowed
+   * @param {number} count  the result is shorter if fewer workers are allowed
    */
   take (count) {
     while (this.#workers.size < Math.min(count, this.#limit)) this.#add()
@@ -77,15 +77,15 @@ export class Pool {
       })
       this.#workers.add(worker)
     } catch {
-      this.#limit = this.#workers.size // a policy forbids more, or memory is short
+      this.#limit = this.#workers.size // a policy forbids more workers, or memory is short
     }
   }
 }
 
-/** The worker cannot get its input: this runtime's threads do not share files, or the Blob cannot be sent. */
+/** Thrown when a worker cannot get its input: this runtime's threads do not share files, or the Blob cannot be sent. */
 export class NotShared extends Error {}
 
-/** One worker, as seen from the thread that gives it work. */
+/** One worker, on the side of the thread that gives it work. */
 export class PoolWorker {
   #thread
   #onEnd
@@ -99,7 +99,7 @@ export class PoolWorker {
   #started = () => {}
 
   /**
-   * Resolves to true when the worker is ready, and to false when it ends before that. Some workers do neither, so
+   * Resolves to true when the worker is ready, and to false when it ends before that. Some workers never do either, so
    * callers must not wait for this promise alone.
    *
    * @type {Promise<boolean>}
@@ -108,7 +108,7 @@ export class PoolWorker {
 
   /**
    * @param {(events: ThreadEvents) => Thread} start  may throw
-   * @param {(isRefusal: boolean) => void} onEnd  `isRefusal`: it ended by itself before it was ready
+   * @param {(isRefusal: boolean) => void} onEnd  `isRefusal`: true if the worker ended by itself before it was ready
    */
   constructor (start, onEnd) {
     this.#onEnd = onEnd
@@ -180,8 +180,8 @@ export class PoolWorker {
 export const sharedPool = new Pool(startThread)
 
 /**
- * Ends the worker threads. Nobody needs to call this: idle workers do not keep a process alive. Their unfinished work
- * fails with BAO_WORKER_FAILED; later work starts new ones.
+ * Ends the worker threads. Nobody needs to call this, because idle workers do not keep a process alive. Unfinished work
+ * fails with BAO_WORKER_FAILED; later work starts new threads.
  *
  * @returns {Promise<void>} when they have ended
  */

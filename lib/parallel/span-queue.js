@@ -9,19 +9,19 @@ import { yieldToEventLoop } from '../source/async-util.js'
 /** @import { Pool, PoolWorker } from './pool.js' */
 
 /**
- * Bytes of a span, and of a span of a source that would have few of them. Shorter spans take more time in total,
- * because of their pairs.
+ * Bytes of a span, and of a span of a source that would otherwise have few spans. Shorter spans take more time in
+ * total, because of their pairs.
  */
 export const SPAN_LEN = 1 << 23
 export const SHORT_SPAN_LEN = 1 << 21
-/** The spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
+/** The number of spans that a worker has: the one that it is hashing, and the next one, so that it never waits. */
 export const DEPTH = 2
 
 /**
  * @typedef {object} SpanQueueOptions
  * @property {Pick<OpenSource, 'pieces' | 'keepOpenUntil'>} opened  the source, for this thread
  * @property {SharedSource} shared  the source, for other threads
- * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, but for the last
+ * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, except for the last one
  * @property {number} width  threads
  * @property {Mode} mode
  * @property {SpanJob['outboard']} [outboard]  which pairs are wanted, if any
@@ -30,16 +30,17 @@ export const DEPTH = 2
  */
 
 /**
- * While workers are missing, this thread does their work: they may still be starting, be refused, or not have
- * access to the source. So hashing is never slower than on one thread, and never waits for a worker that never
- * starts.
+ * While workers are missing, this thread does their work: they may still be starting, be refused, or not have access to
+ * the source. So hashing is never slower than on one thread, and never waits for a worker that does not start.
  */
 export class SpanQueue {
   #task
   /** Workers that take spans. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  #isStandingIn = false
-  /** Spans that a worker gave back, the first span that no worker has got, and the number of finished spans. */
+  #isHashingHere = false
+  /**
+   * Spans that a worker has given back, the first span that no worker has been given, and the number of finished spans.
+   */
   #returned = /** @type {number[]} */ ([])
   #next = 0
   #done = 0
@@ -63,11 +64,11 @@ export class SpanQueue {
         if (worker.isReady) this.#employ(worker)
         else worker.starting.then(isReady => { if (isReady) this.#employ(worker) })
       }
-      this.#standIn()
+      this.#hashHere()
     })
   }
 
-  /** Gives out no more spans, and ignores later results. */
+  /** Stops giving out spans, and ignores later results. */
   stop () { this.#isStopped = true }
 
   /** @param {PoolWorker} worker */
@@ -87,15 +88,15 @@ export class SpanQueue {
         if (!(error instanceof NotShared)) throw error
         this.#returned.push(index)
         this.#workers.delete(worker)
-        return this.#standIn()
+        return this.#hashHere()
       }
     }
   }
 
   /** Hashes spans on this thread while workers are missing. */
-  async #standIn () {
-    if (this.#isStandingIn) return
-    this.#isStandingIn = true
+  async #hashHere () {
+    if (this.#isHashingHere) return
+    this.#isHashingHere = true
     try {
       while (this.#workers.size < this.#task.width) {
         const index = this.#nextIndex()
@@ -109,7 +110,7 @@ export class SpanQueue {
     } catch (error) {
       this.#reject(error)
     }
-    this.#isStandingIn = false
+    this.#isHashingHere = false
   }
 
   /** @returns {number | undefined} the next span to give out */
@@ -140,7 +141,7 @@ export class SpanQueue {
 }
 
 /**
- * The part of a source that a worker needs for one span. A file is given whole, by its descriptor.
+ * The part of a source that a worker needs for one span. A worker gets the whole of a file, by its descriptor.
  *
  * @param {SharedSource} shared @param {number} start @param {number} end
  * @returns {SharedSource}

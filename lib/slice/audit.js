@@ -1,9 +1,9 @@
-// Audits a blob: finds the leaves that are right and proven by the pairs of its outboard. It
-// says which bytes and pairs it needs, and its callers read them.
+// Audits a blob: finds the leaves that are right and that the pairs of its outboard prove. It says which bytes and
+// pairs it needs, and its callers read them.
 //
 // Every batch is put into the arena like its encoding, so that it is hashed like a slice:
-// side by side, before any of it is believed. Unlike the checker, an audit goes on after a fault: only
-// the subtree below a wrong parent is lost. Semantics as bao-tree's `valid_ranges`.
+// side by side, before any of it is believed. Unlike the checker, an audit continues after a fault: only the subtree
+// below a wrong parent is lost. It does what `valid_ranges` of bao-tree does.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -21,11 +21,11 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 /** @import { ByteRange } from '../tree/ranges.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** The most lost bytes that a walk passes over. A new walk from the root would take longer than so few steps. */
+/** The most lost bytes that a walk passes over. For fewer, a new walk from the root would take longer. */
 const MAX_WALKED = 128 << 20
 
 /**
- * @typedef {object} AuditOf
+ * @typedef {object} AuditJob
  * @property {Uint8Array} root
  * @property {number} size
  * @property {number} groupLog
@@ -34,7 +34,7 @@ const MAX_WALKED = 128 << 20
  */
 
 export class Audit {
-  #what
+  #job
   #pairs
   #batch
   #expected
@@ -52,24 +52,24 @@ export class Audit {
   /** The spans of the blob that the next `check` needs, in increasing order, and the parents whose pairs it copies. */
   spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** The tree of a leaf that does not fit into the arena and is given in pieces. @type {TreeBuilder | undefined} */
+  /** The tree of a leaf that does not fit into the arena, and so arrives in pieces. @type {TreeBuilder | undefined} */
   large
 
-  /** @param {AuditOf} what @param {PairReader} pairs */
-  constructor (what, pairs) {
-    this.#what = what
+  /** @param {AuditJob} job @param {PairReader} pairs */
+  constructor (job, pairs) {
+    this.#job = job
     this.#pairs = pairs
-    this.#expected = new ExpectedCvs(what.root)
-    this.#batch = firstBatchOf(what)
+    this.#expected = new ExpectedCvs(job.root)
+    this.#batch = firstBatchOf(job)
   }
 
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks that are right, as far as the audit has come. */
+  /** The chunks that the audit has found right so far. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch that is not lost as a whole. @returns {boolean} false if there is none */
+  /** Plans the next batch that is not lost as a whole. @returns {boolean} false at the end */
   plan () {
     while (this.#batch.count > 0) {
       this.spans = []
@@ -78,7 +78,7 @@ export class Audit {
       if (this.spans.length > 0 || this.nodes.length > 0) {
         const { lens: [len], places: [start] } = this.#batch
         const isLarge = len > INPUT_LEN
-        this.large = isLarge ? new TreeBuilder(this.#what.mode, { startChunk: start / CHUNK_LEN }) : undefined
+        this.large = isLarge ? new TreeBuilder(this.#job.mode, { startChunk: start / CHUNK_LEN }) : undefined
         return true
       }
       this.#advance()
@@ -89,8 +89,8 @@ export class Audit {
   /**
    * Finds the right leaves of the batch.
    *
-   * @param {Uint8Array[]} bytes  of each of `spans`, unless the batch is `large`; a short one means
-   *   that bytes are missing
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`, unless the batch is `large`. If there are too few, bytes
+   *   are missing
    */
   check (bytes) {
     if (this.large === undefined) this.#checkBatch(bytes)
@@ -100,11 +100,11 @@ export class Audit {
     this.#advance()
   }
 
-  /** Goes on to the next batch. If much is lost, a new walk begins after the lost part. */
+  /** Moves to the next batch. If much is lost, a new walk begins after the lost part. */
   #advance () {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
-    const { root, ranges } = this.#what
-    this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
+    const { root, ranges } = this.#job
+    this.#batch = firstBatchOf({ ...this.#job, ranges: this.#findings.takeRest(ranges) })
     this.#expected = new ExpectedCvs(root)
     this.#isAtRoot = true
   }
@@ -137,16 +137,19 @@ export class Audit {
   /** @param {Uint8Array[]} bytes */
   #checkBatch (bytes) {
     this.#fetch()
-    enter(this.#what.mode)
+    enter(this.#job.mode)
     this.#layOut(bytes, 0, INPUT, 0)
     this.#hash(0, INPUT)
     this.#compare(bytes)
     this.#isAtRoot = false
   }
 
-  /** Copies the pairs of the batch in their order. The outboard may hash during this: the arena is not yet in use. */
+  /**
+   * Copies the pairs of the batch in their order. The outboard may hash during this, because the arena is not in use
+   * yet.
+   */
   #fetch () {
-    const { size, groupLog } = this.#what
+    const { size, groupLog } = this.#job
     const { kinds, places } = this.#batch
     let at = 0
     /** @param {Step} step */
@@ -162,8 +165,8 @@ export class Audit {
   }
 
   /**
-   * Brings pairs and bytes to the arena in the order of an encoding, but with the bytes of a subtree
-   * next to each other. Lost steps keep their place.
+   * Copies pairs and bytes to the arena in the order of an encoding, but with the bytes of a subtree next to each
+   * other. Lost steps keep their place.
    *
    * @param {Uint8Array[]} bytes  of `spans`
    * @param {number} from  the first step
@@ -186,9 +189,9 @@ export class Audit {
     }
   }
 
-  /** Hashes all steps but subtrees. @param {number} from  the first step @param {number} at  in the arena */
+  /** Hashes all steps except subtrees. @param {number} from  the first step @param {number} at  in the arena */
   #hash (from, at) {
-    const { flags } = this.#what.mode
+    const { flags } = this.#job.mode
     const hasRoot = from === 0 && this.#isAtRoot
     const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags, hasRoot }
     hashPairs(steps)
@@ -202,7 +205,7 @@ export class Audit {
     let leafCv = LEAF_CVS
     for (let i = 0, at = INPUT, pair = 0; i < this.#batch.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
-        // The subtree is replaced by its steps, which are compared one by one.
+        // Replace the subtree with its steps, which are compared one by one.
         this.#batch.expand(i)
         this.#missingLeaves.clear()
         this.#layOut(bytes, i, at, pair)
@@ -236,7 +239,7 @@ export class Audit {
   #isSubtreeRight (step, at, pair) {
     const start = this.#batch.places[step]
     if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
-    const { groupLog, mode } = this.#what
+    const { groupLog, mode } = this.#job
     const chunks = this.#batch.spans[step] / CHUNK_LEN
     for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
     hashChunkTable(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
@@ -275,7 +278,7 @@ export class Audit {
     const isRight = this.#expected.isNext(cv) && !this.#missingNodes.has(node)
     this.#expected.drop()
     if (!isRight) {
-      this.#findings.lostTo = endOf(node, this.#what.size)
+      this.#findings.lostTo = endOf(node, this.#job.size)
       return
     }
     if (kind & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
@@ -292,7 +295,7 @@ export class Audit {
   }
 }
 
-/** Records the bytes that an audit has found right so far, and the end of the current lost part. */
+/** Records the bytes that an audit has found right so far, and where the current lost part ends. */
 export class Findings {
   #boundaries = /** @type {number[]} */ ([])
   /** The byte offset up to which everything is lost, from the current step of the walk. */
@@ -309,11 +312,15 @@ export class Findings {
   /** True if a byte is lost. @param {number} start  its offset */
   isLost (start) { return start < this.lostTo }
 
-  /** True if so much is lost that a new walk after it is cheaper. @param {number} at  bytes, where the walk is */
+  /**
+   * True if so much is lost that a new walk after the lost part is cheaper.
+   *
+   * @param {number} at  bytes, where the walk is
+   */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** The ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
-  leaveBehind (ranges) {
+  /** Takes the ranges after the lost part, for a new walk from the root. @param {ChunkRanges} ranges */
+  takeRest (ranges) {
     const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
     this.lostTo = 0
     return rest
@@ -328,7 +335,7 @@ const hasLeft = kind => (kind & HAS_LEFT) > 0
 /** @param {number} kind */
 const hasRight = kind => (kind & HAS_RIGHT) > 0
 
-/** @param {AuditOf} what */
+/** @param {AuditJob} job */
 function firstBatchOf ({ size, groupLog, ranges }) {
   const batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
   batch.fill()

@@ -9,10 +9,10 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 
 /** @import { Walk } from '../tree/walk.js' */
 
-/** Chunks of the first batch when a caller waits for its bytes: enough to be hashed side by side. */
+/** Chunks of the first batch when a caller is waiting for its bytes: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
-/** The kinds of steps. A parent also says which of its children follow. */
+/** The kinds of steps. The kind of a parent says which of its children follow, too. */
 export const IS_LEAF = 0
 export const IS_PARENT = 1
 export const HAS_LEFT = 2
@@ -20,7 +20,7 @@ export const HAS_RIGHT = 4
 /** A perfect subtree that is wanted whole, and checked as one. */
 export const IS_SUBTREE = 8
 
-/** One batch of steps. `begin` makes it the next batch of its walk, `takeStep` adds steps to it. */
+/** One batch of steps. `begin` turns it into the next batch of its walk, and `takeStep` adds steps to it. */
 export class Batch {
   /** The walk, at the step that `takeStep` has moved to. */
   step
@@ -28,7 +28,7 @@ export class Batch {
   count = 0
   /** The kind of every step (see above). */
   kinds = /** @type {number[]} */ ([])
-  /** The node number of every step that is a parent, or else its byte offset in the blob. */
+  /** For every step, the node number if it is a parent, otherwise its byte offset in the blob. */
   places = /** @type {number[]} */ ([])
   /** How many bytes of the blob every step has: 0 for a parent. */
   spans = /** @type {number[]} */ ([])
@@ -43,7 +43,7 @@ export class Batch {
   /** True if the walk is at a step that did not fit and belongs to the next batch. */
   #isHeld = false
 
-  /** @param {Walk} walk  whose SUBTREE steps are set here @param {number} groupLog */
+  /** @param {Walk} walk  the constructor chooses its SUBTREE steps @param {number} groupLog */
   constructor (walk, groupLog) {
     this.step = walk
     this.#leafLen = CHUNK_LEN * 2 ** groupLog
@@ -63,10 +63,10 @@ export class Batch {
   /**
    * Becomes the next batch, without steps yet.
    *
-   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has them; default:
-   *   128, a whole window
-   * @param {number} [available]  bytes of the encoding that have arrived: the batch goes beyond
-   *   `minChunks` only within these; default: Infinity
+   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has that many; default: 128, a
+   *   whole window
+   * @param {number} [available]  bytes of the encoding that have arrived. Only among these does the batch go beyond
+   *   `minChunks`; default: Infinity
    */
   begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
     this.count = this.len = this.#chunks = 0
@@ -82,7 +82,7 @@ export class Batch {
     if (!this.#isHeld && !step.next()) return false
     let len = this.#lenOf(step)
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN, len)) {
-      // A small subtree is not split: the next batch hashes it as a whole.
+      // A small subtree is not split, because the next batch hashes it as a whole.
       this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
       if (this.#isHeld) return false
       step.lookInside()
@@ -111,7 +111,7 @@ export class Batch {
     this.len -= len
   }
 
-  /** Replaces a subtree by its parents and leaves. @param {number} step  its index */
+  /** Replaces a subtree with its parents and leaves. @param {number} step  its index */
   expand (step) {
     const behind = [this.kinds, this.places, this.spans, this.lens].map(list => list.slice(step + 1, this.count))
     const subtree = this.subtreeAt(step)
@@ -137,7 +137,7 @@ export class Batch {
     return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))
   }
 
-  /** True if the step is available, or one that the batch waits for. @param {number} chunks @param {number} len */
+  /** True if the step is available, or if the batch waits for it. @param {number} chunks @param {number} len */
   #isInReach (chunks, len) {
     return this.len + len <= this.#available || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
   }

@@ -1,10 +1,10 @@
 // Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It asks for
 // bytes and never reads.
 //
-// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf from its own bytes,
-// so all nodes of a batch are hashed side by side before any of them is believed. Only then is each value compared with
-// its expected chaining value, in the order of the walk. The first value that differs ends the verification. Source:
-// Bao spec, "Decoder"; BLAKE3 paper 6.4.
+// It works batch by batch. The chaining value of a parent follows from its own pair, and that of a leaf from its own
+// bytes. So all nodes of a batch are hashed side by side before any of them is believed. Only then is each value
+// compared with its expected chaining value, in the order of the walk. The first value that differs ends the
+// verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -52,21 +52,21 @@ export class Checker {
   error
 
   /**
-   * @param {object} what
-   * @param {Uint8Array} what.root  32 bytes
-   * @param {number} what.size  bytes; a claim
-   * @param {number} what.groupLog  0 to 16
-   * @param {ChunkRanges} what.ranges
-   * @param {Mode} what.mode
-   * @param {number} [what.minChunks]  a batch has at least this many chunks, if there are so many; it has
-   *   more if their bytes are available; default: 128, a whole window
-   * @param {number} [what.firstChunks]  the same for the first batch; default: `minChunks`
-   * @param {number} [what.available]  bytes of the first `write`
-   * @param {VerifiedSink} [sink]  takes verified pairs and leaves; without one they are only verified
+   * @param {object} job
+   * @param {Uint8Array} job.root  32 bytes
+   * @param {number} job.size  bytes; a claim
+   * @param {number} job.groupLog  0 to 16
+   * @param {ChunkRanges} job.ranges
+   * @param {Mode} job.mode
+   * @param {number} [job.minChunks]  a batch has at least this many chunks if the slice has that many, and more if
+   *   their bytes are available; default: 128, a whole window
+   * @param {number} [job.firstChunks]  how many chunks the first batch has at least; default: `minChunks`
+   * @param {number} [job.available]  bytes of the first `write`
+   * @param {VerifiedSink} [sink]  takes verified pairs and leaves. Without a sink, they are only verified
    */
-  constructor (what, sink) {
-    const { root, size, groupLog, ranges, mode } = what
-    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = what
+  constructor (job, sink) {
+    const { root, size, groupLog, ranges, mode } = job
+    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = job
     this.#mode = mode
     this.#size = size
     this.#sink = sink
@@ -87,9 +87,9 @@ export class Checker {
    *
    * @param {Uint8Array} bytes  any piece; read, not kept. It may be at INPUT in the arena, where it is overwritten
    * @param {number} [at]  from here on
-   * @returns {number} where the encoding ends in the bytes: before their end only if `isDone`
-   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: everything before has gone to the sink,
-   *   and nothing follows
+   * @returns {number} where the encoding ends in the bytes; that is before their end only if `isDone`
+   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: everything before the fault has gone to the sink, and
+   *   nothing follows
    */
   write (bytes, at = 0) {
     if (this.error) throw this.error
@@ -155,7 +155,7 @@ export class Checker {
     const isInPlace = head.length === 0 && isAtInput(tail)
     const at = isInPlace ? tail.byteOffset : INPUT
     if (!isInPlace) {
-      u8.set(tail, INPUT + head.length) // the tail first: it may be where the head goes
+      u8.set(tail, INPUT + head.length) // the tail first, because it may be where the head goes
       u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
@@ -175,7 +175,13 @@ export class Checker {
     whileBorrowed(() => this.#compare(0, 1, bytes, 0))
   }
 
-  /** Hashes all steps but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
+  /**
+   * Hashes all steps except subtrees.
+   *
+   * @param {number} from  step
+   * @param {number} to
+   * @param {number} at  in the arena
+   */
   #hash (from, to, at) {
     const steps = { batch: this.#batch, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
     hashPairs(steps)
@@ -183,11 +189,11 @@ export class Checker {
   }
 
   /**
-   * Compares the steps one after the other, and gives them to the sink.
+   * Compares the steps one after the other, and passes them to the sink.
    *
    * @param {number} from  step
    * @param {number} to
-   * @param {Uint8Array} memory  contains their bytes; bytes of earlier steps may be overwritten
+   * @param {Uint8Array} memory  has their bytes; bytes of earlier steps may be overwritten
    * @param {number} at  where the first begins
    */
   #compare (from, to, memory, at) {
@@ -219,8 +225,7 @@ export class Checker {
         this.#sink?.pair?.(places[i], at)
         this.#sink?.parent?.(places[i], at)
       }
-      // Only this sets it: bytes that verified as the end of a blob of this size prove the
-      // size.
+      // This is set only here, because only bytes that verified as the end of a blob of this size prove the size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
       this.#isAtRoot = false
       this.verified += lens[i]
@@ -249,7 +254,7 @@ export class Checker {
   }
 
   /**
-   * Replaces a wrong subtree by its steps, and throws the first fault among them.
+   * Replaces a wrong subtree with its steps, and throws the first fault among them.
    *
    * @param {number} step @param {number} at
    * @returns {never}
@@ -285,8 +290,8 @@ export class Checker {
 }
 
 /**
- * Joins verified leaves that are adjacent in the blob: it moves them together in memory, and gives
- * them to the sink as one.
+ * Joins verified leaves that are adjacent in the blob: it moves them together in memory, and passes them to the sink as
+ * one.
  */
 class LeafJoiner {
   #memory

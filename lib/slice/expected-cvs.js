@@ -29,7 +29,11 @@ export class ExpectedCvs {
     for (let i = 0; i < CV_WORDS; i++) words[top + i] = i32[at / 4 + i]
   }
 
-  /** True if a computed value is the expected one. Takes the same time in any case. @param {number} at  in the arena */
+  /**
+   * True if a computed value is the expected one. The call takes the same time in any case.
+   *
+   * @param {number} at  in the arena
+   */
   isNext (at) {
     const words = this.#words
     const top = this.#top

@@ -1,6 +1,5 @@
-// Hashes the parents and leaves of a batch side by side, wherever they are in the arena. None of them
-// is believed yet: the value of a parent follows from the sent pair, that of a leaf from the
-// sent bytes.
+// Hashes the parents and leaves of a batch side by side, wherever they are in the arena. None of them is believed yet:
+// the value of a parent follows from the sent pair, and that of a leaf from the sent bytes.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
@@ -34,8 +33,8 @@ export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
 }
 
 /**
- * Writes the chaining values of leaves to LEAF_CVS, one after the other. Neighbours of the same length, a
- * power of two of chunks, are reduced together.
+ * Writes the chaining values of leaves to LEAF_CVS, one after the other. Adjacent leaves of the same length, a power of
+ * two of chunks, are reduced together.
  *
  * @param {Steps} steps
  */
@@ -65,7 +64,7 @@ export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
 }
 
 /**
- * Hashes neighbours of the same length.
+ * Hashes adjacent leaves of the same length.
  *
  * @param {number} count  leaves
  * @param {number} len  bytes of each

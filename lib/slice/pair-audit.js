@@ -1,5 +1,5 @@
-// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are
-// right. No byte of the blob is read.
+// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are right. It never reads bytes
+// of the blob.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { ENTER, Walk } from '../tree/walk.js'
@@ -10,7 +10,7 @@ import { ExpectedCvs } from './expected-cvs.js'
 import { enter } from '../engine/mode.js'
 import { kernel } from '../engine/kernel/index.js'
 
-/** @import { AuditOf } from './audit.js' */
+/** @import { AuditJob } from './audit.js' */
 /** @import { PairSource } from '../core/types.js' */
 
 /** Pairs, or leaves, in a batch: far fewer than fit into the arena, so that remote outboards get small requests. */
@@ -18,11 +18,11 @@ const BATCH_PAIRS = 1024
 const BATCH_LEAVES = 1024
 
 export class PairAudit {
-  #what
+  #job
   #pairs
   #findings = new Findings()
   #expected
-  /** One walk looks ahead, the other follows. */
+  /** One walk looks ahead, and the other one follows it. */
   #ahead
   #behind
   #isAtRoot = true
@@ -33,22 +33,22 @@ export class PairAudit {
   /** The parents whose pairs the next `check` copies. */
   nodes = /** @type {number[]} */ ([])
 
-  /** @param {AuditOf} what @param {PairSource} pairs */
-  constructor (what, pairs) {
-    this.#what = what
+  /** @param {AuditJob} job @param {PairSource} pairs */
+  constructor (job, pairs) {
+    this.#job = job
     this.#pairs = pairs
-    this.#expected = new ExpectedCvs(what.root)
-    this.#ahead = walkOf(what)
-    this.#behind = walkOf(what)
+    this.#expected = new ExpectedCvs(job.root)
+    this.#ahead = walkOf(job)
+    this.#behind = walkOf(job)
   }
 
   /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks whose pairs are right, as far as the audit has come. */
+  /** The chunks whose pairs the audit has found right so far. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch. @returns {boolean} false if there is none */
+  /** Plans the next batch. @returns {boolean} false at the end */
   plan () {
     const step = this.#ahead
     this.nodes = []
@@ -67,7 +67,7 @@ export class PairAudit {
   /** Finds the right pairs of the batch. */
   check () {
     const steps = this.#fetch()
-    const flags = enter(this.#what.mode) | PARENT
+    const flags = enter(this.#job.mode) | PARENT
     u8.set(this.#memory.subarray(0, this.nodes.length * PAIR_LEN), INPUT)
     this.#hash(flags)
     let pair = 0
@@ -138,7 +138,7 @@ export class PairAudit {
 
   /** Begins a new walk after the lost part. */
   #restart () {
-    const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
+    const rest = { ...this.#job, ranges: this.#findings.takeRest(this.#job.ranges) }
     this.#ahead = walkOf(rest)
     this.#behind = walkOf(rest)
     this.#expected = new ExpectedCvs(rest.root)
@@ -146,5 +146,5 @@ export class PairAudit {
   }
 }
 
-/** @param {AuditOf} what */
+/** @param {AuditJob} job */
 const walkOf = ({ size, groupLog, ranges }) => new Walk(size, groupLog, ranges)

@@ -1,6 +1,6 @@
 // Parses and writes inclusion proofs. A proof has the values that, together with some chunks of a blob,
-// give its root: for every parent with chunks on one side only, the chaining value of the other side.
-// That takes 32 bytes per parent, while a slice has 64.
+// give its root: for every parent with chunks on one side only, the chaining value of the other side. That takes 32
+// bytes per parent, whereas a slice has 64.
 //
 // As bytes, all numbers unsigned and little-endian:
 //     size of the blob, 8 bytes
@@ -28,12 +28,12 @@ export class Proof {
   size
   /** The chunks that it proves: at least one, all within the blob. @type {ChunkRanges} */
   ranges
-  /** 32 bytes for every sibling. */
+  /** The siblings, 32 bytes each. */
   siblings
 
   /**
    * @param {{ size: number, ranges: ChunkRanges, siblings: Uint8Array }} parts  `siblings` is not copied
-   * @throws {BaoError} BAO_BAD_PROOF when the ranges need more siblings or fewer, or are outside the blob
+   * @throws {BaoError} BAO_BAD_PROOF when the ranges need more or fewer siblings, or are outside the blob
    */
   constructor (parts) {
     assertKnownOptions(parts, ['size', 'ranges', 'siblings'])
@@ -55,8 +55,8 @@ export class Proof {
   }
 
   /**
-   * Parses a proof that was stored or sent. Nothing in it is believed. Memory is allocated for its
-   * length, never for the numbers in it.
+   * Parses a proof that was stored or sent. Nothing in it is believed. Memory is allocated for its length, and never
+   * for the numbers in it.
    *
    * @param {Uint8Array} bytes  not copied; all of them
    * @throws {BaoError} BAO_BAD_PROOF, BAO_SIZE_TOO_LARGE
@@ -95,10 +95,10 @@ export class Proof {
   /** The number of bytes in its chunks. */
   get contentLen () { return this.byteRanges.reduce((sum, { start, end }) => sum + end - start, 0) }
 
-  /** The bytes of the blob that its chunks are. @returns {ByteRange[]} increasing */
+  /** The ranges of the blob's bytes that its chunks cover. @returns {ByteRange[]} increasing */
   get byteRanges () { return this.ranges.toBytes(this.size) }
 
-  /** True if it contains the last chunk, so that it also proves the size. If false, the size is a claim. */
+  /** True if it contains the last chunk, and so proves the size. If false, the size is a claim. */
   get provesSize () { return this.ranges.has(chunkCount(this.size) - 1) }
 }
 
@@ -111,7 +111,7 @@ export class Proof {
  * @param {object} visitor
  * @param {(startChunk: number, endChunk: number, isRoot: boolean) => T} visitor.content  the value of a subtree
  *   that is wanted whole
- * @param {() => T} visitor.sibling  the value of the next subtree of which nothing is wanted
+ * @param {() => T} visitor.sibling  the value of the next subtree that has no wanted chunk
  * @param {(left: T, right: T, isRoot: boolean) => T} visitor.parent
  * @returns {T} the value of the root
  */
@@ -137,7 +137,7 @@ export function foldProof (size, ranges, { content, sibling, parent }) {
  * The number of parents with wanted chunks on one side only.
  *
  * @param {number} size @param {ChunkRanges} ranges  canonical, not empty
- * @param {number} max  counting ends after it, so that a proof with many ranges and few siblings takes little time
+ * @param {number} max  counting ends above it, so that a proof with many ranges and few siblings takes little time
  * @returns {number} at most `max + 1`
  */
 function siblingCount (size, ranges, max) {

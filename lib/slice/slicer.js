@@ -1,6 +1,6 @@
-// Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says
-// which bytes it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
-// chunk groups, as in bao-tree.
+// Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says which bytes it
+// needs and never reads; the two functions that drive it read. Source: Bao spec, "Slice Format"; with chunk groups, as
+// in bao-tree.
 
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE, Walk } from '../tree/walk.js'
@@ -26,10 +26,10 @@ const MAX_NEEDED = 1 << 21
 
 /** Where the pairs of a subtree go in the arena: after its bytes. */
 const PAIRS = STAGE + WINDOW_LEN
-/** Leaves of at least this length are copied to their places one by one; the kernel spreads shorter ones. */
+/** Leaves of at least this length are copied to their places one by one; the kernel copies shorter ones. */
 const LONG_LEAF = 1 << 12
 
-/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
+/** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceJob */
 /**
  * Checks a batch before it is sent: says how many bytes from its start are right, and which fault follows them.
  *
@@ -39,19 +39,19 @@ const LONG_LEAF = 1 << 12
  */
 
 /**
- * The batches of a slice, without its header. If the source ends too early, everything before is given,
- * and then the fault is thrown.
+ * The batches of a slice, without its header. If the source ends too early, everything before the fault is yielded, and
+ * then the fault is thrown.
  *
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
- * @param {SliceOf} what
- * @param {{ check?: Check, signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: batches are borrowed until
- *   the next
+ * @param {SliceJob} job
+ * @param {{ check?: Check, signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: batches are borrowed until the
+ *   next one
  */
-export async function * cut (source, outboard, what, { check, signal, reuse = false } = {}) {
+export async function * cut (source, outboard, job, { check, signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
-  const slicer = new Slicer(what, pairs, check)
-  const reader = new Prefetcher(source, neededBytes(what), signal)
+  const slicer = new Slicer(job, pairs, check)
+  const reader = new Prefetcher(source, neededBytes(job), signal)
   const yieldWhenDue = createYielder(signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
@@ -61,14 +61,14 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
     for (const { start, end } of slicer.spans) bytes.push(await reader.read(start, end))
     if (!reuse || memory.length < slicer.len) memory = new Uint8Array(slicer.len)
     const len = slicer.emit(bytes, memory, 0)
-    // After a fault the rest of the memory is not needed.
+    // After a fault, the rest of the memory is not needed.
     if (len > 0) yield slicer.fault ? memory.slice(0, len) : memory.subarray(0, len)
     if (slicer.fault) throw slicer.fault
     await yieldWhenDue()
   }
 }
 
-/** The bytes from which a slice is made: groups that are wanted in part are needed whole. @param {SliceOf} what */
+/** The bytes from which a slice is made: groups that are wanted in part are needed whole. @param {SliceJob} job */
 const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
@@ -76,19 +76,19 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
  *
  * @param {Uint8Array} source
  * @param {PairReader} outboard
- * @param {SliceOf} what
+ * @param {SliceJob} job
  * @param {object} options
  * @param {number} options.headerLen  bytes that are left free at the start
  * @param {Uint8Array<ArrayBuffer>} [options.into]  memory for the slice; default: fresh
  * @param {Check} [options.check]
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  */
-export function cutSync (source, outboard, what, { headerLen, into, check }) {
-  const slicer = new Slicer(what, outboard, check)
-  // A wrong size must not take more memory than the existing bytes, with all pairs that can be
-  // before the first missing byte.
+export function cutSync (source, outboard, job, { headerLen, into, check }) {
+  const slicer = new Slicer(job, outboard, check)
+  // A wrong size must not take more memory than the existing bytes, and all pairs that can come before the first
+  // missing byte.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(what), most))
+  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(job), most))
   let at = headerLen
   while (slicer.plan()) {
     at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -98,9 +98,9 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
 }
 
 /**
- * The bytes of a slice. It needs no walk, so a wrong size takes no time.
+ * The number of bytes of a slice. It is computed without a walk, so a wrong size does not take time.
  *
- * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} what
+ * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} job
  */
 export function sliceLenOf ({ size, groupLog, ranges }) {
   const wanted = ranges.canonical(size)
@@ -121,8 +121,8 @@ export function sliceLenOf ({ size, groupLog, ranges }) {
  * Walks twice over the same steps: one walk looks ahead and collects the needs of a batch, the other
  * follows and writes the batch.
  *
- * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not
- * have these, so the whole group is read and hashed.
+ * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not have those pairs,
+ * so the whole group is read and hashed.
  */
 class Slicer {
   #ahead
@@ -135,7 +135,7 @@ class Slicer {
   #isFirst = true
   /** True if pairs of the planned batch must be computed from the bytes of their group. */
   #hashes = false
-  /** The last group that was wanted in part: its start, its bytes, its pairs in post-order. */
+  /** The last group that was wanted in part: its start, its bytes, and its pairs in post-order. */
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
   /**
@@ -152,7 +152,7 @@ class Slicer {
    */
   fault
 
-  /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
+  /** @param {SliceJob} job @param {PairReader} pairs @param {Check} [check] */
   constructor ({ size, groupLog, ranges, mode }, pairs, check) {
     this.#ahead = new Batch(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges)
@@ -174,7 +174,7 @@ class Slicer {
     this.nodes = []
     let needed = 0
     this.#hashes = false
-    // The first batch is short, so that the first bytes come soon.
+    // The first batch is short, so that the first bytes arrive soon.
     if (this.#isFirst) batch.begin(FIRST_CHUNKS, 0)
     else batch.begin()
     this.#behind.setSubtrees(this.#isFirst ? FIRST_CHUNKS : WINDOW_CHUNKS)
@@ -190,7 +190,7 @@ class Slicer {
       }
       const group = this.#groupsOf(step)
       const extra = this.#extra(group)
-      // Small parts of many groups come in many batches, so that memory does not grow with the ranges.
+      // Small parts of many groups are sent in many batches, so that memory does not grow with the ranges.
       if (batch.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
         batch.putBackStep()
         break
@@ -204,21 +204,21 @@ class Slicer {
   /**
    * Writes the planned batch, and checks it.
    *
-   * @param {Uint8Array[]} bytes  of each of `spans`; a short one is a fault
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`. Too few bytes are a fault
    * @param {Uint8Array} out  takes `len` bytes
    * @param {number} at  from here on
-   * @returns {number} where it ends: earlier than planned at a fault
+   * @returns {number} where it ends: after a fault, earlier than planned
    */
   emit (bytes, out, at) {
     enter(this.#mode) // throws if the arena is borrowed: batches are made there
     if (this.#check === undefined) return this.#write(bytes, out, at)
-    if (!this.#canStandInArena) {
+    if (!this.#fitsInArena) {
       const { good, fault } = this.#check(out.subarray(at, this.#write(bytes, out, at)))
       this.fault = fault ?? this.fault
       return at + good
     }
-    // The batch is written where it is checked, which saves a copy. The check may overwrite the batch, so it is copied
-    // out before.
+    // The batch is written where it is checked, which saves a copy. The check may overwrite the batch, so the batch is
+    // copied out first.
     let end = INPUT
     whileBorrowed(() => { end = this.#write(bytes, u8, INPUT) })
     const batch = u8.subarray(INPUT, end)
@@ -229,10 +229,10 @@ class Slicer {
   }
 
   /**
-   * True if the batch can be written to the arena. It must fit, and nothing may hash during this: outboards with
-   * `copySubtree` do not.
+   * True if the batch can be written to the arena. It must fit, and nothing may hash while it is written. Outboards
+   * with `copySubtree` never hash.
    */
-  get #canStandInArena () { return this.len <= INPUT_LEN && !this.#hashes && this.#pairs.copySubtree !== undefined }
+  get #fitsInArena () { return this.len <= INPUT_LEN && !this.#hashes && this.#pairs.copySubtree !== undefined }
 
   /** @param {Uint8Array[]} bytes @param {Uint8Array} out @param {number} at @returns {number} */
   #write (bytes, out, at) {
@@ -246,7 +246,7 @@ class Slicer {
       return true
     }
     /**
-     * Writes a leaf, of which bytes may be missing.
+     * Writes a leaf, some bytes of which may be missing.
      *
      * @param {Uint8Array} part @param {number} start @param {number} len
      */
@@ -265,7 +265,7 @@ class Slicer {
       if (order !== undefined) {
         const subtree = { start, len, leafLen: this.#groupLen }
         const encoded = encodedLen(len, this.#groupLen)
-        // The kernel writes to the arena: to the final place, or to INPUT, from which the subtree is copied out.
+        // The kernel writes only to the arena: to the final place, or to INPUT, from which the subtree is copied out.
         const isInArena = out === u8
         const to = isInArena ? at : INPUT
         if (this.#groupLen < LONG_LEAF) {

@@ -1,6 +1,6 @@
-// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape everywhere, so no
-// walk is needed: places follow from the index of a leaf. A subtree is hashed like a blob, all chunks first and then
-// level by level, and then its pairs are compared with the sent ones.
+// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape everywhere, so a
+// walk is unnecessary: places follow from the index of a leaf. A subtree is hashed like a blob, all chunks first and
+// then level by level. Then its pairs are compared with the sent ones.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
@@ -50,7 +50,7 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
  *
  * @param {Step} subtree
  * @param {number} leafLen
- * @param {(parent: Step) => boolean} onPair  gets the same object each time
+ * @param {(parent: Step) => boolean} onPair  always gets the same object
  * @param {(start: number, len: number) => boolean} onLeaf
  * @returns {boolean} false if a visitor has returned false
  */
@@ -80,7 +80,7 @@ export function visitSteps ({ start, len, pre, post }, leafLen, onPair, onLeaf) 
  * Visits the parents of a perfect subtree in pre-order. Their places follow from the place of the topmost one.
  *
  * @param {Subtree} subtree @param {number} size @param {number} groupLog
- * @param {(step: Step) => void} visit  gets the same step each time
+ * @param {(step: Step) => void} visit  always gets the same object
  */
 export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
   const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
@@ -130,7 +130,7 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
   }
   hashChunkTable(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   const top = reduce(chunks, flags, 1)
-  // The pairs of all levels follow one another, level by level, each level from left to right.
+  // The pairs are in the order of the levels, and in each level from left to right.
   entry = PAIR_TABLE / 4
   for (let height = 1; height <= depth; height++) {
     for (let leaf = 0; leaf < leaves; leaf += 1 << height) {
@@ -208,7 +208,7 @@ function putLeaves (len, leafLen, bytesAt, out) {
 }
 
 /**
- * The offset of a leaf: after all leaves and pairs to its left, and the parents above it.
+ * The offset of a leaf. All leaves and pairs to its left, and the parents above it, come before it.
  *
  * @param {number} leaf @param {number} depth @param {number} leafLen
  */

@@ -4,7 +4,7 @@
 export const YIELD_INTERVAL_MS = 12
 
 /**
- * Waits for a promise, or until the signal aborts: then it throws the signal's reason immediately.
+ * Waits for a promise. If the signal aborts, it throws the signal's reason immediately.
  *
  * @template T
  * @param {T | Promise<T>} promise
@@ -47,14 +47,14 @@ export async function allOf (underWay) {
 export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own
 
 /**
- * The items of an iterable until the signal aborts. Then the iteration ends immediately: it tells the iterable to end,
- * but does not wait for it.
+ * Yields the items of an iterable until the signal aborts. Then it ends immediately: it tells the iterable to end, but
+ * does not wait for that.
  *
  * @template T
  * @param {AsyncIterable<T> | Iterable<T>} iterable
  * @param {AbortSignal} [signal]
  * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  called before each wait; if it resolves to false,
- *   an `undefined` is given before the item
+ *   `undefined` is yielded before the item
  * @returns {AsyncGenerator<T>}
  */
 export async function * abortable (iterable, signal, isSoon) {
@@ -74,7 +74,7 @@ export async function * abortable (iterable, signal, isSoon) {
     }
   } finally {
     const ending = isAtEnd ? undefined : endIterator(iterator)
-    if (!isWaiting && !signal?.aborted) await ending // the wait for a stuck source would not end
+    if (!isWaiting && !signal?.aborted) await ending // waiting for a stuck source would never end
   }
 }
 
@@ -97,7 +97,7 @@ const iteratorOf = iterable =>
   Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 
 /**
- * Passes pieces on, and yields to the event loop every few milliseconds. Otherwise pieces that are already in memory
+ * Passes on pieces, and yields to the event loop every few milliseconds. Otherwise, pieces that are already in memory
  * would block timers, and an abort by a timer would come late.
  *
  * @param {AsyncIterable<Uint8Array>} pieces

@@ -1,4 +1,4 @@
-// Reads and writes files, in Node.js, Bun and Deno. The only module of lib that needs `node:fs`.
+// Reads and writes files, in Node.js, Bun and Deno. No other module of lib needs `node:fs`.
 
 import { constants, fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
@@ -13,8 +13,8 @@ import { sourceChanged } from '../core/errors.js'
 /** @import { SharedFile } from '../core/types.js' */
 
 /**
- * Node.js (20 to 24) crashes when a thread reads a part of a Blob that another has opened with `openAsBlob`, and such a
- * Blob cannot be recognised.
+ * Node.js (20 to 24) crashes when a thread reads a part of a Blob that another thread has opened with `openAsBlob`, and
+ * such a Blob cannot be recognised.
  */
 export const canShareBlobs = false
 
@@ -47,7 +47,7 @@ export class OpenFile {
   #path
   #handle
   #stat
-  /** Reads that must end before the file is closed: the system may give its descriptor to the next file. */
+  /** Reads that must end before the file is closed, because the system may give its descriptor to the next file. */
   #uses = /** @type {Set<Promise<unknown>>} */ (new Set())
 
   /** @param {string | URL} path @param {FileHandle} handle @param {Stats} stat */
@@ -63,7 +63,7 @@ export class OpenFile {
   /** False for pipes and devices, which cannot be read at any offset. */
   get isRegular () { return this.#stat.isFile() }
 
-  /** The facts that other threads of the process need to read the file. @returns {SharedFile} */
+  /** What other threads of the process need to know to read the file. @returns {SharedFile} */
   get shared () {
     const { dev, ino } = this.#stat
     return { fd: this.#handle.fd, dev, ino }
@@ -82,7 +82,7 @@ export class OpenFile {
    * Fills a buffer. Nobody else may use the buffer until the promise resolves.
    *
    * @param {Uint8Array} buffer @param {number} position  in the file
-   * @returns {Promise<number>} how many bytes: fewer than fit if the file ends before
+   * @returns {Promise<number>} how many bytes were read: fewer than fit if the file ends early
    */
   readInto (buffer, position) {
     return this.keepOpenUntil(this.#fill(buffer, position))
@@ -99,7 +99,11 @@ export class OpenFile {
     return got
   }
 
-  /** All bytes from here to the end. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
+  /**
+   * Yields all bytes from the current position to the end.
+   *
+   * @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next
+   */
   async * pieces () {
     const buffer = new Uint8Array(PIECE_LEN)
     while (true) {
@@ -110,7 +114,7 @@ export class OpenFile {
   }
 
   /**
-   * Reads with callbacks, which cost one percent less than the promises of `node:fs`.
+   * Reads with callbacks, which cost one percent less time than the promises of `node:fs`.
    *
    * @param {Uint8Array} buffer @param {number} at @param {number | null} position
    * @returns {Promise<number>}
@@ -162,7 +166,7 @@ export async function createFile (path) {
   return new WrittenFile(await withRoom(() => open(name, 'wx+')), { name, final })
 }
 
-/** The most characters of the final name in the temporary name: systems limit a name to 255 bytes. */
+/** The most characters of the final name in the temporary name, because systems limit a name to 255 bytes. */
 const SHOWN_NAME_LEN = 50
 
 /**
@@ -170,7 +174,8 @@ const SHOWN_NAME_LEN = 50
  *
  * @param {string | URL} path
  * @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
- * @param {{ sync?: boolean }} [options]  `sync`: a power cut leaves the new file or the old one; default: true
+ * @param {{ sync?: boolean }} [options]  `sync`: true so that a power cut leaves either the new file or the old one;
+ *   default: true
  * @returns {Promise<number>} bytes
  */
 export async function replaceFile (path, pieces, { sync = true } = {}) {
@@ -236,9 +241,9 @@ export class WrittenFile {
   async sync () { await this.#handle.sync() }
 
   /**
-   * Writes all of the file to the disk, and gives it its final name.
+   * Syncs the file to the disk, and gives it its final name.
    *
-   * @param {{ sync?: boolean }} [options]  `sync`: the name survives a power cut; default: true
+   * @param {{ sync?: boolean }} [options]  `sync`: true to make the name survive a power cut; default: true
    */
   async commit ({ sync = true } = {}) {
     await this.#handle.close()
@@ -256,8 +261,8 @@ export class WrittenFile {
 }
 
 /**
- * Error codes of systems that cannot sync folders: Windows, and some file systems. There a sync is not needed or not
- * possible.
+ * Error codes of systems that cannot sync folders: Windows, and some file systems. There, a sync is unnecessary or
+ * impossible.
  */
 const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
@@ -292,7 +297,7 @@ export function isOpenHere ({ fd, dev, ino }) {
  * Fills a buffer synchronously.
  *
  * @param {number} fd @param {Uint8Array} buffer @param {number} position
- * @returns {number} how many bytes: fewer than fit if the file ends before
+ * @returns {number} how many bytes were read: fewer than fit if the file ends early
  */
 export function readIntoSync (fd, buffer, position) {
   let got = 0

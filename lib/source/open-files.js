@@ -1,5 +1,6 @@
 // Makes room for a file when the system refuses to open it because too many are open: parts of the program that keep
-// files open for later reads close them, and the call is made once more. Also classifies errors of opening a file.
+// files open for later reads close them, and the call is made once more. This module classifies the errors of opening a
+// file, too.
 
 /** @type {Set<() => Promise<unknown>>} */
 const keepers = new Set()
@@ -54,5 +55,5 @@ const NO_FILE = new Set([
   NOT_REGULAR
 ])
 
-/** True if an error says that there is no file to open. @param {unknown} error */
+/** True if an error says that the path does not lead to a file. @param {unknown} error */
 export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')

@@ -1,6 +1,6 @@
 // Chooses between synchronous reads and reads through the thread pool. A page-cache hit takes 3-10 us synchronously,
-// 15-60 us through the pool, but a disk access must not block the event loop. The time saved is tracked; when it gets
-// negative, reads use the thread pool until they have made up for the loss.
+// 15-60 us through the pool, but a disk access must not block the event loop. The pace counts the saved time. When it
+// gets negative, reads use the thread pool until they have made up for the loss.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from './async-util.js'
 import { isTooMany } from './open-files.js'
@@ -30,7 +30,8 @@ export class Pace {
   /**
    * @template T
    * @param {() => T | typeof NOT_READ} now  reads synchronously
-   * @param {() => Promise<T>} later  reads through the thread pool; also called when `now` finds too many files open
+   * @param {() => Promise<T>} later  reads through the thread pool. It is called, too, when `now` finds that too many
+   *   files are open
    * @returns {T | Promise<T>}
    */
   read (now, later) {
@@ -65,8 +66,8 @@ export class Pace {
 let interval
 
 /**
- * Returns the yield to the event loop that a read must wait for, if one is due: without it, synchronous reads would
- * block timers. All reads wait for the same yield, so that none is delayed more than the others.
+ * Returns the yield to the event loop that a read must wait for, if one is due, because synchronous reads would
+ * otherwise block timers. All reads wait for the same yield, so that none is delayed more than the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}
  */

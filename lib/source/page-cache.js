@@ -10,7 +10,10 @@ import { readUpTo } from './read-pieces.js'
 export const PAGE_LEN = 1 << 14
 /** The most pages that are kept: 2 MiB. */
 const MAX_PAGES = 128
-/** The most pages in one read, and the fewest if the page before is kept: then the reader will probably go on. */
+/**
+ * The most pages in one read, and the fewest if the previous page is kept, because the reader will then probably
+ * continue.
+ */
 const MAX_RUN = 64
 const AHEAD = 4
 
@@ -27,7 +30,8 @@ export class PageCache {
 
   /**
    * @param {Iterable<number>} indices  increasing
-   * @returns {Promise<Map<number, Uint8Array>>} by index; fewer bytes, or none, where the source ends
+   * @returns {Promise<Map<number, Uint8Array>>} the pages by their indices; with fewer bytes, or missing, where the
+   *   source ends
    */
   async load (indices) {
     const wanted = [...indices]
@@ -39,7 +43,7 @@ export class PageCache {
 
   /**
    * @param {[start: number, end: number][]} parts  bytes from the first page on, increasing
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} all of them, fresh; fewer where the source ends
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} the bytes of all parts, fresh; fewer where the source ends
    */
   async read (parts) {
     const first = Math.floor(parts[0][0] / PAGE_LEN)

@@ -16,22 +16,22 @@ export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path
 export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /**
- * Windows has none of these flags. `O_NONBLOCK`: opening does not wait for a pipe. `O_NOCTTY`: a terminal does not
+ * Windows does not have these flags. `O_NONBLOCK`: opening does not wait for a pipe. `O_NOCTTY`: a terminal does not
  * become the controlling terminal of this process.
  */
 const { O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0, O_RDONLY, O_RDWR } = constants
 
 /**
- * Opens an existing file. It reads and writes nothing before it knows that the file is a regular one.
+ * Opens an existing file. It does not read or write anything before it knows that the file is a regular one.
  *
  * @param {string} path
- * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: also open it for writing; `follows`: the path
+ * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: open it for writing, too; `follows`: the path
  *   may be a link to the file
  * @returns {Promise<FileHandle>}
  * @throws {Error} with one of the codes of `isNoFile` when the path leads to something other than a regular file
  */
 export async function openRegular (path, { writes = false, follows = false } = {}) {
-  // Opening a pipe for writing would wake its reader. On Windows only this check refuses links.
+  // Opening a pipe for writing would wake its reader. On Windows, only this check refuses links.
   if (!follows && (writes || O_NOFOLLOW === undefined)) assertRegular(path, await lstat(path))
   const flags = (writes ? O_RDWR : O_RDONLY) | (follows ? 0 : O_NOFOLLOW ?? 0) | O_NONBLOCK | O_NOCTTY
   const handle = await withRoom(() => open(path, flags))

@@ -1,5 +1,5 @@
 // Reads short spans, in increasing order, from a source that is quicker to read in long pieces. While the caller works
-// on one piece, the next is read.
+// on one piece, the next one is read.
 
 import { PIECE_LEN, readUpTo } from './read-pieces.js'
 import { untilAborted } from './async-util.js'
@@ -29,7 +29,7 @@ export class Prefetcher {
 
   /**
    * @param {RandomAccess} source
-   * @param {ByteRange[]} ranges  the bytes that the caller will read, increasing: nothing else is read
+   * @param {ByteRange[]} ranges  the bytes that the caller will read, increasing; nothing else is read
    * @param {AbortSignal} [signal]
    */
   constructor (source, ranges, signal) {
@@ -80,7 +80,7 @@ export class Prefetcher {
     const stop = this.#stopOf(start)
     if (stop === start) return
     const reading = this.#read(start, stop)
-    reading.catch(() => {}) // it may fail before it is awaited, and perhaps nobody awaits it
+    reading.catch(() => {}) // it may fail before anybody awaits it, or nobody may await it
     this.#next = { start, reading }
   }
 
@@ -97,7 +97,7 @@ export class Prefetcher {
   }
 
   /**
-   * The end of the piece that starts here; `start` itself beyond the end of the source or range.
+   * The end of the piece that starts here; `start` itself if that is beyond the end of the source or range.
    *
    * @param {number} start
    */

@@ -1,4 +1,5 @@
-// Reads a source from start to end, in pieces. A source may hang or be too short: this file handles aborts and checks.
+// Reads a source from start to end, in pieces. A source may hang or be too short, so this module handles aborts and
+// checks what it reads.
 
 import { READ_LEN } from '../engine/arena.js'
 import { abortable, createYielder, untilAborted } from './async-util.js'
@@ -7,15 +8,15 @@ import { truncated } from '../core/errors.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 
-/** Bytes per piece: the length of a buffer for files. */
+/** Bytes of a piece, which fills a buffer for files. */
 export const PIECE_LEN = READ_LEN
 
 /** Reads under way while the caller works on a piece. */
 export const MAX_AHEAD = 2
 
 /**
- * Bytes of a random-access source. The result is checked: never more than was asked for, and fewer only where the
- * source ends too early.
+ * Bytes of a random-access source. The result is checked: it never has more bytes than were asked for, and fewer only
+ * where the source ends too early.
  *
  * @param {RandomAccess} source
  * @param {number} start  bytes
@@ -58,7 +59,7 @@ export async function * readAhead (source, start, end, signal) {
 }
 
 /**
- * Like `readAhead` where the source allows overlapping reads, or else like `readInOrder`.
+ * Like `readAhead` if the source allows overlapping reads, and otherwise like `readInOrder`.
  *
  * @type {typeof readInOrder}
  */
@@ -71,15 +72,15 @@ function * piecesOf (start, end) {
 }
 
 /**
- * Any spans of a random-access source. While the caller works on one, the next is read; if reads may overlap, also the
- * one after it, because otherwise the caller would wait for one late read.
+ * Any spans of a random-access source. While the caller works on one span, the next one is read. If reads may overlap,
+ * the one after it is read, too, so that the caller need not wait for a single late read.
  *
  * @template {Uint8Array} T
  * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
  * @param {Generator<{ start: number, end: number }>} spans
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and the bytes that the source gave for
- *   it, unchecked
+ * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and the bytes that the source has
+ *   returned for it, unchecked
  */
 export async function * readSpansAhead (source, spans, signal) {
   const depth = source.overlaps ? MAX_AHEAD : 1
@@ -125,6 +126,6 @@ export async function * iteratePieces (iterable, signal) {
       signal?.throwIfAborted()
       yield piece.subarray(at, at + PIECE_LEN)
     }
-    if (piece.length === 0) await yieldWhenDue() // callers yield only after a piece, and get none here
+    if (piece.length === 0) await yieldWhenDue() // callers yield only after a piece, and do not get one here
   }
 }

@@ -10,7 +10,7 @@ import { leaseBuffers } from '../engine/read-buffers.js'
 /** @import { OpenFile } from './files.node.js' */
 /** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
 
-/** A path, and a check that it leads to a certain file: another file may be there when the path is opened. */
+/** A path, and a check that it still leads to a certain file when it is opened. */
 export class CheckedFile {
   /** @param {string} path @param {(fd: number) => void} check  throws when another file was opened */
   constructor (path, check) {
@@ -23,7 +23,7 @@ export class CheckedFile {
  * Opens bytes, a Blob, a file or a random-access source, to be read at any offset.
  *
  * @param {Source} source
- * @param {AbortSignal} [signal]  does not wait for a path that cannot be opened yet
+ * @param {AbortSignal} [signal]  an abort does not wait for a path that cannot be opened yet
  * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} the caller closes it
  */
 export async function toRandomAccess (source, signal) {
@@ -61,7 +61,7 @@ export function assertRandomAccess (source) {
 }
 
 /**
- * Opens any source, to be read from start to end. A stream that is not read to its end is cancelled.
+ * Opens any source, to be read from start to end. A stream is cancelled if it is not read to its end.
  *
  * @param {Source | CheckedFile} source
  * @param {AbortSignal} [signal]  an abort does not wait for a source that hangs
@@ -93,8 +93,8 @@ export async function openSource (source, signal) {
  * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
  *
  * @param {Source | CheckedFile} source
- * @param {ProgressOptions & { type?: string }} [options]  `type`: of the progress events, which
- *   come when the caller has finished a piece
+ * @param {ProgressOptions & { type?: string }} [options]  `type`: the type of the progress events, which are sent when
+ *   the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {TypeError | RangeError} at the call when it is not a source
  */
@@ -137,7 +137,7 @@ export async function * withProgress (opened, { signal, onProgress, type = 'baob
 }
 
 /**
- * Closes a source. After an abort it does not wait for reads that are under way.
+ * Closes a source. After an abort, it does not wait for reads that are under way.
  *
  * @param {{ close (): Promise<void> | void }} opened @param {AbortSignal} [signal]
  */
@@ -146,7 +146,7 @@ export async function closeSource (opened, signal) {
   else await opened.close()
 }
 
-/** Cancels a stream that will not be read. Other sources need nothing. @param {Source | CheckedFile} source */
+/** Cancels a stream that will not be read. Other sources need not be cancelled. @param {Source | CheckedFile} source */
 export function cancelSource (source) {
   if (isIterable(source)) cancelIterable(iterableOf(source))
 }
@@ -158,7 +158,7 @@ export function cancelSource (source) {
 async function openPath (path, signal, check) {
   const file = await fileAt(path, signal, check)
   const close = () => file.close()
-  // Some files of the system have size 0, but give bytes when they are read.
+  // Some files of the system have the size 0, but yield bytes when they are read.
   if (!file.isRegular || file.size === 0) return { pieces: () => iteratePieces(file.pieces(), signal), close }
   return {
     size: file.size,
@@ -192,7 +192,7 @@ async function * piecesOf (file, start, end, signal) {
   const { buffers, release } = leaseBuffers()
   let turn = 0
   let reading = Promise.resolve(0)
-  /** Reads into one buffer while the caller works on the other. @param {number} start @param {number} end */
+  /** Reads into one buffer while the caller works on the other one. @param {number} start @param {number} end */
   const read = async (start, end) => {
     turn = 1 - turn
     const buffer = buffers[turn].subarray(0, end - start)
@@ -202,7 +202,7 @@ async function * piecesOf (file, start, end, signal) {
   try {
     yield * readAhead({ size: file.size, read }, start, end, signal)
   } finally {
-    // After an abort a read may still write into its buffer, so nobody else may get the buffer before the read ends.
+    // After an abort, a read may still write into its buffer, so nobody else may get the buffer before the read ends.
     reading.then(release, release)
   }
 }
@@ -242,7 +242,7 @@ function iterableOf (source) {
 }
 
 /**
- * Uses a reader, which can cancel at any time: the stream's own iterator would wait for the current read.
+ * Uses a reader, which can cancel at any time, whereas the stream's own iterator would wait for the current read.
  *
  * @param {ReadableStream<unknown>} stream
  * @returns {AsyncIterable<unknown>}
@@ -266,7 +266,7 @@ const piecesOfWebStream = stream => ({
 })
 
 /**
- * Destroys a stream that waits for a piece: its own iterator can end it only between two pieces.
+ * Destroys a stream that is waiting for a piece, because its own iterator can end it only between two pieces.
  *
  * @param {AsyncIterable<unknown> & { destroy (): unknown }} stream
  * @returns {AsyncIterable<unknown>}
@@ -305,7 +305,7 @@ const isNodeStream = source =>
 /** @param {unknown} source @returns {source is string | URL} */
 const isPath = source => typeof source === 'string' || source instanceof URL
 
-/** False for streams, whose `read` is of another kind. @param {unknown} source @returns {source is RandomAccess} */
+/** False for streams, whose `read` is a different method. @param {unknown} source @returns {source is RandomAccess} */
 export const isRandomAccess = source => typeof source === 'object' && source !== null &&
   !(Symbol.asyncIterator in source) && 'read' in source && typeof source.read === 'function' && 'size' in source &&
   typeof source.size === 'number'

@@ -1,7 +1,7 @@
 // The shape of the tree, in numbers: no bytes are read here.
-// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks: the parent whose
-// complete subtree starts at chunk c and spans 2^(level+1) chunks is number c + 2^level - 1. The numbers do not
-// depend on the size of the blob.
+// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks: if the complete
+// subtree of a parent starts at chunk c and spans 2^(level+1) chunks, the parent has the number c + 2^level - 1. The
+// numbers do not depend on the size of the blob.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { assertInteger } from '../core/bytes.js'
@@ -100,7 +100,8 @@ const lowestBit = n => 31 - Math.clz32(n & -n)
  * @param {number} node  in-order number
  * @param {number} size  bytes
  * @param {number} groupLog  0 to 16
- * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined if the outboard has no such parent
+ * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined if the outboard does not have this
+ *   parent
  */
 export function placeOf (node, size, groupLog) {
   const group = 2 ** groupLog
@@ -148,7 +149,7 @@ export function * nodesInPreOrder (size, groupLog, from, to) {
 }
 
 /**
- * The number of pairs before a leaf in pre-order: those above it, and all to its left.
+ * The number of pairs before a leaf in pre-order: those above it, and all those to its left.
  *
  * @param {number} chunk  in the leaf
  * @param {number} size  bytes of the blob
@@ -175,7 +176,8 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 /**
  * The number of pairs of a perfect subtree whose bytes are all to the left of a leaf.
  *
- * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
+ * @param {number} leaf  its index. The result is the number of parents that are complete before this leaf, at most
+ *   `leaf`
  * @returns {number}
  */
 const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
@@ -183,8 +185,8 @@ const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
- * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order the parents above
- * it come before it, in post-order its own subtree. The other parents of that height follow at the distances that
+ * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order, the parents above
+ * it come before it; in post-order, its own subtree does. The other parents of that height follow at the distances that
  * `PAIRS_BEFORE` gives.
  *
  * @param {number} height  at least 1

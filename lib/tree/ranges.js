@@ -1,5 +1,5 @@
-// Sets of chunks, as sorted boundaries [start, end, start, end, ...]; with an odd count the last range is open.
-// A set says which chunks are wanted or present. Only together with a blob's size does it name bytes (`canonical`).
+// Sets of chunks, as sorted boundaries [start, end, start, end, ...]. If their number is odd, the last range is open. A
+// set says which chunks are wanted or present. Only together with a blob's size does it name bytes (`canonical`).
 
 import { CHUNK_LEN, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, assertOptions, describe } from '../core/bytes.js'
@@ -15,7 +15,7 @@ export class ChunkRanges {
   static none = new ChunkRanges([])
   /** Everything, however long. */
   static all = new ChunkRanges([0])
-  /** The last chunk, which proves the size, of a blob of any size. Every range beyond the end means the same. */
+  /** The last chunk of a blob of any size, which proves the size. Every range beyond the end means the same. */
   static last = new ChunkRanges([Number.MAX_SAFE_INTEGER])
 
   /** Strictly increasing: start (in), end (out), start, ... Read only. */
@@ -33,7 +33,8 @@ export class ChunkRanges {
    * The chunks that hold the bytes from `start` to `end`.
    *
    * @param {number} start  bytes
-   * @param {number} [end]  bytes, not included; Infinity for everything from `start`. None when not beyond `start`
+   * @param {number} [end]  bytes, not included; Infinity for everything from `start`. If it is not beyond `start`, the
+   *   set is empty
    */
   static fromBytes (start, end = Infinity) {
     assertInteger('start', start)
@@ -122,7 +123,7 @@ export class ChunkRanges {
       const end = Math.max(Math.min(this.boundaries[i + 1] ?? Infinity, chunks), start + 1)
       if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
       else boundaries[boundaries.length - 1] = end
-      if (start === chunks - 1) break // all further ranges also mean the last chunk
+      if (start === chunks - 1) break // all further ranges mean the last chunk, too
     }
     return new ChunkRanges(boundaries)
   }
@@ -158,7 +159,11 @@ export class ChunkRanges {
     return new ChunkRanges(this.boundaries.length % 2 === 1 ? boundaries.slice(0, -1) : boundaries)
   }
 
-  /** The ranges as [start, end); an open one ends at Infinity. @returns {Generator<[start: number, end: number]>} */
+  /**
+   * Yields the ranges as [start, end); an open one ends at Infinity.
+   *
+   * @returns {Generator<[start: number, end: number]>}
+   */
   * [Symbol.iterator] () {
     for (let i = 0; i < this.boundaries.length; i += 2) yield [this.boundaries[i], this.boundaries[i + 1] ?? Infinity]
   }
@@ -198,14 +203,14 @@ function chunksOf (range) {
   return { start: first, end: Math.max(Math.ceil(end / CHUNK_LEN), first + 1) }
 }
 
-/** @param {{ start: number, end: number }[]} ranges  increasing and apart; the last may end at Infinity */
+/** @param {{ start: number, end: number }[]} ranges  increasing and separate; the last may end at Infinity */
 const boundariesOf = ranges => ranges.flatMap(({ start, end }) => end === Infinity ? [start] : [start, end])
 
 /**
  * Joins ranges that overlap or touch.
  *
  * @param {{ start: number, end: number }[]} ranges  in any order
- * @returns {{ start: number, end: number }[]} increasing and apart
+ * @returns {{ start: number, end: number }[]} increasing and separate
  */
 export function joined (ranges) {
   const apart = /** @type {{ start: number, end: number }[]} */ ([])

@@ -1,5 +1,5 @@
 // Walks the tree in pre-order. Every use of the tree takes the same steps, and handles the kinds that it needs: cutting
-// and verifying a slice need ENTER and LEAF, work from the leaves up needs LEAVE. No bytes are read here.
+// and verifying a slice need ENTER and LEAF; work from the leaves up needs LEAVE. No bytes are read here.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, describe } from '../core/bytes.js'
@@ -9,15 +9,14 @@ import { ChunkRanges } from './ranges.js'
 
 /** @import { Step, WalkStep } from '../core/types.js' */
 
-/** The walk comes to a parent whose subtree holds wanted bytes. */
+/** The walk reaches a parent whose subtree has wanted bytes. */
 export const ENTER = 'enter'
-/** The walk comes to wanted bytes that are encoded as one: a chunk group, or a part of one. */
+/** The walk reaches wanted bytes that are encoded as one: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
 /** The walk has finished everything below a parent. Only with the option `comesBack`. */
 export const LEAVE = 'leave'
 /**
- * The walk comes to a perfect subtree of several leaves that is wanted whole, and does not enter it. See
- * `setSubtrees`.
+ * The walk reaches a perfect subtree of several leaves that is wanted whole, and does not enter it. See `setSubtrees`.
  */
 export const SUBTREE = 'subtree'
 
@@ -38,7 +37,7 @@ const IS_IN_GROUP = 4
 
 /**
  * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields describe
- * the step. So walks of millions of steps make no garbage.
+ * the step. So even walks of millions of steps do not make garbage.
  */
 export class Walk {
   /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
@@ -52,16 +51,16 @@ export class Walk {
   len = 0
   /** True for the topmost node of the blob. */
   isRoot = true
-  /** True if the parent's pair is in the outboard. Below the group level it is not. */
+  /** True if the parent's pair is in the outboard. Pairs below the group level are not. */
   isStored = false
   /**
-   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the
-   * group would have if it were a tree of its own with pairs down to the chunks. For a leaf, `pre` is the number of
-   * pairs before it; for a subtree that is not entered, both are the places of its topmost parent.
+   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in the outboards
+   * that the group would have if it were a tree of its own with pairs down to the chunks. For a leaf, `pre` is the
+   * number of pairs before it; for a subtree that is not entered, both are the places of its topmost parent.
    */
   pre = -1
   post = -1
-  /** True if the walk goes on to the left child of a parent; then the same for the right one. */
+  /** True if the walk visits the left child of a parent. `hasRight` says so of the right child. */
   hasLeft = false
   hasRight = false
 
@@ -72,9 +71,9 @@ export class Walk {
   #subtreeChunks = 0
   #ranges
   /**
-   * Subtrees still to be walked, the next on top. For each: its first chunk, the one after its last, the pairs
-   * before it in post-order, the parents above it in the outboard that its parents are in, flags. This is one array,
-   * because each of several arrays would have to grow.
+   * Subtrees that are still to be walked, the next one on top. For each: its first chunk, the chunk after its last, the
+   * number of pairs before it in post-order, the number of parents above it in the outboard that has its parents,
+   * flags. This is one array, because each of several arrays would have to grow.
    */
   #stack = /** @type {number[]} */ ([])
   #top = 0
@@ -83,7 +82,7 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  the wanted chunks, canonical or not
-   * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
+   * @param {{ comesBack?: boolean }} [options]  `comesBack`: true to add LEAVE steps
    */
   constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
     assertKnownOptions(options, WALK_OPTIONS)

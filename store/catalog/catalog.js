@@ -1,6 +1,6 @@
-// Changes the index database: which blobs there are, and what is known of them. Only `commit` adds, changes and deletes
-// records and tags, and only `commitGroups` adds chunk groups to a blob that is present in part. Both tell the
-// subscribers: presence, quota, observers and garbage collection.
+// Changes the index database, which says which blobs there are, and what is known of them. Only `commit` adds, changes
+// and deletes records and tags, and only `commitGroups` adds chunk groups to a blob that is present in part. Both tell
+// the subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -13,7 +13,7 @@ import { contentOf } from '../storage/content/content-of.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
-/** @import { DoomedData } from '../storage/databases.js' */
+/** @import { GivenUpData } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
 /** @import { Databases } from '../storage/databases.js' */
@@ -33,8 +33,8 @@ import { contentOf } from '../storage/content/content-of.js'
  * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes
  * @property {Reservation[]} [reservations]  reservations of quota for these bytes
  * @property {Uint8Array[]} [aliases]  multihashes to add as aliases; when the blob is forgotten, the aliases to delete
- * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` returned
- * @property {string} [path]  path of an imported file that the store does not own
+ * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` has returned
+ * @property {string} [path]  the path of the file of a reference
  */
 
 /**
@@ -57,8 +57,8 @@ import { contentOf } from '../storage/content/content-of.js'
  */
 
 /**
- * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of failed
- * writes, although these may have reached the disk.
+ * A part of the store that the catalog tells of every write, under the blob's lock. It does not tell of failed writes,
+ * even though these may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
@@ -99,37 +99,37 @@ export class Catalog extends Records {
     this.bases = new Bases(databases)
   }
 
-  /** Adds subscribers, which are told of every change in this order. @param {Subscriber[]} subscribers */
+  /** Adds subscribers. They are told of every change, in this order. @param {Subscriber[]} subscribers */
   subscribe (...subscribers) { this.#subscribers.push(...subscribers) }
 
   /**
-   * Writes changes of records in one batch, and tells the subscribers. The batch also notes which data the changes give
-   * up. `commit` deletes this data after the batch; after an interruption, the next opening deletes it.
+   * Writes changes of records in one batch, and tells the subscribers. In the same batch, it notes which data the
+   * changes give up. It deletes this data after the batch; after an interruption, the next opening does so.
    *
    * @param {Change[]} changes
    * @param {object} [options]
    * @param {boolean} [options.sync]  true to wait until the batch is on the disk, if the store syncs. Default: true
-   * @param {Operation[]} [options.also]  more operations for the same batch: those of the tags
+   * @param {Operation[]} [options.also]  more operations for the same batch: those that change tags
    * @param {TagChange[]} [options.tags]  the changes of tags that `also` makes
    * @param {boolean} [options.deletesData]  true to delete the data that the changes give up. Otherwise the caller
    *   calls `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
-    // `removal` has loaded the bases of its changes, so that these await nothing here.
+    // `removal` has loaded the bases of its changes, so that they need not await anything here.
     const records = changes.flatMap(({ before, after }) => [before, after])
     while (!this.bases.knows(records)) await this.bases.load(records)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // Forget unwritten uses of these blobs. Written later, they would be uses without blobs.
+    // Forget unwritten uses of these blobs. If they were written later, they would be uses without blobs.
     for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
-    // Await nothing between making this entry and its batch: the order of the entries must be that of the batches.
+    // Await nothing between making this entry and its batch, because entries must have the order of their batches.
     const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
       if (operations.length > 0) await this.#batch(sync, operations)
     } catch (error) {
       this.#databases.postpone(this.#givenUpBy(changes))
-      if (this.bases.doubt(changes)) this.#onLeftovers()
+      if (this.bases.noteFailedWrite(changes)) this.#onLeftovers()
       throw error
     }
     this.bases.confirm(changes)
@@ -146,13 +146,13 @@ export class Catalog extends Records {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) await this.#databases.deleteDoomed(doomed).catch(() => {})
+    const givenUp = this.#givenUpBy(changes)
+    if (givenUp.length > 0) await this.#databases.deleteGivenUp(givenUp).catch(() => {})
     await this.bases.cutOffAfter(changes, this.#onLeftovers)
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. From then on they count as present. They
+   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. They
    * are harmless without a record, so callers commit groups first and the record second.
    *
    * @param {GroupsChange} groups
@@ -167,7 +167,7 @@ export class Catalog extends Records {
   /**
    * Tells the subscribers that the groups of a blob without a record are dropped.
    *
-   * @param {BlobRecord} record  the record that the blob would have got @param {number} len  bytes of the groups
+   * @param {BlobRecord} record  the record that the blob would have been given @param {number} len  bytes of the groups
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
@@ -197,8 +197,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes an entry that no store writes, unless another call has just replaced it by a right one. The entry does not
-   * say to which blob it belongs, so the caller cannot hold the blob's lock.
+   * Deletes an entry that no store writes, unless another call has just replaced it with a right one. The entry does
+   * not say to which blob it belongs, so the caller cannot hold the blob's lock.
    *
    * @param {Uint8Array} key
    */
@@ -277,7 +277,7 @@ export class Catalog extends Records {
 
   /**
    * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be
-   * read, because damage must not cost the blob.
+   * read, because the blob must not be lost to that damage.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
@@ -323,7 +323,8 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip the deletion if the index certainly has no use of the blob: no uses were flushed since it was looked up.
+        // Skip the deletion if the index certainly lacks a use of the blob: no uses were flushed since it was looked
+        // up.
         const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
         if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))
@@ -338,22 +339,22 @@ export class Catalog extends Records {
         }
       }
     }
-    const doomed = this.#givenUpBy(changes)
-    if (doomed.length > 0) operations.push(this.#databases.doom(doomed))
+    const givenUp = this.#givenUpBy(changes)
+    if (givenUp.length > 0) operations.push(this.#databases.noteDeletion(givenUp))
     return operations
   }
 
   /**
-   * Returns the data that changes give up, because no record names it after them.
+   * Returns the data that changes give up, because no record names it after the changes.
    *
-   * @param {Change[]} changes @returns {DoomedData[]}
+   * @param {Change[]} changes @returns {GivenUpData[]}
    */
   #givenUpBy (changes) {
     const databases = this.#databases
     const own = changes.flatMap(({ root, before, after }) => {
       if (before === undefined || before.id === after?.id) return []
-      if (after !== undefined && contentOf(databases, root, after).hasTaken(before)) return []
-      return [contentOf(databases, root, before).doomed]
+      if (after !== undefined && contentOf(databases, root, after).hasFileOf(before)) return []
+      return [contentOf(databases, root, before).dataToDelete]
     })
     return [...own, ...this.bases.givenUpBy(changes)]
   }

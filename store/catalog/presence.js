@@ -1,16 +1,16 @@
-// Tells which chunks of a blob are present. A complete blob has all of them; the pages of the tree tell it for others.
+// Tells which chunks of a blob are present. A complete blob has all of them; for others, the pages of the tree tell.
 
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
-import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
+import { PLACEHOLDER_ROOT, contentOf } from '../storage/content/content-of.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 
-/** The presence of so many blobs is kept in memory: more than are usually received at a time. */
+/** The presence of this many blobs is kept in memory: more than are usually received at a time. */
 const KEPT_BLOBS = 256
 
 export class Presence {
@@ -30,13 +30,13 @@ export class Presence {
   }
 
   /**
-   * Returns how many bytes of a blob the store itself keeps: 0 for a reference, and for a sharer, whose bytes count for
+   * Returns how many bytes of a blob the store itself keeps: 0 for a reference; 0 for a sharer, whose bytes count for
    * its base (see `Bases`).
    *
    * @param {BlobRecord} record
    */
   async len (record) {
-    if (!contentOf(this.#databases, NO_ROOT, record).isCounted) return 0
+    if (!contentOf(this.#databases, PLACEHOLDER_ROOT, record).isCounted) return 0
     return record.complete ? record.size : rangesLen(await this.of(record), record.size)
   }
 

@@ -20,7 +20,7 @@ export class Quota {
   /** Counts bytes that the store has when it is opened. @param {number} len */
   count (len) { this.#used += len }
 
-  /** Returns how many bytes must be deleted before new ones fit. @param {number} len  bytes of the new ones */
+  /** Returns how many bytes must be deleted before new ones fit. @param {number} len  how many new ones */
   excess (len) { return Math.max(0, this.#used + this.#reserved + len - this.#limit) }
 
   /**
@@ -53,7 +53,7 @@ export class Quota {
   groupsChanged ({ gained, reservations }) { this.#gain(gained, reservations) }
 
   /**
-   * @param {number} gained  bytes; negative when bytes have gone
+   * @param {number} gained  bytes; negative when bytes were deleted
    * @param {Reservation[]} [reservations]  that were made for these bytes
    */
   #gain (gained, reservations = []) {
@@ -65,6 +65,7 @@ export class Quota {
 
 /**
  * @typedef {object} Reservation
- * @property {(most: number) => number} use  takes at most so many bytes out of the reservation, and returns how many
+ * @property {(most: number) => number} use  takes at most this many bytes out of the reservation, and returns how many
+ *   it took
  * @property {() => void} release  ends the reservation of the remaining bytes
  */

@@ -10,7 +10,7 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
-/** The record of the empty blob, which every store has without writing it. @type {BlobRecord} */
+/** The record of the empty blob, which every store has although it is not written. @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 export class Records {
@@ -33,7 +33,7 @@ export class Records {
   }
 
   /**
-   * Finds a record. Unlike `get` it does not throw for a damaged record.
+   * Finds a record. Unlike `get`, it does not throw for a damaged record.
    *
    * @param {Uint8Array} root
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} without `record` when it is damaged
@@ -71,7 +71,7 @@ export class Records {
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged record, after all others; with
-   *   its `cid` if that is known
+   *   the `cid` of the blob if it is known
    */
   async * records () {
     for await (const batch of this.recordBatches()) yield * batch

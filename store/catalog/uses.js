@@ -13,7 +13,9 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { Records } from './records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** After uses of so many blobs, they are written. While they cannot be written, at most MAX_UNWRITTEN are kept. */
+/**
+ * Uses are written when this many blobs were used. While they cannot be written, at most MAX_UNWRITTEN are kept.
+ */
 const UNWRITTEN_USES = 1000
 const MAX_UNWRITTEN = 10_000
 
@@ -22,11 +24,11 @@ export class Uses {
   #records
   /** Uses that are not written yet, by the names of the blobs. `time`: milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
-  /** How many blobs were used since the last flush has begun. */
+  /** How many blobs were used since the last flush began. */
   #added = 0
   /** How many flushes are under way. */
   #flushing = 0
-  /** How many flushes were begun. */
+  /** How many flushes have begun. */
   flushCount = 0
 
   /** @param {SafeDatabase} index @param {Pick<Records, 'filterRecorded'>} records */
@@ -50,8 +52,8 @@ export class Uses {
   forget (root) { if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root)) }
 
   /**
-   * Returns when a blob was last used. A stored use before its creation does not count: the blob was deleted since, and
-   * added again.
+   * Returns when a blob was last used. A stored use before the blob's creation does not count, because the blob was
+   * deleted after it, and added again.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -64,8 +66,8 @@ export class Uses {
   }
 
   /**
-   * Writes the uses of blobs that have a record, and forgets the others. Until they are written, and when they cannot
-   * be written, they stay in memory.
+   * Writes the uses of blobs that have a record, and forgets the others. They stay in memory until they are written,
+   * even if a write fails.
    */
   async flush () {
     if (this.#index.isReadOnly) return
@@ -97,9 +99,9 @@ export class Uses {
   }
 
   /**
-   * Returns a reader of last uses for callers that ask for blobs in the order of their hashes.
+   * Returns a reader of last uses, for callers that ask for blobs in the order of their hashes.
    *
-   * @param {HashRange} [range]  of these blobs
+   * @param {HashRange} [range]  the range of these blobs
    */
   inOrder (range = {}) {
     const before = new Map(this.#unwritten) // The cursor does not see uses that are written later.
@@ -111,7 +113,7 @@ export class Uses {
   }
 }
 
-/** Reads the last uses in step with a walk over all blobs, so that no blob needs a lookup. */
+/** Reads the last uses in step with a walk over all blobs, so that the blobs need not be looked up. */
 class UsesInOrder {
   #cursor
   #uses
@@ -123,7 +125,8 @@ class UsesInOrder {
    * @param {object} uses
    * @param {(root: Uint8Array) => number | undefined} uses.unwritten  returns a use that may not be in the index yet
    * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
-   * @param {number} [uses.flushCount]  the index has the uses up to this flush; undefined while some are being written
+   * @param {number} [uses.flushCount]  the number of the last flush whose uses the index has; undefined while some are
+   *   being written
    */
   constructor (index, range, uses) {
     this.#cursor = new SortedCursor(index.iterator({ ...usedIn(range), ...SMALL_ENTRIES }), range)
@@ -142,12 +145,12 @@ class UsesInOrder {
   }
 
   /**
-   * Finds out whether the index has no use of a blob, so that none needs to be deleted. Callers ask for blobs in the
+   * Finds out whether the index lacks a use of a blob, so that it need not be deleted. Callers ask for blobs in the
    * order of their hashes.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this number, the index has no use of the
-   *   blob; undefined when it may have one
+   * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this number, the index does not have a use
+   *   of the blob; undefined when it may have one
    */
   async noUseAsOfFlush (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
 
@@ -162,7 +165,7 @@ class UsesInOrder {
       return entry === undefined ? 0 : decodeTime(entry[1])
     } catch (error) {
       if (!(error instanceof BaoError)) throw error
-      this.#isReadable = false // LevelDB cannot read some of the uses. Lookups still find others.
+      this.#isReadable = false // LevelDB cannot read some of the uses. Lookups still find the others.
       return undefined
     }
   }

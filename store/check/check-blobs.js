@@ -23,12 +23,12 @@ import { rightSmallBlobs } from './check-small.js'
 /**
  * @typedef {object} DamagedBlob
  * @property {CID} cid
- * @property {number} size  bytes of the blob, with which the ranges can be converted to bytes
+ * @property {number} size  bytes of the blob. It is needed to convert the ranges to bytes
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that can no longer be proven, or that are stored without a mark in the tree
  * @property {number} strays  how many entries under the blob's id do not belong to it, or have a wrong shape
- * @property {ChunkRanges} lost  chunks to fetch again. With `repair` they are missing now; without `repair`, a repair
- *   would drop at most these
+ * @property {ChunkRanges} lost  chunks to fetch again. With `repair`, they are missing now; without it, a repair would
+ *   drop at most these
  * @property {boolean} isUnreadable  true if the system cannot read the blob's file, for lack of permission or because
  *   the disk fails. The bytes may be right, so `repair` drops none of them
  */
@@ -50,7 +50,7 @@ export class BlobCheck {
   /** True to repair damage. */
   repairs
   #parts
-  #isOthersToo
+  #isIdShared
   #signal
   #onProgress
   /** Bytes that were checked so far, and bytes of all blobs. */
@@ -59,13 +59,13 @@ export class BlobCheck {
 
   /**
    * @param {BlobCheckParts} parts
-   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`:
+   * @param {ProgressOptions & { repair: boolean, isIdShared: (id: number) => boolean }} options  `isIdShared`:
    *   returns true if two records have this id
    */
-  constructor (parts, { repair, isOthersToo, signal, onProgress }) {
+  constructor (parts, { repair, isIdShared, signal, onProgress }) {
     this.#parts = parts
     this.repairs = repair
-    this.#isOthersToo = isOthersToo
+    this.#isIdShared = isIdShared
     this.#signal = signal
     this.#onProgress = onProgress
   }
@@ -88,7 +88,7 @@ export class BlobCheck {
       const right = await rightSmallBlobs(this.#parts.databases, batch, id => alone.has(id))
       for (const blob of batch) {
         const { root, record } = blob
-        if (record !== undefined && !sharers.takes(root, record)) await this.check(root, record, right.has(blob))
+        if (record !== undefined && !sharers.addIfSharer(root, record)) await this.check(root, record, right.has(blob))
       }
       await yieldWhenDue()
     }
@@ -131,7 +131,7 @@ export class BlobCheck {
   }
 
   /**
-   * Inspects a blob again, repairs it if wanted, and reports it. The caller holds the blob's lock.
+   * Inspects a blob again, repairs it if the check repairs, and reports it. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
    */
@@ -154,7 +154,7 @@ export class BlobCheck {
   async repair (root, record, before) {
     const { catalog, presence, repairs } = this.#parts
     // Do not delete data that belongs to another blob.
-    if (before?.isEmpty && this.#isOthersToo(record.id)) {
+    if (before?.isEmpty && this.#isIdShared(record.id)) {
       await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before
     }

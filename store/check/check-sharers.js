@@ -1,5 +1,5 @@
-// Checks blobs that share a file: compares their entries in the index with their records, and checks their bytes so
-// that each shared byte is read only once.
+// Checks blobs that share a file: compares their entries in the index with their records, and checks their bytes, each
+// shared byte only once.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
@@ -7,7 +7,7 @@ import { TrustedTree } from '../read/verified/tree-cache.js'
 import { sharerOf } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { readEdge } from '../read/verified/edge.js'
+import { readRightEdge } from '../read/verified/right-edge.js'
 import { isPageOf } from '../storage/content/tree-pages.js'
 import { VIEWS, allOfId, allSharers, placeOfKey, sharerKey } from '../storage/format/keys.js'
 import { decodeSharer } from '../storage/format/records.js'
@@ -35,7 +35,7 @@ export class SharerCheck {
   /** Blobs whose damaged or lost records can be restored. */
   lost = /** @type {Shared[]} */ ([])
   isUnreadable = false
-  /** Bases of which an entry was dropped. */
+  /** Bases from which an entry was dropped. */
   #left = /** @type {Set<number>} */ (new Set())
 
   /**
@@ -49,7 +49,7 @@ export class SharerCheck {
     this.#signal = signal
   }
 
-  /** Checks all entries. With `repair` it also restores every lost record. */
+  /** Checks all entries. With `repair`, it restores every lost record. */
   async run () {
     const { databases: { index }, catalog, locks } = this.#parts
     const odd = /** @type {{ entry: Entry, sharer: FoundSharer }[]} */ ([])
@@ -100,7 +100,8 @@ export class SharerCheck {
     const { databases } = this.#parts
     const base = /** @type {number} */ (record.base)
     if (isThere || claims.names.has(nameOf(root))) return await databases.files?.len(base) !== undefined
-    // Without a damaged record or a claim, it counts as lost only if records or claims may be lost, and it is whole.
+    // Without a damaged record or a claim, the record counts as lost only if records or claims may be lost, and the
+    // blob is whole.
     return (this.#losses !== 'none' || !claims.areAll) && isIntact(databases, root, record, this.#signal)
   }
 
@@ -124,7 +125,7 @@ export class SharerCheck {
     })
   }
 
-  /** Cuts off bytes that only dropped sharers had. The caller has checked all records before. */
+  /** Cuts off bytes that only dropped sharers had. The caller has already checked all records. */
   async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 
@@ -142,8 +143,9 @@ export class SharedBytesCheck {
    * Keeps a blob for `run` if it is a sharer.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {boolean} true if it is a sharer
    */
-  takes (root, record) {
+  addIfSharer (root, record) {
     const isSharer = sharerOf(record) !== undefined
     if (isSharer) this.#sharers.push({ root, record })
     return isSharer
@@ -195,7 +197,7 @@ async function isPartOf (databases, { root, record }, longer) {
   const other = new TrustedTree(longer.root, longer.record)
   const source = contentOf(databases, root, record).reader()
   try {
-    const { subtrees, start } = await readEdge(tree, data, size)
+    const { subtrees, start } = await readRightEdge(tree, data, size)
     let at = 0
     for (const { cv, len } of subtrees) {
       if (!equals(cv, await other.expected(at, at + len, data, () => VIEWS))) return false

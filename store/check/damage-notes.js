@@ -1,5 +1,5 @@
 // Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
-// again. A damaged pair that can be computed from the bytes is written again, and not noted.
+// again. A damaged pair that can be computed from the bytes is not noted, but written again.
 
 import { nameOf } from '../../lib/hash/roots.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -41,8 +41,8 @@ export class DamageNotes {
   }
 
   /**
-   * Checks bytes once more that a read could not prove, under the blob's lock, and repairs or notes the damage. While
-   * the system cannot read the bytes it notes nothing, because they may be right.
+   * Checks again, under the blob's lock, the bytes that a read could not prove, and repairs or notes the damage. If the
+   * system cannot read the bytes, nothing is noted, because they may be right.
    *
    * It never rejects, because the reader has its own error to throw.
    *
@@ -70,7 +70,7 @@ export class DamageNotes {
    * The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} record  the record of a reference of which a part is missing
+   * @param {BlobRecord} record  the record of a reference that is present in part
    * @param {Reservation[]} reservations  quota for the copy
    * @returns {Promise<BlobRecord | undefined>} the record as it is now
    */

@@ -1,5 +1,5 @@
 // Checks everything in a store: every extent and page against the roots, every record against its checksum, and all
-// other entries and files. With `repair` it also repairs the damage, as far as possible.
+// other entries and files. With `repair`, it repairs the damage as far as possible.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -38,20 +38,20 @@ import { SharerCheck } from './check-sharers.js'
  * @property {number} blobs  how many blobs were checked
  * @property {DamagedBlob[]} damaged
  * @property {{ cid: CID, isRestored: boolean }[]} records  damaged records; `isRestored`: the repair has found the
- *   blob's data, and written its record again
+ *   blob's data, and written a new record for it
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the repair has restored the tag from its other entry. It
- *   deletes tags that it cannot restore. Before that, no garbage can be collected
- * @property {number} orphans  ids with data that no record names. A repair deletes the data, unless a tag claims it or
- *   damage hides which data tags claim. When the state was damaged, only the next repair deletes it
+ *   deletes tags that it cannot restore. Until then, no garbage can be collected
+ * @property {number} orphans  ids with data that no record names. A repair deletes the data, unless a tag claims the
+ *   data or damage hides which data tags claim. When the state was damaged, only the next repair deletes it
  * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
  *   times of use of blobs that have no record. A link, folder or device with the name of a file of the store stays in
  *   its place, even with `repair`
  * @property {boolean} isStateDamaged  true if the index may have lost records: it lacks its state, or there is data
- *   under an id that it has not given. Then a repair gives every whole blob a record
+ *   under an id that it has not given out. Then a repair gives every whole blob a record
  * @property {boolean} isReadable  false if files of LevelDB are damaged, or LevelDB does not find every entry in them:
  *   call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find an
- *   entry, a repair changes nothing. Otherwise it only leaves data without a record alone, because LevelDB may be
- *   unable to read the record
+ *   entry, a repair changes nothing. Otherwise it only leaves data without a record alone, because an unreadable record
+ *   may name that data
  * @property {number} [lostBytes]  after a rescue, and of a damaged store that was opened with `readOnly`: unreadable
  *   bytes in LevelDB's files, which may have held records and tags. Not known after an interrupted rescue
  */
@@ -98,8 +98,8 @@ class StoreCheck {
   #parts
   #repairs
   /**
-   * The losses that the index may have. One wrong key may hide the next one. Unless it is `none`, a repair gives a
-   * record to a whole blob that has none.
+   * What the index may have lost. One wrong key may hide the next one. Unless this is `none`, a repair gives a record
+   * to each whole blob without one.
    */
   #losses
   /** The blobs to check; undefined for everything in the store. */
@@ -127,7 +127,7 @@ class StoreCheck {
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids with data that no damaged record named, or of which nothing is right. Deleted once all claims are known. */
+  /** Ids whose data no damaged record has named, or whose data is all wrong. Deleted once all claims are known. */
   #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False if LevelDB cannot read all records. Then data without a readable record may have a record. */
   #isIndexWhole = true
@@ -145,10 +145,10 @@ class StoreCheck {
     this.#repairs = repair
     this.#losses = losses
     this.#signal = signal
-    const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
+    const isIdShared = (/** @type {number} */ id) => this.#recordedTwice.has(id)
     const { catalog, databases, locks, presence, repairs } = parts
     const checked = { catalog, databases, locks, presence, repairs }
-    this.#blobs = new BlobCheck(checked, { repair, isOthersToo, signal, onProgress })
+    this.#blobs = new BlobCheck(checked, { repair, isIdShared, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
@@ -209,7 +209,7 @@ class StoreCheck {
   }
 
   /**
-   * Checks LevelDB's files. When one is damaged, the check must read nothing through LevelDB, which might end the
+   * Checks LevelDB's files. When one is damaged, the check must not read anything through LevelDB, which might end the
    * process.
    *
    * @returns {Promise<boolean>} true if they are sound
@@ -226,7 +226,7 @@ class StoreCheck {
   }
 
   /**
-   * Checks that LevelDB finds the entries that it has. Entries that it does not find are not lost: `BlobStore.rescue`
+   * Checks that LevelDB finds the entries in its files. Entries that it does not find are not lost: `BlobStore.rescue`
    * brings them back, unless a repair drops them first.
    */
   async #checkOrder () {
@@ -237,7 +237,7 @@ class StoreCheck {
 
   /**
    * Counts links, folders and devices that have the names of blob files, and leaves them alone. When the folder itself
-   * is not the store's, nothing can be repaired.
+   * does not belong to the store, nothing can be repaired.
    */
   async #checkFolder () {
     const { files } = this.#parts.databases
@@ -261,7 +261,7 @@ class StoreCheck {
 
   #hasLostRecords () { if (this.#losses === 'none') this.#losses = 'records' }
 
-  /** Writes a damaged state again, if the check has seen all data. */
+  /** Writes a new state if it was damaged and the check has seen all data. */
   async #repairState () {
     const mayWrite = this.#repairs && this.#isIndexWhole && this.#isDataWhole && !this.#blobs.isUnreadable
     if (this.#report.isStateDamaged && mayWrite) await this.#parts.databases.ids.rewriteState()
@@ -349,7 +349,7 @@ class StoreCheck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    if (await this.#parts.databases.isGoing(id)) return
+    if (await this.#parts.databases.isGivenUp(id)) return
     let found
     try {
       const options = { hasFile, losses: this.#losses, signal: this.#signal }
@@ -366,7 +366,7 @@ class StoreCheck {
     }
     const isRestored = found !== undefined && this.#repairs ? await this.#restore(found) : false
     if (isRestored) return
-    // The report counts a damaged record, and not its data, too, unless the data stays when the record is dropped.
+    // The report counts a damaged record only once, without its data, unless the data stays when the record is dropped.
     const isNamed = found !== undefined && this.#damagedRecords.has(nameOf(found.root))
     const { isStateDamaged } = this.#report
     if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)
@@ -376,17 +376,17 @@ class StoreCheck {
 
   /** @param {number} id */
   async #deleteOrphan (id) {
-    await this.#parts.databases.deleteDoomed([{ id }]).catch(error => {
+    await this.#parts.databases.deleteGivenUp([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
   }
 
   /**
-   * Writes the record of a blob again.
+   * Writes a new record for a blob.
    *
    * @param {{ root: Uint8Array, record: BlobRecord }} found
-   * @returns {Promise<boolean | undefined>} false if the blob already has a record, or nothing of it can be proven;
+   * @returns {Promise<boolean | undefined>} false if the blob already has a record, or no chunk of it can be proven;
    *   undefined if the system cannot read the file
    */
   #restore ({ root, record }) {
@@ -453,7 +453,7 @@ class StoreCheck {
     }
   }
 
-  /** Counts a stray, and removes it if wanted. @param {() => Promise<void>} remove */
+  /** Counts a stray, and removes it if the check repairs. @param {() => Promise<void>} remove */
   async #stray (remove) {
     this.#report.strays++
     if (this.#repairs) await remove()

@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { Hasher, hash } from '../../lib/hash/hasher.js'
 import { parentCv, rootHash } from '../../lib/hash/subtree.js'
-import { NO_ROOT, contentOf } from '../storage/content/content-of.js'
+import { PLACEHOLDER_ROOT, contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../sizes.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
@@ -28,26 +28,27 @@ const MAX_LEVEL = 42
 /**
  * @typedef {object} Found  a blob that data may belong to
  * @property {Uint8Array} root
- * @property {BlobRecord} record  a record of which nothing is proven
- * @property {number} len  where the stored bytes end
+ * @property {BlobRecord} record  a record made for the data; nothing in it is proven
+ * @property {number} len  where the stored bytes end, in bytes of the blob
  */
 
 /**
- * Finds the blob to which data belongs, if no tag claims it. Each beginning of a blob that is a subtree also looks like
- * a blob, so the longest one counts.
+ * Finds the blob to which data belongs, if no tag claims it. If the beginning of a blob is a subtree, it looks like a
+ * blob, too, so the longest one counts.
  *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
  * @param {boolean} options.hasFile  true if the id has a file
- * @param {Losses} options.losses  with `state` the tree may be lost, too. Then a file is hashed to find its blob
+ * @param {Losses} options.losses  with `state`, the tree may be lost, too. Then the file is hashed to find its blob
  * @param {AbortSignal} [options.signal]
- * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
- *   is proven. `isNamed`: true if a sound record names the data, which LevelDB did not show in its iteration
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} the record was made for
+ *   the data, and nothing in it is proven. `isNamed`: true if a sound record names the data, which LevelDB did not show
+ *   in its iteration
  * @throws the reason when the system cannot read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, losses, signal }) {
   const unknown = await unknownRecord(databases, id, hasFile)
-  const { end, head, isInParts } = await look(databases, unknown)
+  const { end, head, isInParts } = await inspectBytes(databases, unknown)
   let damaged, unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.find(root)
@@ -66,7 +67,7 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, sig
 }
 
 /**
- * Gives all blobs, whole or in part, that data may belong to, the longest one last.
+ * Yields all blobs, whole or in part, that data may belong to, the longest one last.
  *
  * @param {Databases} databases @param {number} id @param {boolean} hasFile
  * @returns {AsyncGenerator<Found>}
@@ -74,7 +75,7 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, sig
  */
 export async function * possibleBlobs (databases, id, hasFile) {
   const unknown = await unknownRecord(databases, id, hasFile)
-  const { end, head } = await look(databases, unknown)
+  const { end, head } = await inspectBytes(databases, unknown)
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     yield { root, record: { ...unknown, size }, len: end }
   }
@@ -93,7 +94,7 @@ const PIECE_LEN = 1 << 20
 /** @param {Databases} databases @param {BlobRecord} record @param {number} end @param {AbortSignal} [signal] */
 async function hashFile (databases, record, end, signal) {
   const hasher = new Hasher()
-  const file = contentOf(databases, NO_ROOT, record).reader()
+  const file = contentOf(databases, PLACEHOLDER_ROOT, record).reader()
   try {
     for (let at = 0; at < end; at += PIECE_LEN) {
       signal?.throwIfAborted()
@@ -106,13 +107,13 @@ async function hashFile (databases, record, end, signal) {
 }
 
 /**
- * Finds where the bytes end, and whether any groups have marks, as in a blob that slices have brought in part. Also
- * reads the first group.
+ * Finds where the bytes end, and whether any groups have marks, as in a blob that slices have brought in part. It reads
+ * the first group, too.
  *
  * @param {Databases} databases @param {BlobRecord} record
  */
-async function look (databases, record) {
-  const scan = contentOf(databases, NO_ROOT, record).scan()
+async function inspectBytes (databases, record) {
+  const scan = contentOf(databases, PLACEHOLDER_ROOT, record).scan()
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
@@ -124,14 +125,14 @@ async function look (databases, record) {
 }
 
 /**
- * Gives the roots of the blobs that data may belong to, the longest blob last. Each has a size under which all stored
- * groups can be proven.
+ * Yields the roots of the blobs that data may belong to, the longest blob last. Each comes with a size at which all
+ * stored groups can be proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */
 async function * candidates (data, id, end, head) {
   if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
-  const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
+  const outboard = new StoredOutboard(data, PLACEHOLDER_ROOT, { id, size: 0 }, VIEWS)
   /** @param {number} node */
   const pairOf = async node => {
     const pair = new Uint8Array(PAIR_LEN)

@@ -25,8 +25,8 @@ import { possibleBlobs } from './identify-data.js'
 /**
  * @typedef {object} Restoration
  * @property {Map<number, Uint8Array>} restored  the ids that have records now, with the roots of their blobs
- * @property {Set<number>} kept  other ids that must not be deleted, because the system cannot read their files, or the
- *   claimed blob has another record and is not whole
+ * @property {Set<number>} kept  other ids whose data must not be deleted, because the system cannot read the file, or
+ *   the claimed blob has another record and is not whole
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims. Then no orphan may be deleted
  */
 
@@ -122,7 +122,7 @@ export class Orphans {
       signal?.throwIfAborted()
       if (restored.has(id) || kept.has(id)) continue
       // A call may be deleting this data. Its note may name the data of other blobs, too, so leave it to the call.
-      if (!await databases.isGoing(id)) await orIfUnreadable(databases.deleteDoomed([{ id }]))
+      if (!await databases.isGivenUp(id)) await orIfUnreadable(databases.deleteGivenUp([{ id }]))
     }
     await databases.dropNotes()
     return true
@@ -150,7 +150,7 @@ export class Orphans {
     }
     let claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: name => claims.sequences.has(name) }, restoration, signal)
-    // A sequence that has its record back now claims its members.
+    // A sequence that has a record again now claims its members.
     if (restoration.restored.size > 0) claims = await readClaims()
     await this.#restore(found, { ...claims, isMeant: () => true }, restoration, signal)
     return { ...restoration, fault: claims.fault }
@@ -192,7 +192,7 @@ export class Orphans {
     const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
-      if (await databases.isGoing(id)) continue // A call has deleted the blob in spite of a tag.
+      if (await databases.isGivenUp(id)) continue // A call has deleted the blob despite a tag.
       try {
         const blobs = []
         for await (const blob of possibleBlobs(databases, id, hasFile)) blobs.push(blob)
@@ -209,8 +209,8 @@ export class Orphans {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record
-   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or
-   *   nothing of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
+   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or none
+   *   of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {

@@ -2,7 +2,8 @@
 //
 // It first marks the protected blobs, and then sweeps the others, while the store is in use. Blobs that become
 // protected during the collection are added to the marks (protection.js). Before the sweep deletes a blob, it checks
-// the marks again under the blob's lock. A blob that loses its protection now stays until the next collection.
+// the marks again under the blob's lock. A blob that loses its protection after it was marked stays until the next
+// collection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -31,12 +32,12 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
- * @property {boolean} [compact]  also give the space of deleted blobs back to the disk, as `compact` does. Without
+ * @property {boolean} [compact]  then give the space of deleted blobs back to the disk, as `compact` does. Without
  *   this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
- * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  `baobox:gc`,
- *   with the number of blobs that were checked
+ * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  gets
+ *   `baobox:gc`, with the number of blobs that were checked
  */
 
 /** The names of all options in `GcOptions`. */
@@ -104,7 +105,6 @@ export class Collector {
     const { marks, end } = await this.mark(signal, async () => {
       // A damaged table may hide a tag.
       await this.#databases.assertTablesSound({ names: ['index'], signal })
-      if (!dryRun) await this.#tags.sweepEnded(signal)
     })
     const sweep = this.sweep(marks)
     const trial = this.#catalog.bases.trial()
@@ -116,7 +116,7 @@ export class Collector {
         signal?.throwIfAborted()
         const { gone, deletion } =
             dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-        // While this batch was looked for, the data of the batch before was being deleted.
+        // While this batch was being gathered, the data of the previous batch was being deleted.
         await deleting
         deleting = deletion
         for await (const { root, bytes } of gone) {
@@ -131,6 +131,8 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
+      // This comes after the blobs, because weak tags end with them.
+      if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
       end()
@@ -163,8 +165,8 @@ export class Collector {
    * Marks the protected blobs. The marks are kept up to date until the caller calls `end`.
    *
    * @param {AbortSignal} [signal]
-   * @param {() => Promise<void>} [prepare]  runs before tags are read. Sequences with a temporary tag at the beginning
-   *   of the call stay marked, even if the tag is released during `prepare`
+   * @param {() => Promise<void>} [prepare]  runs before the tags are read. Sequences that have a temporary tag when
+   *   `mark` is called stay marked, even if the tag is released during `prepare`
    * @throws {BaoError} STORE_CORRUPT when damage hides which blobs are protected
    */
   async mark (signal, prepare = async () => {}) {
@@ -182,7 +184,7 @@ export class Collector {
         if (root !== undefined) marks.keep(root, 'raw')
         signal?.throwIfAborted()
       }
-      await marks.settle(signal)
+      await marks.readSequences(signal)
       return { marks, end }
     } catch (error) {
       end()
@@ -191,8 +193,8 @@ export class Collector {
   }
 
   /**
-   * Sweeps orphans. A sequence that has lost its record protects no members, and is an orphan. When the sweep restores
-   * its record, the marks are told. The caller holds the lock `gc`.
+   * Sweeps orphans. A sequence that has lost its record does not protect its members, and is an orphan. If the sweep
+   * restores its record, the marks are told. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
@@ -233,7 +235,7 @@ export class Collector {
           const hasAliases = await aliased.find(root) !== undefined
           found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
         }
-        // For each batch the caller makes a write, and waits for the disk. So gather a full batch.
+        // For each batch, the caller makes a write and waits for the disk. So gather a full batch.
         if (found.length < BATCH_ENTRIES) continue
         yield found
         found = []
@@ -269,14 +271,14 @@ export class Sweep {
    * Deletes the records of those blobs that nothing protects now, in one write, and begins to delete their data.
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean, noUseAsOfFlush?: number }} Blob
-   * @param {Blob[]} blobs  at most as many as may be locked together
+   * @param {Blob[]} blobs  not more than may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last check of each blob: returns
    *   false for a blob that must stay
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} `gone`: the deleted
-   *   blobs in the same order, with the bytes that the store had of them. `deletion` resolves when the data is deleted,
-   *   and never rejects
+   *   blobs in the same order, with the number of their bytes that the store had. `deletion` resolves when the data is
+   *   deleted, and never rejects
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const catalog = this.#catalog
@@ -287,8 +289,8 @@ export class Sweep {
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
-      await this.#marks.settle(signal)
-      // From here until the deletion is under way, nothing is awaited. So a call that protects a blob later finds it
+      await this.#marks.readSequences(signal)
+      // Nothing is awaited from here until the deletion is under way. So a call that protects a blob later finds it
       // deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
       await catalog.commit(free, { deletesData: false })
@@ -298,7 +300,11 @@ export class Sweep {
     return { gone, deletion: catalog.deleteData(forgotten) }
   }
 
-  /** Returns true if nothing protects a blob, also since the marks were made. @param {Uint8Array} root */
+  /**
+   * Returns true if nothing protects a blob, and nothing has protected it since the marks were made.
+   *
+   * @param {Uint8Array} root
+   */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#protection.isHeld(nameOf(root))
   }
@@ -308,7 +314,7 @@ export class Sweep {
 export class Marks {
   #access
   #catalog
-  /** Members of sequences, as far as the store has them, and blobs that were tagged or arrived since marking began. */
+  /** The members of sequences that the store has, and blobs that were tagged or arrived since marking began. */
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
   #waiting = /** @type {Set<string>} */ (new Set())
@@ -349,8 +355,8 @@ export class Marks {
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
    */
-  async settle (signal) {
-    for (const name of this.#waiting) { // This also visits names that are added during the loop.
+  async readSequences (signal) {
+    for (const name of this.#waiting) { // This visits names that are added during the loop, too.
       this.#waiting.delete(name)
       this.#unfinished.add(name)
       let isRead = false
@@ -386,8 +392,8 @@ export class Marks {
   }
 
   /**
-   * Marks the members that the store has, so that memory grows with the store and not with the length of a sequence.
-   * Bytes after the last whole hash name nothing.
+   * Marks only members that the store has, so that memory grows with the store and not with the length of a sequence.
+   * Bytes after the last whole hash do not name a member.
    *
    * @param {AsyncIterable<Uint8Array>} pieces
    */

@@ -1,4 +1,5 @@
-// Evicts blobs under a quota until a new one fits: the least recently used ones first, and never a protected one.
+// Evicts blobs from a store with a quota until a new blob fits: the least recently used ones first, and never a
+// protected one.
 
 import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -33,7 +34,7 @@ export class Evictor {
   #quota
   #tags
   #uses
-  /** The least recently used blobs, in order. All other unprotected blobs were used later. */
+  /** The least recently used unprotected blobs, in order. All other unprotected blobs were used later. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
@@ -73,13 +74,13 @@ export class Evictor {
   }
 
   /**
-   * Reserves quota for bytes of a blob, and evicts other blobs if there is too little. The caller holds the blob, and
-   * no blob's lock.
+   * Reserves quota for bytes of a blob, and evicts other blobs if too little quota is left. The caller holds the blob,
+   * but not the lock of any blob.
    *
    * @param {Uint8Array} root
-   * @param {(present: ChunkRanges) => number} lenBeyond  returns the bytes to reserve when these chunks are present
+   * @param {(present: ChunkRanges) => number} lenBeyond  returns the bytes to reserve if these chunks are present
    * @returns {Promise<Reservation>}
-   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless blobs became protected during the
+   * @throws {BaoError} STORE_FULL { wanted, got }; then nothing was evicted, unless blobs became protected during the
    *   call; STORE_CORRUPT when damage hides which blobs a tag or sequence protects
    */
   async reserve (root, lenBeyond) {
@@ -100,7 +101,7 @@ export class Evictor {
   async #makeSpace (len) {
     const excess = this.#quota.excess(len)
     if (excess === 0) return
-    // Evict nothing unless there is enough to evict.
+    // Evict nothing unless that would free enough.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
       if (total < excess) throw fullError(len, len - excess + total)
@@ -109,7 +110,7 @@ export class Evictor {
       while (this.#quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#quota.excess(len))
         if (first.length > 0) await this.#forget(first)
-        // The survey kept only some of the candidates, or a call has just protected one of them.
+        // The survey has kept only some of the candidates, or a call has just protected one of them.
         else if (await this.#survey() === 0) throw fullError(len, len - this.#quota.excess(len))
       }
     } catch (error) {
@@ -132,7 +133,7 @@ export class Evictor {
     return this.#candidates.splice(0, count)
   }
 
-  /** Returns true if evicting the candidates could free so many bytes. @param {number} len */
+  /** Returns true if evicting the candidates could free this many bytes. @param {number} len */
   async #suffices (len) {
     let sum = 0
     for (const candidate of this.#candidates) {
@@ -155,14 +156,14 @@ export class Evictor {
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that all unprotected blobs could free */
   async #survey () {
     this.#end()
-    // Earlier evictions have left weak tags without a blob.
+    // Earlier evictions may have left weak tags without a blob.
     await this.#tags.sweepEnded()
     const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end
     if (marks.absentSequences.size > 0) {
       await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
-      await marks.settle()
+      await marks.readSequences()
     }
     this.#sweep = this.#collector.sweep(marks)
     const times = this.#uses.inOrder()
@@ -173,7 +174,8 @@ export class Evictor {
       for await (const blobs of this.#collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
           const bytes = await this.#presence.len(record) + await trial.countFreedBytes(record)
-          // Evicting a reference frees no quota. Evicting a sharer frees only bytes at its end that it does not share.
+          // Evicting a reference does not free quota. Evicting a sharer frees only the bytes at its end that it does
+          // not share.
           if (bytes === 0) continue
           total += bytes
           first.add({ root, id: record.id, bytes, used: await times.of(root, record) })

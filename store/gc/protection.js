@@ -47,10 +47,15 @@ export class Protection {
     return name
   }
 
-  /** Ends protection by `keep`. @param {string[]} names  each as often as it was kept @param {TagFormat} format */
+  /**
+   * Ends the protection by `keep`.
+   *
+   * @param {string[]} names  each name as often as it was kept
+   * @param {TagFormat} format
+   */
   letGo (names, format) { for (const name of names) uncount(this.#tags[format], name) }
 
-  /** @param {unknown} tag @throws {TypeError} unless it is a temporary tag of this store that was not released */
+  /** @param {unknown} tag @throws {TypeError} unless it is an unreleased temporary tag of this store */
   assertMayTag (tag) {
     if (!(tag instanceof TempTag)) throw new TypeError(`"tag" expected a temporary tag, got ${describe(tag)}`)
     tag.assertOf(this)
@@ -69,7 +74,7 @@ export class Protection {
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
-   * Adds to marks each blob that becomes protected from now on, so that a sweep by these marks does not delete it.
+   * Adds each blob that becomes protected from now on to marks, so that a sweep with these marks does not delete it.
    *
    * @param {Marks} marks @returns {() => void} ends this
    */
@@ -80,7 +85,8 @@ export class Protection {
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {
-    const hadAllBytes = before?.complete && before.id === after?.id // Its names have changed, or a repair drops bytes.
+    // If so, only the names have changed, or a repair drops bytes.
+    const hadAllBytes = before?.complete && before.id === after?.id
     if (after !== undefined && !hadAllBytes) this.#arrived(root)
   }
 
@@ -115,7 +121,7 @@ export class TempTag {
     this.#names[format].push(this.#protection.keep(root, format))
   }
 
-  /** Throws unless it is a tag of this store that was not released. @param {Protection} protection */
+  /** Throws unless this is an unreleased tag of the given store. @param {Protection} protection */
   assertOf (protection) {
     if (this.#protection !== protection) {
       throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
@@ -145,7 +151,7 @@ function uncount (counts, name) {
   else counts.delete(name)
 }
 
-/** @param {() => void} end @returns {() => void} calls `end` the first time, and later does nothing */
+/** @param {() => void} end @returns {() => void} calls `end` the first time, and does nothing later */
 function once (end) {
   let isEnded = false
   return () => {

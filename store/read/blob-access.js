@@ -21,7 +21,7 @@ export class BlobAccess {
   #life
   #presence
   #protection
-  /** The trees of blobs, with the pairs that earlier reads have compared. All readers share them. */
+  /** The trees of blobs, with the pairs that earlier reads have verified. All readers share them. */
   trees = new TrustedTrees()
 
   /**
@@ -114,7 +114,7 @@ export class BlobAccess {
 }
 
 /**
- * Returns where the first group of the wanted chunks begins, and where the last one ends, in bytes.
+ * Returns where the first wanted group begins and the last one ends, in bytes.
  *
  * @param {ChunkRanges} wanted @param {number} size
  * @returns {[start: number, end: number]}

@@ -1,4 +1,4 @@
-// Writes a whole blob to a file. When the blob has its own file in the store, it can also link or clone that file.
+// Writes a whole blob to a file, or links or clones the store's file if the blob has one to itself.
 
 import { shareFile } from '#disk'
 import { replaceFile } from '#files'
@@ -17,13 +17,13 @@ import { contentOf } from '../storage/content/content-of.js'
 
 /**
  * @typedef {object} ExportFileOptions
- * @property {'copy' | 'link' | 'reflink' | 'move'} [mode]  how a blob above 1 MiB gets into the file, where the store
- *   and the system can do it; otherwise it is copied. `reflink`: the file shares blocks of the disk with the store
- *   until one of the two is changed. `link`: the file is a hard link to the store's own file, so do not change it.
- *   `move`: as `link`, and the blob is deleted from the store. Default: `copy`
+ * @property {'copy' | 'link' | 'reflink' | 'move'} [mode]  how a blob above 1 MiB gets into the file. If the store or
+ *   the system cannot do that, the blob is copied. `reflink`: the file shares blocks of the disk with the store until
+ *   one of the two is changed. `link`: the file is a hard link to the store's own file, so do not change it. `move`:
+ *   like `link`, but the blob is deleted from the store. Default: `copy`
  * @property {boolean} [verify]  compare the bytes with the hash. Default: true
- * @property {'sync' | 'process'} [durability]  what the file survives: `sync` a power cut, `process` the end of the
- *   process. Default: as the store's own blobs
+ * @property {'sync' | 'process'} [durability]  what the file survives: `sync`: a power cut; `process`: the end of the
+ *   process. Default: the durability of the store
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:export`, while bytes are copied
  */
@@ -96,14 +96,14 @@ export class FileExporter {
     if (record === undefined) return undefined // The read that copies the blob may fetch it.
     const own = await contentOf(this.#databases, root, record).ownFile()
     if (own === undefined) return undefined
-    // Nothing is appended to a file with a second name. But the file may have grown just before it got that name.
-    const isStill = async () => {
+    // The store does not append to a file with a second name. But the file may have grown just before it got that name.
+    const isStillOwnFile = async () => {
       const { record: now } = await this.#catalog.find(root)
       return now !== undefined && await contentOf(this.#databases, root, now).ownFile() === own
     }
     /** @param {string} made */
     const isRight = async made =>
-      (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStill()
+      (!verify || areEqual(await hashStream(made, { signal }), 0, root)) && isStillOwnFile()
     const way = mode === 'reflink' ? mode : 'link'
     return await shareFile(own, path, { mode: way, sync, isRight }) ? record.size : undefined
   }

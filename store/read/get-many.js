@@ -30,7 +30,7 @@ import { blobTooLong, orIfUnreadable } from '../storage/errors.js'
 /**
  * @typedef {ProgressOptions & { verify?: boolean, maxBytes?: number }} GetManyOptions  `verify`: as for `get`.
  *   `maxBytes`: a longer blob is not read, and its error is BLOB_TOO_LONG { cid, len }. Default: Infinity. `onProgress`
- *   gets `baobox:get`, with the bytes of all blobs that were given
+ *   gets `baobox:get`, with the bytes of all blobs that were yielded
  */
 
 /**
@@ -38,7 +38,7 @@ import { blobTooLong, orIfUnreadable } from '../storage/errors.js'
  *   verified
  */
 
-/** Reads many blobs. It looks up the next ones while the caller works with the last ones. */
+/** Reads many blobs. It looks up the next blobs while the caller works with the previous ones. */
 export class ManyReader {
   #catalog
   #databases
@@ -75,14 +75,14 @@ export class ManyReader {
     assertMany('cids', cids, 'CIDs')
     assertKnownOptions(options, ['verify', 'maxBytes', 'signal', 'onProgress'])
     if (options.maxBytes !== undefined && options.maxBytes !== Infinity) assertInteger('maxBytes', options.maxBytes)
-    return this.#told(cids, options)
+    return this.#get(cids, options)
   }
 
   /** @param {Many<BlobName>} cids @param {GetManyOptions} options @returns {AsyncGenerator<GetResult>} */
-  async * #told (cids, { verify = this.#verifies, maxBytes = Infinity, signal, onProgress }) {
+  async * #get (cids, { verify = this.#verifies, maxBytes = Infinity, signal, onProgress }) {
     let done = 0
     /** @param {Uint8Array[]} roots */
-    const look = roots => this.#life.run(() => this.lookUp(roots))
+    const look = roots => this.#life.run(() => this.#lookUp(roots))
     for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
       for await (const result of this.#results(found, { verify, maxBytes, signal })) {
         yield result
@@ -98,7 +98,7 @@ export class ManyReader {
    * @param {Uint8Array[]} roots  at most LOOKUP_COUNT
    * @returns {Promise<Found[]>} in the order of the roots
    */
-  async lookUp (roots) {
+  async #lookUp (roots) {
     const looked = await this.#catalog.findMany(roots)
     const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
     const small = found.filter(({ root, record }) =>
@@ -112,7 +112,7 @@ export class ManyReader {
   }
 
   /**
-   * Gives the bytes of blobs that are right. The reader reads the other blobs one by one, or says what is wrong.
+   * Yields the bytes of blobs that are right. The other blobs are read one by one, and yield their bytes or an error.
    *
    * @param {Found[]} found @param {{ verify: boolean, maxBytes: number, signal?: AbortSignal }} options
    * @returns {AsyncGenerator<GetResult>}
@@ -154,7 +154,7 @@ async function * lookupsOf (cids, signal) {
       roots = []
     }
   } catch (failure) {
-    if (roots.length > 0) yield roots // Give the results of earlier CIDs before the failure.
+    if (roots.length > 0) yield roots // Yield the results of earlier CIDs before the failure.
     throw failure
   }
   if (roots.length > 0) yield roots

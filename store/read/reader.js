@@ -26,7 +26,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
  * @typedef {object} ReadOptions
  * @property {boolean} [verify]  compare the bytes with the hash. Default: the option `verify` of the store
  * @property {boolean} [reuse]  let `get` reuse the memory of its pieces: each is then borrowed until the next piece.
- *   `bytes` and `stream` always give the caller's own memory. Default: false
+ *   The results of `bytes` and `stream` always belong to the caller. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
@@ -35,7 +35,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
  * @typedef {object} Wanted  one range of a blob to read
  * @property {Content} content
  * @property {number} start  bytes
- * @property {number} end  bytes; inside the blob, if that is complete
+ * @property {number} end  bytes; inside the blob, if the blob is complete
  * @property {boolean} verify
  * @property {boolean} [reuse]  true if pieces are borrowed until the next piece
  * @property {AbortSignal} [signal]
@@ -85,10 +85,12 @@ export class BlobReader {
   }
 
   /** @param {Uint8Array} root @param {Asked} asked @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #get (root, asked) { yield * this.#told(await this.#findAll(root, asked)) }
+  async * #get (root, asked) { yield * this.#toldPiecesOf(await this.#findAll(root, asked)) }
 
   /** @param {Wanted[]} all */
-  #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
+  #toldPiecesOf (all) {
+    return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all)
+  }
 
   /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #piecesOf (all) {
@@ -115,14 +117,14 @@ export class BlobReader {
     const all = await this.#findAll(cid, askedOf(ranges, options))
     if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
-    for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
+    for await (const piece of this.#toldPiecesOf(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
     return concat(parts)
   }
 
   /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
   #bytesOf (wanted) {
     const small = this.#smallReads.read(wanted)
-    // A synchronous read needs no protection, because nothing else runs during it.
+    // A synchronous read does not need protection, because nothing else runs during it.
     return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
   }
 
@@ -134,7 +136,7 @@ export class BlobReader {
       if (bytes !== undefined) return bytes
       const pieces = []
       for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
-      // Copy a piece that is only a part of its buffer: otherwise it would keep the whole buffer in memory.
+      // Copy a piece that is only a part of its buffer, because it would keep the whole buffer in memory.
       return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
     } finally {
       release()
@@ -159,11 +161,11 @@ export class BlobReader {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
-    // Give the bytes before the first missing group before `supply` is asked for that group.
+    // Yield the bytes before the first missing group before `supply` is asked for that group.
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#supplies.areOpen && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#supplies.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)

@@ -1,5 +1,5 @@
-// Gives the pairs of a stored blob at any group log, verified. The store keeps the pairs of group log 4. A higher group
-// log leaves some of them out. For a lower one, the pairs inside each group are computed from the group's bytes.
+// Gives the verified pairs of a stored blob at any group log. The store keeps the pairs of group log 4. A higher group
+// log leaves out some of them. For a lower one, the pairs inside each group are computed from the group's bytes.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
@@ -14,7 +14,7 @@ import { GROUP_LEN } from '../sizes.js'
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { StoredView } from './snapshot.js' */
 
-/** Pairs in one piece of an outboard, at most. */
+/** The most pairs in one piece of an outboard. */
 const PIECE_PAIRS = 1024
 
 /** @implements {SliceOutboard} */
@@ -90,7 +90,7 @@ export class RegroupedOutboard {
 }
 
 /**
- * Gives a part of an outboard in pre-order, without the header. Only one piece is in memory at a time.
+ * Yields a part of an outboard in pre-order, without the header. Only one piece is in memory at a time.
  *
  * @param {StoredView} view
  * @param {{ groupLog: number, start: number, end: number, signal?: AbortSignal }} options  `start`, `end`: a range of

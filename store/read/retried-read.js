@@ -36,8 +36,8 @@ export class RetriedRead {
   #signal
   /** Groups that were fetched for this read. */
   #fetched = ChunkRanges.none
-  /** Chunks at which the read failed, although the check afterwards found nothing missing. */
-  #lookedAt = /** @type {Set<number>} */ (new Set())
+  /** Chunks at which the read failed even though the check afterwards found nothing missing. */
+  #checked = /** @type {Set<number>} */ (new Set())
 
   /**
    * @param {RetryParts} parts
@@ -52,12 +52,13 @@ export class RetriedRead {
   }
 
   /**
-   * Gives the pieces of a read.
+   * Yields the pieces of a read, and continues after a failure once the damaged or missing groups are back.
    *
    * @param {BlobRecord} record
-   * @param {(given: number) => ChunkRanges} wanted  returns the chunks that are still wanted after so many given bytes
+   * @param {(given: number) => ChunkRanges} wanted  returns the chunks that are still wanted after this many yielded
+   *   bytes
    * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  reads the bytes after the
-   *   given ones
+   *   yielded ones
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * pieces (record, wanted, read) {
@@ -70,8 +71,8 @@ export class RetriedRead {
         }
         return
       } catch (error) {
-        const next = await this.#after(error, now, wanted(given))
-        if (given > 0 && next.size !== now.size) throw error // The given bytes may not fit the rest of the blob.
+        const next = await this.#recordAfter(error, now, wanted(given))
+        if (given > 0 && next.size !== now.size) throw error // The yielded bytes may not fit the rest of the blob.
         now = next
       }
     }
@@ -88,25 +89,26 @@ export class RetriedRead {
     for (let now = record; ;) {
       const lost = await this.#parts.presence.missing(now, wanted)
       if (lost.isEmpty) return now
-      now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
+      now = await this.#recordAfter(missing(this.#root, now.size, lost), now, wanted)
     }
   }
 
   /**
-   * Handles the failure of a read: notes damage, and says whether the read may go on.
+   * Handles the failure of a read: notes damage, and says how the read may continue.
    *
    * @param {unknown} error
    * @param {BlobRecord} seen  the record that the read has used
    * @param {ChunkRanges} wanted  the chunks that the read has not read yet
-   * @returns {Promise<BlobRecord>} the record with which the read goes on
-   * @throws the error, when the read cannot go on. When `supply` could not bring the groups, `cause` is its error
+   * @returns {Promise<BlobRecord>} the record with which the read continues
+   * @throws the error, if the read cannot continue. If `supply` has failed to bring the groups, `cause` is the error of
+   *   `supply`
    */
-  async #after (error, seen, wanted) {
+  async #recordAfter (error, seen, wanted) {
     const { catalog, databases, presence, supplies } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
-      // The bytes have not moved: a longer blob was appended to this one, and both share them now.
-      if (now !== undefined && contentOf(databases, this.#root, now).hasTaken(seen)) return now
+      // The bytes have not moved: a longer blob was made from this one, and both share them now.
+      if (now !== undefined && contentOf(databases, this.#root, now).hasFileOf(seen)) return now
     }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
@@ -115,17 +117,17 @@ export class RetriedRead {
     const groups = wanted.canonical(seen.size)
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
-    // The file of a reference may be there again, and the bytes of a sharer may have been healed for another sharer.
+    // The file of a reference may exist again, and the bytes of a sharer may have been healed for another sharer.
     const isInDoubt = isFault || contentOf(databases, this.#root, seen).isChangedByOthers
-    const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
+    const now = isInDoubt ? await this.#check(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
     if (lost.isEmpty) {
-      if (this.#lookedAt.has(first)) throw error
-      this.#lookedAt.add(first)
+      if (this.#checked.has(first)) throw error
+      this.#checked.add(first)
       return now
     }
-    if (!supplies.areOpen || !lost.intersect(this.#fetched).isEmpty) throw error
+    if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
       this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
     } catch (cause) {
@@ -143,11 +145,11 @@ export class RetriedRead {
    * @param {number} first  index of the chunk in doubt
    * @param {ChunkRanges} groups  wanted groups
    */
-  #look (error, seen, first, groups) {
+  #check (error, seen, first, groups) {
     const start = first * CHUNK_LEN
-    // When the file ends too early, everything after its end is lost, too: note all of it in one step.
-    const { endsOnce } = contentOf(this.#parts.databases, this.#root, seen)
-    const last = endsOnce && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    // If the file ends too early, everything after its end is lost, too, so note all of it in one step.
+    const { endsAtFirstGap } = contentOf(this.#parts.databases, this.#root, seen)
+    const last = endsAtFirstGap && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#parts.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
@@ -156,7 +158,7 @@ export class RetriedRead {
 /** @param {unknown} error */
 const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
 
-/** True if a file ended before the wanted bytes, or there was no file. @param {unknown} error */
+/** True if a file ended before the wanted bytes, or was missing. @param {unknown} error */
 function isEndOfFile (error) {
   const { code, cause } = /** @type {BaoError} */ (error)
   if (code === 'STORE_MISSING') return true

@@ -22,12 +22,12 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /**
  * @typedef {object} SliceOptions
- * @property {number} [groupLog]  0 to 16. Below 4, the store computes the additional pairs. Above 4, each group of
- *   which a part is wanted must be present as a whole, and is read into memory as a whole. Default: 4
- * @property {boolean} [header]  begin with the length. Default: true
+ * @property {number} [groupLog]  0 to 16. Below 4, the store computes the additional pairs. Above 4, each group with a
+ *   wanted part must be present as a whole, and is read into memory as a whole. Default: 4
+ * @property {boolean} [header]  begin with the header. Default: true
  * @property {boolean} [reuse]  as for `get`
  * @property {boolean} [readAhead]  read more than the next piece needs. `false` takes little memory, for callers that
- *   may wait long between pieces. Default: true
+ *   may wait a long time between pieces. Default: true
  * @property {AbortSignal} [signal]
  */
 
@@ -70,12 +70,11 @@ export class SliceReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `Store.slice`
-   * @param {{ readsAhead?: boolean }} [how]  `readsAhead`: the default of `readAhead`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
+  slice (cid, ranges, options = {}) {
     assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'readAhead', 'signal'])
-    const { groupLog = GROUP_LOG, readAhead = readsAhead } = options
+    const { groupLog = GROUP_LOG, readAhead = true } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     return this.#slice(parseRoot(cid, 'cid'), toRanges(ranges), { ...options, groupLog, readAhead })
   }
@@ -89,7 +88,8 @@ export class SliceReader {
     const { root, record } = await this.#supplies.use(cid, () => wanted, signal)
     const release = this.#protection.use(root)
     const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
-    // A group above the store's own is hashed from all of its bytes, even when only a part of it is wanted.
+    // A group that is larger than the store's own is hashed from all of its bytes, even when only a part of it is
+    // wanted.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
     const read = async (now, given) => {
@@ -123,7 +123,7 @@ export class SliceReader {
   }
 
   /**
-   * Gives a part of the outboard of a whole blob, in pre-order, piece by piece. It verifies each pair first.
+   * Yields a part of the outboard of a whole blob, in pre-order, piece by piece. It verifies each pair first.
    *
    * @param {BlobName} cid @param {OutboardOptions & OutboardRange} part
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
@@ -162,7 +162,7 @@ export class SliceReader {
 }
 
 /**
- * Gives pieces without their first bytes.
+ * Yields pieces without their first bytes.
  *
  * @param {number} len  bytes to leave out @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}

@@ -1,5 +1,5 @@
-// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Changes to
-// the blob, and its deletion, do not change the view.
+// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Neither
+// changes to the blob nor its deletion change the view.
 
 import { contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
@@ -27,7 +27,7 @@ export class StoredView {
    * @param {Uint8Array} root
    * @param {BlobRecord} record
    * @param {TrustedTree} tree
-   * @param {[start: number, end: number]} span  bytes; the reader reads nothing outside
+   * @param {[start: number, end: number]} span  bytes; the reader reads only these
    */
   constructor (databases, root, record, tree, span) {
     this.#databases = databases
@@ -38,7 +38,7 @@ export class StoredView {
   }
 
   /**
-   * A source of the same bytes that reads at most 128 KiB at a time and never ahead, so that a reader that waits holds
+   * A source of the same bytes that reads at most 128 KiB at a time and never ahead, so that a waiting reader holds
    * little memory.
    *
    * @returns {RandomAccess}
@@ -66,9 +66,9 @@ export class StoredView {
   }
 
   /**
-   * Options that make reads see the database as it was at the first read. Where a database has no snapshots
+   * Options that make reads see the database as it was at the first read. If a database does not have snapshots
    * (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many small reads
-   * of a blob in a file read nothing from the database.
+   * of a blob in a file do not read the database.
    */
   get #state () {
     const { data } = this.#databases

@@ -1,4 +1,4 @@
-// Fetches missing and damaged groups for reads, with the option `supply` of a store; also of blobs without a record.
+// Fetches missing and damaged groups for reads, with the option `supply` of a store, even if the blob has no record.
 // `receive` verifies and keeps the fetched groups before a read gets any of them.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -24,10 +24,12 @@ import { RetriedRead } from './retried-read.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
-/** Most chunks in one call of `supply`: 8 MiB, which it may keep in memory. */
+/** Most chunks in one call of `supply`: 8 MiB, so that `supply` may hold them in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
 const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
-/** Most attempts to fetch the end of a blob. Another one is needed when the size turns out to differ from the claim. */
+/**
+ * Most attempts to fetch the end of a blob. Another attempt is needed when the size turns out to differ from the claim.
+ */
 const MAX_PROOFS = 3
 
 /**
@@ -36,17 +38,17 @@ const MAX_PROOFS = 3
  * @callback Supply
  * @param {CID} cid
  * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again. While the
- *   size is not known, they may go beyond the end of the blob, where they mean its last chunk
+ *   size is not known, they may go beyond the end of the blob. Ranges there mean its last chunk
  * @param {SupplyOptions} options
- * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
- *   undefined when there is none
+ * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with a header; undefined
+ *   if the function has none
  */
 /**
  * @typedef {object} SupplyOptions
  * @property {number} [size]  bytes of the blob, if the size is proven
- * @property {'missing' | 'damaged'} reason  `damaged` when the store has found damage in the blob, and has not received
- *   all of the blob since then
- * @property {AbortSignal} signal  aborted when no read waits for the call any longer, or the store is closed
+ * @property {'missing' | 'damaged'} reason  `damaged` if the store has found damage in the blob and has not received
+ *   all of it since then
+ * @property {AbortSignal} signal  aborted when no read is waiting for the call any longer, or the store is closed
  */
 
 /**
@@ -91,7 +93,7 @@ export class Supplies {
   }
 
   /** True if the store has a `supply`. */
-  get areOpen () { return this.#supply !== undefined }
+  get hasSupply () { return this.#supply !== undefined }
 
   /**
    * Looks up a blob for a read, and notes its use. If the blob has no record and the store has a `supply`, it fetches
@@ -114,8 +116,8 @@ export class Supplies {
 
   /**
    * @param {Uint8Array} root
-   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash.
-   *   Then a fault is noted as damage
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash,
+   *   so that a fault is noted as damage
    */
   read (root, options) { return new RetriedRead(this.#readParts, root, options) }
 
@@ -127,11 +129,12 @@ export class Supplies {
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
    */
   async #find (root, wanted, signal) {
-    if (!this.areOpen) throw notFound(root)
+    if (!this.hasSupply) throw notFound(root)
     const release = this.#protection.use(root)
     try {
       const groups = wanted.roundToGroups(GROUP_LOG)
-      // `receive` keeps nothing for ranges after the end of the blob. Then the first group brings the record.
+      // `receive` does not keep anything for ranges after the end of the blob. Then fetching the first group makes the
+      // record.
       const record = await this.#fetchNew(root, groups, signal) ?? await this.#fetchNew(root, FIRST_GROUP, signal)
       return await this.#proveSize(root, record, signal)
     } catch (cause) {
@@ -164,8 +167,8 @@ export class Supplies {
   }
 
   /**
-   * Fetches the first 8 MiB of some groups, and stores them. It does not fetch groups again for which another read
-   * already waits.
+   * Fetches the first 8 MiB of some groups, and stores them. It does not fetch groups for which another read is already
+   * waiting.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord | undefined} record  of the blob, if it has one
@@ -229,12 +232,16 @@ export class Supplies {
       asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads a late source.
       throw error
     })
-    if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
+    if (source === undefined) throw new Error(`"supply" has returned nothing for ${cid}`)
     await this.#receiver.receive(cid, source, ranges, { signal })
   }
 }
 
-/** Returns the first of some ranges, as many chunks as one call of `supply` may have. @param {ChunkRanges} ranges */
+/**
+ * Returns the first ranges, up to the number of chunks that one call of `supply` may have.
+ *
+ * @param {ChunkRanges} ranges
+ */
 function firstOf (ranges) {
   let left = MAX_CHUNKS
   for (const [start, end] of ranges) {

@@ -3,7 +3,7 @@
 
 import { findFaultInUse, folderLen, sealStore } from '#disk'
 import { allOf } from '../../lib/source/async-util.js'
-import { getSmall } from './content/read-pace.js'
+import { getSoonAsync } from './content/sync-reads.js'
 import { damagedDatabase, orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from '../../lib/async/locks.js'
@@ -12,8 +12,8 @@ import { Ids } from './ids.js'
 import { dataIds } from './level/data-ids.js'
 import { keysOfGroup } from './content/tree-pages.js'
 import { BatchMemory, allocateFresh, freshBatchMemory, slabAllocator } from './format/buffers.js'
-import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
-import { decodeDoomed, encodeDoomed } from './format/records.js'
+import { VIEWS, allOfId, deletionKey, pathKey } from './format/keys.js'
+import { decodeDeletion, encodeDeletion } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Operation } from './level/safe-database.js' */
@@ -21,11 +21,11 @@ import { decodeDoomed, encodeDoomed } from './format/records.js'
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Leftovers } from './opening/recovery.js' */
 
-/** When the data of this many ids is deleted, their notes are removed. */
+/** Notes are removed once the data of this many ids is deleted. */
 const NOTED_COUNT = 4096
 
 /**
- * @typedef {object} DoomedData  data that is to be deleted under an id
+ * @typedef {object} GivenUpData  data that is to be deleted under an id
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
  * @property {boolean} [isOneGroup]  true for a whole blob of one chunk group, in extents. Default: false
@@ -36,10 +36,13 @@ export class Databases {
   index
   /** @type {SafeDatabase} */
   data
-  /** The folder `blobs` with the large blobs; undefined in browsers, and when the caller gave two databases. */
+  /**
+   * The folder `blobs` with the large blobs; undefined in browsers, and when a caller has opened the store from two
+   * databases.
+   */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
-  /** Where the store is, for messages: as the caller has named it. */
+  /** Where the store is, as the caller has named it; for messages. */
   location
   /** The real path of the store's directory, which stays right when the working directory of the process changes. */
   #path
@@ -60,11 +63,11 @@ export class Databases {
   #slabs = slabAllocator()
   /** @type {WeakRef<BatchMemory> | undefined} */
   #batchMemory
-  /** Ids whose data is deleted, and whose notes still exist. Each entry is one note. */
-  #noted = /** @type {DoomedData[][]} */ ([])
+  /** Ids whose data is deleted but whose notes still exist. Each entry is one note. */
+  #noted = /** @type {GivenUpData[][]} */ ([])
   #notedCount = 0
   /** Ids whose data this process is deleting, with the number of their notes. */
-  #going = /** @type {Map<number, number>} */ (new Map())
+  #deleting = /** @type {Map<number, number>} */ (new Map())
   /** Ids whose data must be deleted later, by the first id of their note. */
   #postponed = /** @type {Map<number, Set<number>>} */ (new Map())
   /** How many deletions were made, and how many of these are on the disk. */
@@ -114,14 +117,14 @@ export class Databases {
   }
 
   /**
-   * Allocates memory for keys and values that are passed to `batch` and `getMany`. LevelDB copies them before these
-   * calls return. Other databases keep them, and IndexedDB stores the whole buffer of a view.
+   * Allocates memory for keys and values for `batch` and `getMany`. LevelDB copies them before these calls return.
+   * Other databases keep them, and IndexedDB stores the whole buffer of a view.
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
   /**
-   * Returns memory for batches. Calls that follow one another soon share it, so that many calls with few blobs do not
-   * each allocate new memory.
+   * Returns memory for batches. Calls in quick succession share it, so that many calls with few blobs do not each
+   * allocate new memory.
    *
    * @returns {Pick<BatchMemory, 'take'>}
    */
@@ -142,8 +145,8 @@ export class Databases {
   get syncBatch () { return { sync: this.isSync } }
 
   /**
-   * Returns bytes in memory of their own, for the caller to keep. It copies them, unless LevelDB or IndexedDB has made
-   * the copy already.
+   * Returns bytes in a buffer of their own, for the caller to keep. It copies them, unless LevelDB or IndexedDB has
+   * already made a copy.
    *
    * @param {Uint8Array} bytes  from a database or a file of the store
    * @returns {Uint8Array<ArrayBuffer>}
@@ -155,7 +158,7 @@ export class Databases {
   }
 
   /** Reads a value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
-  indexed (key) { return getSmall(this.index, key, VIEWS) }
+  indexed (key) { return getSoonAsync(this.index, key, VIEWS) }
 
   /**
    * Lists ids under which there is data, and keys that no store writes: see `dataIds`.
@@ -175,86 +178,86 @@ export class Databases {
   }
 
   /**
-   * Returns the note that data will be deleted. Callers write it in one batch with the change that gives the data up,
-   * and then pass the same list to `deleteDoomed`.
+   * Returns the note that data will be deleted. Callers write it in one batch with the change that gives up the data,
+   * and then pass the same list to `deleteGivenUp`.
    *
-   * @param {DoomedData[]} doomed  at least one
+   * @param {GivenUpData[]} givenUp  at least one
    * @returns {Operation} for the index
    */
-  doom (doomed) {
-    const ids = doomed.map(({ id }) => id)
+  noteDeletion (givenUp) {
+    const ids = givenUp.map(({ id }) => id)
     this.#beginDeleting(ids)
-    return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
+    return { type: 'put', key: deletionKey(ids[0], this.allocate), value: encodeDeletion(ids) }
   }
 
   /**
    * Deletes the data of ids whose records are gone. `dropNotes` removes the note later. If the deletion fails, the note
    * stays, and `deletePostponed` tries again.
    *
-   * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
+   * @param {GivenUpData[]} givenUp  at least one; all ids of one note, or orphans without a note
    */
-  async deleteDoomed (doomed) {
+  async deleteGivenUp (givenUp) {
     try {
-      await this.#deleteAll(doomed)
+      await this.#deleteAll(givenUp)
     } catch (error) {
-      this.postpone(doomed)
+      this.postpone(givenUp)
       throw error
     } finally {
       this.#deletions++
     }
-    this.#endDeleting(doomed)
-    this.#noted.push(doomed)
-    this.#notedCount += doomed.length
+    this.#endDeleting(givenUp)
+    this.#noted.push(givenUp)
+    this.#notedCount += givenUp.length
     if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
   }
 
   /**
    * Leaves data to `deletePostponed`. Called when the data could not be deleted, or the write of its note has failed.
    *
-   * @param {DoomedData[]} doomed  all ids of one note, or none
+   * @param {GivenUpData[]} givenUp  all ids of one note, or none
    */
-  postpone (doomed) {
-    if (doomed.length === 0) return
-    const ids = this.#postponed.get(doomed[0].id) ?? /** @type {Set<number>} */ (new Set())
-    this.#postponed.set(doomed[0].id, ids)
-    for (const { id } of doomed) ids.add(id)
-    this.#endDeleting(doomed)
+  postpone (givenUp) {
+    if (givenUp.length === 0) return
+    const ids = this.#postponed.get(givenUp[0].id) ?? /** @type {Set<number>} */ (new Set())
+    this.#postponed.set(givenUp[0].id, ids)
+    for (const { id } of givenUp) ids.add(id)
+    this.#endDeleting(givenUp)
   }
 
   /**
-   * Deletes the postponed data, as far as the index has its notes. A note may be missing, because its write has failed;
-   * or a later call has written another one under the same key.
+   * Deletes the postponed data whose notes the index has. A note may be missing because its write has failed, or
+   * because a later call has written another one under the same key.
    */
   async deletePostponed () {
     if (this.#postponed.size === 0) return
-    await this.index.batch([]) // After this, a note whose write has failed is in the index now or never.
+    await this.index.batch([]) // After this, a note whose write has failed either is in the index or never will be.
     for (const first of [...this.#postponed.keys()]) {
-      const key = doomedKey(first)
+      const key = deletionKey(first)
       const note = await this.index.get(key, VIEWS)
       /** @type {number[]} */
-      const ids = (note && decodeDoomed(key, note)) ?? []
+      const ids = (note && decodeDeletion(key, note)) ?? []
       this.#beginDeleting(ids)
       this.#postponed.delete(first)
-      if (ids.length > 0) await orIfUnreadable(this.deleteDoomed(ids.map(id => ({ id }))))
+      if (ids.length > 0) await orIfUnreadable(this.deleteGivenUp(ids.map(id => ({ id }))))
     }
   }
 
   /** @param {number[]} ids  whose data is deleted from now on */
-  #beginDeleting (ids) { for (const id of ids) this.#going.set(id, (this.#going.get(id) ?? 0) + 1) }
+  #beginDeleting (ids) { for (const id of ids) this.#deleting.set(id, (this.#deleting.get(id) ?? 0) + 1) }
 
-  /** Ends what `#beginDeleting` has begun. @param {DoomedData[]} doomed */
-  #endDeleting (doomed) {
-    for (const { id } of doomed) {
-      const left = (this.#going.get(id) ?? 0) - 1
-      if (left > 0) this.#going.set(id, left)
-      else this.#going.delete(id)
+  /** Ends what `#beginDeleting` has begun. @param {GivenUpData[]} givenUp */
+  #endDeleting (givenUp) {
+    for (const { id } of givenUp) {
+      const left = (this.#deleting.get(id) ?? 0) - 1
+      if (left > 0) this.#deleting.set(id, left)
+      else this.#deleting.delete(id)
     }
   }
 
-  /** @param {DoomedData[]} doomed */
-  async #deleteAll (doomed) {
-    const groups = doomed.filter(({ isOneGroup }) => isOneGroup)
-    const others = doomed.filter(({ isOneGroup }) => !isOneGroup)
+  /** @param {GivenUpData[]} givenUp */
+  async #deleteAll (givenUp) {
+    const groups = givenUp.filter(({ isOneGroup }) => isOneGroup)
+    const others = givenUp.filter(({ isOneGroup }) => !isOneGroup)
     // Deleting known keys takes a fiftieth of the time of clearing a range.
     if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
@@ -264,15 +267,15 @@ export class Databases {
   }
 
   /**
-   * Removes the notes of ids whose data is deleted. It syncs the deletions first: otherwise a power cut could bring
-   * back data that neither a record nor a note names.
+   * Removes the notes of ids whose data is deleted. It syncs the deletions first, because a power cut could otherwise
+   * bring back data that neither a record nor a note names.
    */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
     this.#notedCount = 0
     if (deleted.length === 0) return
     await this.syncDeletions()
-    const notes = deleted.map(([{ id }]) => doomedKey(id, this.allocate))
+    const notes = deleted.map(([{ id }]) => deletionKey(id, this.allocate))
     const paths = deleted.flat().flatMap(({ id, isOneGroup }) => isOneGroup ? [] : [pathKey(id)])
     await this.index.batch([...notes, ...paths].map(deletion))
   }
@@ -281,12 +284,12 @@ export class Databases {
   async syncDeletions () {
     const upTo = this.#deletions
     if (!this.isSync || this.#syncedDeletions >= upTo) return
-    // A synced write also syncs all earlier writes. This one deletes a key that does not exist.
+    // A synced write syncs all earlier writes, too. This one deletes a key that does not exist.
     await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
     this.#syncedDeletions = Math.max(this.#syncedDeletions, upTo)
   }
 
-  /** @param {DoomedData[]} groups */
+  /** @param {GivenUpData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
     // Few of these blobs have a page. A lookup costs less than the tombstone that LevelDB would keep for a deletion.
@@ -296,12 +299,12 @@ export class Databases {
   }
 
   /**
-   * Returns true if the data of an id without a record is being deleted, is postponed, or is deleted already.
+   * Returns true if the data of an id without a record is being deleted, is postponed, or is already deleted.
    *
    * @param {number} id
    */
-  async isGoing (id) {
-    if (this.#going.has(id) || [...this.#postponed.values()].some(ids => ids.has(id))) return true
+  async isGivenUp (id) {
+    if (this.#deleting.has(id) || [...this.#postponed.values()].some(ids => ids.has(id))) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
@@ -332,7 +335,7 @@ export class Databases {
     for (const database of [this.index, this.data]) await database.compact()
   }
 
-  /** @param {boolean} isClean  true if no data without a record may be left */
+  /** @param {boolean} isClean  true if there is certainly no data without a record */
   async close (isClean) {
     let isWhole = false
     try {
@@ -362,7 +365,7 @@ export class Databases {
 /** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
 const deletion = key => ({ type: 'del', key })
 
-/** Joins consecutive ids to runs. @param {number[]} ids */
+/** Joins consecutive ids into runs. @param {number[]} ids */
 function runsOf (ids) {
   const runs = /** @type {{ first: number, last: number }[]} */ ([])
   for (const id of [...ids].sort((a, b) => a - b)) {

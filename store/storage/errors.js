@@ -45,7 +45,7 @@ export const notFound = root =>
   new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
 
 /**
- * For a name by another hash function than BLAKE3. Users of blockstores check the `name` of this error.
+ * For a name by a hash function other than BLAKE3. Users of blockstores check the `name` of this error.
  *
  * @param {CID} cid @param {unknown} [cause]
  */
@@ -133,7 +133,7 @@ export const damagedTags = () =>
 
 /** For an index that may have lost records: the store cannot know which data is orphaned, so it must not sweep. */
 export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: it ' +
-  'lacks its state, or there is data under ids that it has not given. Run fsck with "repair", which finds lost blobs')
+  'lacks its state, or there is data under ids that it has not given out. Run fsck with "repair" to find lost blobs')
 
 /**
  * For a hash sequence that has lost some hashes to damage: the store cannot know which members its tag protects.
@@ -193,11 +193,15 @@ export function isDiskFull (error) {
 /** Linux's error when a user's share of the disk is full. Node.js has no name for it. */
 const LINUX_EDQUOT = -122
 
-/** Returns STORE_FULL for an error that says that no space is left; any other error itself. @param {unknown} error */
+/**
+ * Returns STORE_FULL for an error that says that no space is left, and any other error as it is.
+ *
+ * @param {unknown} error
+ */
 export const asStoreFull = error => isDiskFull(error) ? diskFull(error) : error
 
 /**
- * Returns the error to throw when a database could not be written, or could not be opened again.
+ * Returns the error to throw when a database could not be written to, or could not be opened again.
  *
  * @param {unknown} error  of a level, or of the disk
  */
@@ -262,8 +266,8 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
 }
 
 /**
- * Returns true for an error by which LevelDB says that its files are damaged. A damaged table may also make it read at
- * an impossible position, which the system calls an invalid argument.
+ * Returns true for an error by which LevelDB says that its files are damaged. A damaged table may even make LevelDB
+ * read at an impossible position, which the system reports as an invalid argument.
  *
  * @param {unknown} error
  */
@@ -277,13 +281,13 @@ export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.
 
 /**
  * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and have no underscore; Node.js's own codes have one.
+ * system begin with `E` and do not have an underscore, as Node.js's own codes do.
  *
  * @param {unknown} error
  */
 export const isOfSystem = error => /^E[A-Z0-9]+$/.test(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
-/** Used in place of a value that cannot be read. Decoders report an empty value as damaged. */
+/** The replacement for a value that cannot be read. Decoders report an empty value as damaged. */
 export const DAMAGED = new Uint8Array(0)
 
 /**
@@ -300,7 +304,7 @@ export const orIfUnreadable = (reading, otherwise) => reading.catch(error => {
  * Yields the entries that LevelDB can read. LevelDB skips the others, and reports damage only at the end.
  *
  * @template T @param {AsyncIterable<T>} entries
- * @param {() => void} [onDamage]  called when LevelDB has skipped any
+ * @param {() => void} [onDamage]  called when LevelDB has skipped some
  * @returns {AsyncGenerator<T>}
  */
 export async function * eachReadable (entries, onDamage) {

@@ -1,5 +1,5 @@
 // Gives ids to blobs, and writes the state of the store, which tells the next opening which ids were given. No id is
-// given twice: otherwise data that a crash has left under an id could become part of another blob.
+// given twice, because data that a crash has left under an id could become part of another blob.
 
 import { DAMAGED, damagedIndex, orIfUnreadable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
@@ -9,7 +9,7 @@ import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 /** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
-/** How many ids one write of the state reserves, so that most ids cost no write. */
+/** How many ids one write of the state reserves, so that most ids do not cost a write. */
 const ID_BLOCK = 1024
 
 export class Ids {
@@ -18,12 +18,15 @@ export class Ids {
   #swept = 0
   /** False when orphans could not be told from other data: the next opening tries to delete them again. */
   #isSwept = true
-  /** False while the index may have lost records. Then no state is written, because a state says that none are lost. */
+  /**
+   * False while the index may have lost records. Then no state is written, because a state says that no records are
+   * lost.
+   */
   #isWhole = true
   #next = 0
   /** Ids below this one are reserved by a state that is on the disk, or is being written. */
   #reserved = 0
-  /** Ids below this one, and maybe more, are reserved by the state on the disk. */
+  /** Ids below this one, and maybe more ids, are reserved by the state on the disk. */
   #acknowledged = 0
   #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
@@ -54,7 +57,7 @@ export class Ids {
    * @param {number} from.next  the first id to give
    * @param {number} from.swept  every id below this one has a record or no data
    * @param {boolean} from.isSwept  true if every id below `next` has a record or no data
-   * @param {boolean} from.isWhole  true if the index has certainly lost no record
+   * @param {boolean} from.isWhole  true if it is certain that the index has not lost any record
    */
   async begin ({ next, swept, isSwept, isWhole }) {
     this.#next = this.#reserved = next
@@ -83,7 +86,7 @@ export class Ids {
   /** Ids under which there may be data that has no record yet. @type {ReadonlySet<number>} */
   get underWay () { return this.#underWay }
 
-  /** Gives an id that no blob has or had. It is under way until `settle` is called. */
+  /** Gives an id that no blob has or had. It is under way until `release` is called. */
   newId () { return this.newIds(1) }
 
   /** Gives several consecutive ids. @param {number} count @returns {Promise<number>} the first of them */
@@ -93,7 +96,7 @@ export class Ids {
     if (this.#next > this.#reserved) {
       this.#reserved = this.#next + ID_BLOCK
       this.#reserving = this.#write(false).catch(error => {
-        this.#reserved = id // so that the next call tries again
+        this.#reserved = id // so that the next call reserves ids again
         throw error
       })
     }
@@ -101,7 +104,7 @@ export class Ids {
     try {
       await this.#reserving
     } catch (error) {
-      this.settle(id, count)
+      this.release(id, count)
       throw error
     }
     return id
@@ -113,12 +116,12 @@ export class Ids {
    * @param {number} id  the first of them
    * @param {number} [count]
    */
-  settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
+  release (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
   /** Makes an id count as under way until the store is closed. @param {number} id */
-  hold (id) { this.#underWay.add(id) }
+  keepUnderWay (id) { this.#underWay.add(id) }
 
-  /** Returns true if the stored state is undamaged, and the index has certainly lost no record. */
+  /** Returns true if the stored state is undamaged, and the index certainly has not lost any record. */
   async isStateSound () {
     if (!this.#isWhole) return false
     const acknowledged = this.#acknowledged // The read below may miss writes that are acknowledged after this line.
@@ -131,7 +134,7 @@ export class Ids {
     if (!await this.isStateSound()) throw damagedIndex()
   }
 
-  /** Writes a state again. Called when the state was damaged, or when a check has seen all data without a record. */
+  /** Writes a new state. Called when the state was damaged, or when a check has seen all data without a record. */
   async rewriteState () {
     this.#isWhole = true
     await this.#write(false)

@@ -21,10 +21,10 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @typedef {object} Subtree  a subtree that is already proven
  * @property {Uint8Array} cv  its chaining value
  * @property {number} len  bytes
- * @property {[node: number, pair: Uint8Array][]} pairs  of its own parents, down to the group level
+ * @property {[node: number, pair: Uint8Array][]} pairs  of the parents in it, down to the group level
  */
 
-/** Bytes of extents in one write. A longer write makes the database move its memory about. */
+/** Bytes of extents in one write. A longer write makes the database move its memory. */
 const PUTS_LEN = 1 << 20
 /** Bytes of a blob file between two writes of pages. */
 const PAGES_EACH = 1 << 28
@@ -89,7 +89,8 @@ export class IncomingBlob extends NewBlob {
   }
 
   /**
-   * Announces that a subtree may be added at a position, after the bytes before it. See `Tail.expectSubtreeAt`.
+   * Announces that a subtree may be added at a position, after the bytes before that position. See
+   * `Tail.expectSubtreeAt`.
    *
    * @param {number} position  bytes: the border of a group
    */
@@ -119,14 +120,14 @@ export class IncomingBlob extends NewBlob {
     for (const [node, pair] of pairs) this.#pages.setPair(node, pair, 0)
   }
 
-  /** Returns the root of the blob. The caller adds no bytes after this. */
+  /** Returns the root of the blob. The caller must not add bytes after this. */
   root () {
     const root = this.#tree.hash()
     this.#addExtents(this.#cutter.end())
     return root
   }
 
-  /** Writes the rest. With the durability `sync` it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -167,10 +168,10 @@ export class IncomingBlob extends NewBlob {
     await this.#writeBatch()
   }
 
-  /** Moves the bytes so far to a file: the blob has become too long for the database. */
+  /** Moves the bytes so far to a file, because the blob has become too long for the database. */
   async #moveToFile () {
     this.file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // not earlier: a file that existed before is not this blob's, and must not be deleted
+    this.isWritten = true // not earlier, because an older file does not belong to this blob, and must stay
     this.home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.file?.append(value)
     this.#puts = []
@@ -178,7 +179,7 @@ export class IncomingBlob extends NewBlob {
 
   /**
    * Writes extents and pages. Pages before the last window are complete; later ones may still get pairs. Extents wait
-   * for their pages, so that every batch has greater keys than the batch before.
+   * for their pages, so that every batch has greater keys than the previous one.
    */
   #writeBatch () {
     return this.writeLater(() => {

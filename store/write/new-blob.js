@@ -16,7 +16,7 @@ export class NewBlob {
   mayBeRecorded = false
   /** The file of the store for its bytes, while it is open. */
   file
-  /** The write that is under way. */
+  /** The last write that has begun. */
   #writing = Promise.resolve()
 
   /** @param {Home} home @param {FileWriter} [file]  of the store; the blob closes it */
@@ -25,7 +25,10 @@ export class NewBlob {
     this.file = file
   }
 
-  /** Begins a write when the last one has ended. The next call of this or of `written` throws its error. */
+  /**
+   * Begins a write when the previous one has ended. If it fails, the next call of this or of `written` throws its
+   * error.
+   */
   async writeLater (/** @type {() => Promise<void>} */ write) {
     await this.#writing
     this.#writing = write()
@@ -36,7 +39,7 @@ export class NewBlob {
   written () { return this.#writing }
 
   /** Waits until all writes have ended, and ignores failures. */
-  async settle () {
+  async endWrites () {
     await this.#writing.catch(() => {})
     await this.closeFile().catch(() => {})
   }
@@ -48,7 +51,7 @@ export class NewBlob {
   }
 
   /**
-   * Called right before the record is committed. Throws if another call has deleted data that the blob shares.
+   * Called right before the record is committed. It throws if another call has deleted data that the blob shares.
    */
   assertMayCommit () {}
 

@@ -32,7 +32,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
-/** Batches that may be under way while the next is gathered: one waits for the disk while another is hashed. */
+/** Batches that may be under way while the next is gathered: one is being written while another is hashed. */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -41,8 +41,8 @@ const BATCHES_AHEAD = 3
  *   that the blob must have. The source is read even if the store has the blob
  */
 /**
- * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment that it
- *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept so far
+ * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment when it
+ *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that were kept so far
  */
 
 /** Keeps many blobs, the small ones in batches. */
@@ -94,14 +94,14 @@ export class ManyWriter {
     assertMany('blobs', blobs, 'sources')
     assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
     if (options.tag !== undefined) this.#protection.assertMayTag(options.tag)
-    return this.#told(blobs, options)
+    return this.#putMany(blobs, options)
   }
 
   /**
    * @param {Many<Source | NamedSource>} blobs @param {PutManyOptions} options
    * @returns {AsyncGenerator<PutResult>}
    */
-  async * #told (blobs, options) {
+  async * #putMany (blobs, options) {
     let done = 0
     for await (const result of this.#results(blobs, options)) {
       yield result
@@ -121,7 +121,7 @@ export class ManyWriter {
       return this.#life.run(() => this.#writer.put(source, { alias, expect, alwaysRead: true, tag, signal }))
     }
     if (this.#quota.isLimited) {
-      // Any blob may find too little space, and then no later blob may be kept. So put them one by one.
+      // There may be too little space for any blob, and then no later blob may be kept. So put them one by one.
       for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
       return
     }
@@ -134,27 +134,27 @@ export class ManyWriter {
       if ('small' in batch) {
         const { small, roots, aliases } = batch
         const kept = await this.#life.run(() => this.keep(small, { roots, aliases, tag }))
-        batch.release() // not after a failure: a write may still read this memory
+        batch.release() // not after a failure, because a write may still read this memory
         return kept
       }
       await Promise.all(before)
       return [await putOne(batch.blob)]
     }
-    // A long blob is not copied, so keep it before asking for the next. An async iterable may take long to give more
-    // blobs, so few results should wait for them.
+    // A long blob is not copied, so keep it before asking for the next one. An async iterable may take a long time to
+    // yield more blobs, so few results should wait for them.
     const aheadOf = (/** @type {PutBatch} */ batch) => 'blob' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
     const batches = batchesOf(this.#databases, blobs, signal)
     for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
   }
 
   /**
-   * Keeps a batch of small blobs. Not for stores with a quota, which may have space for only a part of the batch.
+   * Keeps a batch of small blobs. It is not for stores with a quota, which may have space for only a part of the batch.
    *
    * @param {Uint8Array[]} batch  at most 1 MiB each. They are not copied, so the caller must not change this memory
    * @param {object} [options]
-   * @param {(Uint8Array | undefined)[]} [options.roots]  the hashes of those blobs that were already hashed
+   * @param {(Uint8Array | undefined)[]} [options.roots]  the hashes of the blobs that were already hashed
    * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob, the multihash under which it is put;
-   *   undefined: its own name
+   *   undefined if it is put under its own name
    * @param {TempTag} [options.tag]  protects the blobs
    * @returns {Promise<PutResult[]>}
    */
@@ -163,7 +163,7 @@ export class ManyWriter {
     return this.#activity.run(async () => {
       const databases = this.#databases
       const id = await databases.ids.newIds(batch.length)
-      const settle = () => databases.ids.settle(id, batch.length)
+      const releaseIds = () => databases.ids.release(id, batch.length)
       let release = () => {}
       let isWriting = false
       try {
@@ -177,12 +177,12 @@ export class ManyWriter {
         release = this.#protection.useAll(names)
         isWriting = true
         const kept = await this.#locks.runAll(names, () => this.#keepBlobs(blobs, aliases))
-        settle()
+        releaseIds()
         return kept
       } catch (error) {
         // Data or records may have reached the disk, so the ids still count as under way.
         if (isWriting) this.#activity.noteLeftovers()
-        else settle()
+        else releaseIds()
         throw error
       } finally {
         release()
@@ -204,7 +204,7 @@ export class ManyWriter {
     for (const [i, { root, name, id, size }] of blobs.entries()) {
       const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
       const isNew = record.id === id && !before?.complete
-      // A record that was just written already has all names.
+      // A record that was just written already has all its names.
       if (!isWritten && before !== undefined) await this.#catalog.putAgain(root, before, aliases[i])
       else if (!isNew) this.#uses.touch(root)
       results.push({ cid: toCid(root), size, isNew })
@@ -243,8 +243,8 @@ export class ManyWriter {
 const isNamed = blob => typeof blob === 'object' && 'source' in blob
 
 /**
- * Gives copies of small blobs in batches, and other blobs as they are. When the source fails, it first gives the blobs
- * before the failure.
+ * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, it first yields the
+ * blobs before the failure.
  *
  * @param {Databases} databases @param {Many<Source | NamedSource>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
@@ -254,7 +254,7 @@ async function * batchesOf (databases, blobs, signal) {
   try {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
-        // Do not await bytes that are in memory: that would take a tenth as long as keeping them.
+        // Do not await bytes that are in memory: the wait would take a tenth of the time that it takes to keep them.
         const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
@@ -288,7 +288,7 @@ class BatchGatherer {
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: mostly none */
+  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: usually none */
   add (blob) {
     const { source: bytes, alias, expect } = blob instanceof Uint8Array || !isNamed(blob) ? { source: blob } : blob
     if (!(bytes instanceof Uint8Array) || bytes.length > FILE_FROM) return [...this.taken(), { blob }]

@@ -35,22 +35,22 @@ import { nameOf } from '../../lib/hash/roots.js'
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment that it becomes visible: a name, as for
+ * @property {string | TempTag} [tag]  protects the blob from the moment when it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  the tag's format. Default: `raw`
  * @property {boolean} [weak]  make a tag that does not protect the blob, as for `tags.set`. Default: false
  * @property {unknown} [meta]  the tag's `meta`, as for `tags.set`
- * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment that the blob becomes visible
+ * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment when the blob becomes visible
  * @property {Date} [expires]  when the tag expires. Default: never
- * @property {BlobName} [expect]  the hash that the blob must have. When the store already has the whole blob, it does
- *   not read the source, and cancels a stream
+ * @property {BlobName} [expect]  the hash that the blob must have. If the store already has the whole blob, the source
+ *   is not read, and a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
  * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
- *   does not check it. A blob that the store lacks is then kept under this name only
+ *   does not check this name. A blob that the store lacks is kept under this name only
  * @property {boolean} [recheck]  when the store already has the blob, read it, and replace it if it is damaged. By
- *   default the store replaces it only if a read or `fsck` has found damage before. Default: false
+ *   default, the store replaces it only if a read or `fsck` has already found damage. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
@@ -62,13 +62,13 @@ export const PUT_OPTIONS = [
 ]
 
 /**
- * Options that only other parts of the store can pass to `put`.
+ * Options that only other parts of the store can pass to `fill`.
  *
  * @typedef {object} InternalPutOptions
- * @property {Uint8Array} [alias]  a multihash of the bytes, by another hash function, that becomes a name of the blob
- * @property {string} [path]  the file of a reference: it has the bytes, and keeps them
+ * @property {string} [path]  the file of a reference, in which the bytes stay
  * @property {Begin} [begin]  makes the blob to fill. Default: an empty blob in a home of its own
- * @property {boolean} [isAlwaysRead]  the default of `alwaysRead`
+ * @property {AbortController} [closing]  aborted when the store is closed
+ * @property {() => void} cancel  called if the put ends or fails without a call of `fill`
  */
 
 /**
@@ -78,7 +78,8 @@ export const PUT_OPTIONS = [
  * @callback Begin
  * @param {number} id  of the new blob
  * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be that long
- * @returns {Promise<Blob | undefined>} undefined when this is not possible, and the blob must be empty
+ * @returns {Promise<Blob | undefined>} undefined when this is not possible, so that the blob to fill must be an empty
+ *   one
  */
 
 /** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` returned another one */
@@ -96,11 +97,11 @@ export const PUT_OPTIONS = [
 /**
  * Says under which names a blob is put, and where its bytes are kept.
  *
- * @typedef {object} How
+ * @typedef {object} PutPlan
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
  * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
- * @property {Uint8Array} [alias]
+ * @property {Uint8Array} [alias]  a multihash of the bytes by another hash function. It becomes a name of the blob
  * @property {string} [path]
  * @property {Begin} [begin]
  * @property {boolean} recheck  see `PutOptions`
@@ -147,17 +148,16 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `Store.put`
-   * @param {InternalPutOptions} [known]
    * @returns {Promise<PutResult>}
    */
-  put (source, { onProgress, ...options }, known = {}) {
+  put (source, { onProgress, ...options }) {
     /** @type {Fill} */
     const fill = async (blob, signal) => {
       for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
     }
-    // Bytes in memory never make `close` wait.
+    // `close` never waits for bytes in memory.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
-    return this.fill(fill, options, { ...known, closing, cancel: () => cancelSource(source) })
+    return this.fill(fill, options, { closing, cancel: () => cancelSource(source) })
   }
 
   /**
@@ -165,16 +165,14 @@ export class BlobWriter {
    *
    * @param {Fill<any>} fill  not called when the store already has the whole blob that `expect` names
    * @param {Omit<PutOptions, 'onProgress'>} options
-   * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: aborted when the
-   *   store is closed. `cancel`: called if the put ends or fails without a call of `fill`
+   * @param {InternalPutOptions} internal
    * @returns {Promise<PutResult>}
    */
-  fill (fill, options, known) {
+  fill (fill, options, { path, begin, closing, cancel }) {
     const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
-    const { alwaysRead = known.isAlwaysRead ?? false, alias: aliasCid, ...expectation } = rest
-    const { path, begin, closing, cancel } = known
+    const { alwaysRead = false, alias: aliasCid, ...expectation } = rest
     return this.#activity.run(async () => {
-      const alias = aliasCid === undefined ? known.alias : assertAlias(aliasCid)
+      const alias = aliasCid === undefined ? undefined : assertAlias(aliasCid)
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
@@ -182,7 +180,7 @@ export class BlobWriter {
       if (weak) assertMayBeWeak({ format })
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
+      const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
       let isCalled = false
       const call = (/** @type {AnyNewBlob} */ blob) => {
         isCalled = true
@@ -190,8 +188,8 @@ export class BlobWriter {
       }
       try {
         const root = alwaysRead ? undefined : expected.root
-        const result = root && await this.#putUnread(root, expected, how)
-        return result ?? await this.#putRead(call, expected, how)
+        const result = root && await this.#putUnread(root, expected, plan)
+        return result ?? await this.#putRead(call, expected, plan)
       } finally {
         if (!isCalled) cancel()
       }
@@ -199,21 +197,21 @@ export class BlobWriter {
   }
 
   /**
-   * Puts a blob whose hash the caller knows without reading the source, if the store already has the blob.
+   * Puts a blob whose hash the caller knows, without reading the source, if the store already has the blob.
    *
-   * @param {Uint8Array} root @param {Expectation} expected @param {How} how
+   * @param {Uint8Array} root @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
    */
-  async #putUnread (root, expected, how) {
-    how.signal?.throwIfAborted()
+  async #putUnread (root, expected, plan) {
+    plan.signal?.throwIfAborted()
     const release = this.#protection.use(root)
     try {
       return await this.#locks.run(nameOf(root), async () => {
         const { record } = await this.#catalog.find(root)
-        if (record === undefined || !await this.#needsNoWrite(root, record, how)) return undefined
+        if (record === undefined || !await this.#needsNoWrite(root, record, plan)) return undefined
         expected.assertSize(record.size)
-        if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
-        return this.#putAgain(root, record, how)
+        if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
+        return this.#putAgain(root, record, plan)
       })
     } finally {
       release()
@@ -221,20 +219,20 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
+   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putRead (fill, expected, how) {
+  async #putRead (fill, expected, plan) {
     const databases = this.#databases
-    const isElsewhere = how.path !== undefined
+    const isElsewhere = plan.path !== undefined
     const id = await databases.ids.newId()
     /** @param {number} size  bytes */
     const assertSizeAllowed = size => {
       expected.assertSizeAllowed(size)
       if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
-    const begun = await how.begin?.(id, assertSizeAllowed).catch(error => {
-      databases.ids.settle(id)
+    const begun = await plan.begin?.(id, assertSizeAllowed).catch(error => {
+      databases.ids.release(id)
       throw error
     })
     const blob = begun ?? new IncomingBlob(databases, id, assertSizeAllowed)
@@ -246,13 +244,13 @@ export class BlobWriter {
       const root = blob.root()
       expected.assertRoot(root)
       release = this.#protection.use(root)
-      if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
+      if (plan.tag instanceof TempTag) plan.tag.add(root, { format: plan.format })
       /** @param {ChunkRanges} present */
       const lenBeyond = present =>
         isElsewhere ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
       const reservation = await this.#evictor.reserve(root, lenBeyond)
       try {
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
+        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...plan, reservation }))
       } finally {
         reservation.release()
       }
@@ -262,7 +260,7 @@ export class BlobWriter {
     } finally {
       release()
       await blob.release()
-      if (!blob.mayBeRecorded) databases.ids.settle(id)
+      if (!blob.mayBeRecorded) databases.ids.release(id)
     }
   }
 
@@ -270,22 +268,22 @@ export class BlobWriter {
    * Commits the record of a written blob, unless the store already has the blob. The caller holds the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {AnyNewBlob} blob
-   * @param {How & { reservation: Reservation }} how
+   * @param {PutPlan & { reservation: Reservation }} plan
    * @returns {Promise<PutResult>}
    */
-  async #adopt (id, root, blob, how) {
+  async #adopt (id, root, blob, plan) {
     const { isThere, record: before } = await this.#catalog.find(root)
-    const isWhole = before !== undefined && await this.#isWhole(root, before, how)
-    if (isWhole && await this.#staysAsItIs(root, before, how)) {
-      const result = await this.#putAgain(root, before, how)
+    const isWhole = before !== undefined && await this.#isWhole(root, before, plan)
+    if (isWhole && await this.#mayStay(root, before, plan)) {
+      const result = await this.#putAgain(root, before, plan)
       await this.#discard(id, blob)
       return result
     }
-    const { reservation, alias, path, signal } = how
-    // First the data, then the record that names it: this order keeps the two databases consistent.
+    const { reservation, alias, path, signal } = plan
+    // Write the data first, and then the record that names it, so that the two databases stay consistent.
     await blob.finish()
     signal?.throwIfAborted()
-    // A blob that was present in part, or damaged, keeps its own name if it had one.
+    // If the blob was present in part, or damaged, it keeps its own name if it had one.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
     const record = {
@@ -308,48 +306,48 @@ export class BlobWriter {
       blob.mayBeRecorded = true
       return this.#catalog.commit([change], tags)
     }
-    const tagging = tagOf(root, how, this.#log.now())
+    const tagging = tagOf(root, plan, this.#log.now())
     await (tagging === undefined ? commit() : this.#tags.set([tagging], commit))
     blob.mayBeRecorded = false // because the write of the record is acknowledged
     return { cid: toCid(root), size: blob.size, isNew: !isWhole }
   }
 
   /**
-   * Returns true if the store already has the whole blob, in a place that suits this put.
+   * Returns true if the store already has the whole blob, and the bytes may stay where they are.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
-  async #needsNoWrite (root, record, how) {
-    return await this.#staysAsItIs(root, record, how) && this.#isWhole(root, record, how)
+  async #needsNoWrite (root, record, plan) {
+    return await this.#mayStay(root, record, plan) && this.#isWhole(root, record, plan)
   }
 
   /**
-   * Returns true if the store has the whole blob. With `recheck` this reads all bytes, otherwise it trusts the record.
+   * Returns true if the store has the whole blob. With `recheck`, this reads all bytes; otherwise it trusts the record.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
   async #isWhole (root, record, { recheck, signal }) {
     return record.complete && (!recheck || isIntact(this.#databases, root, record, signal))
   }
 
   /**
-   * Returns true if the bytes may stay where they are. A copy suits every put; a reference does not suit a put of a
-   * copy. A put of another file as a reference changes the reference to that file, which has just been read.
+   * Returns true if the bytes may stay where they are. Those of a copy always may. Those of a reference may not if this
+   * put makes a copy, or a reference to another file: then the record must name that file, which has just been read.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
-  #staysAsItIs (root, record, { path }) { return contentOf(this.#databases, root, record).suits(path) }
+  #mayStay (root, record, { path }) { return contentOf(this.#databases, root, record).mayStay(path) }
 
   /**
    * Gives the tag and alias of this put to a blob that the store already has. The caller holds the blob's lock.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putAgain (root, record, how) {
-    const tagging = tagOf(root, how, this.#log.now())
+  async #putAgain (root, record, plan) {
+    const tagging = tagOf(root, plan, this.#log.now())
     if (tagging !== undefined) await this.#tags.set([tagging])
-    await this.#catalog.putAgain(root, record, how.alias)
+    await this.#catalog.putAgain(root, record, plan.alias)
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
@@ -360,13 +358,13 @@ export class BlobWriter {
    */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
-    await blob.settle()
+    await blob.endWrites()
     this.#activity.noteLeftovers()
   }
 
   /** Deletes the data of a blob that has no record. @param {number} id @param {AnyNewBlob} blob */
   async #discard (id, blob) {
-    await blob.settle()
+    await blob.endWrites()
     if (!blob.isWritten) return
     try {
       await this.#databases.deleteData(id)
@@ -391,7 +389,7 @@ export function assertAlias (alias) {
 /**
  * Returns the tag that a put gives to its blob; undefined for none.
  *
- * @param {Uint8Array} root @param {How} how @param {number} now  milliseconds since 1970
+ * @param {Uint8Array} root @param {PutPlan} plan @param {number} now  milliseconds since 1970
  * @returns {Tag | undefined}
  */
 const tagOf = (root, { tag, format, lasting }, now) =>

@@ -4,7 +4,7 @@
 // - undici is an older release (package.json): the newest does not load in Node.js 20.
 // - peer dependencies are left out (.npmrc): they would be 500 more packages.
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,7 @@ import { CID } from 'multiformats/cid'
 import { blake3, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { asBlockstore } from '../../exchange/blockstore/index.js'
+import { putCollection } from '../../exchange/collections/index.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -145,6 +146,22 @@ describe('Helia over a store', () => {
     expect(same(await store.bytes(await store.resolve(cid)), noise(3000, 5))).to.equal(true)
   })
 
+  it('knows nothing of tags, and the store nothing of pins', async () => {
+    const { cid: tagged } = await store.put(noise(3000, 1), { tag: 'tagged' })
+    const { cid: member } = await store.put(noise(3000, 2))
+    const { cid: set } = await putCollection(store, [['member', member]], { tag: 'set' })
+    await helia.gc()
+    expect(await store.has(tagged)).to.equal(true)
+    expect(await helia.blockstore.has(tagged), 'Helia has deleted its name').to.equal(false)
+    expect(await store.has(set)).to.equal(true)
+    expect(await store.has(member), 'Helia has deleted it').to.equal(false)
+    const pinned = await fs.addBytes(noise(3000, 3))
+    for await (const cid of helia.pins.add(pinned)) expect(cid).to.be.instanceOf(CID)
+    expect((await store.gc()).blobs).to.equal(1)
+    expect(await helia.blockstore.has(pinned)).to.equal(false)
+    expect(await helia.pins.isPinned(pinned)).to.equal(true)
+  })
+
   it('rejects a missing block, and bytes that do not match their CID', async () => {
     const cid = toCid(hash(noise(100, 7)))
     const missing = await errorOf(collect(helia.blockstore.get(cid, { offline: true })))
@@ -154,31 +171,45 @@ describe('Helia over a store', () => {
   })
 })
 
-describe('examples/helia.js', () => {
-  it('runs, and finds at the next start what it has pinned', async () => {
-    const project = await newProject()
-    try {
-      const modules = fileURLToPath(new URL('node_modules', import.meta.url))
-      for (const name of ['helia', '@helia', '@ipld', 'datastore-level', 'ipfs-unixfs', 'multiformats']) {
-        await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
-      }
-      await copyFile(new URL('../../examples/helia.js', import.meta.url), join(project, 'helia.js'))
-      const args = ['--import', String(new URL('node20.js', import.meta.url)), 'helia.js']
-      const linesOf = async () => {
-        const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })
-        return stdout.split('\n')
-      }
-      const first = await linesOf()
-      expect(first[0]).to.equal('Hello')
-      expect(first[1]).to.match(/^added {2}bafkrei\w+ = bafkr4i\w+$/)
-      expect(first[2]).to.match(/^file {3}bafyb4i\w+ of 1049576 bytes$/)
-      const root = first[2].split(/ +/)[1]
-      expect(first).to.include(`pins   ${root}`)
-      const again = await linesOf()
-      expect(again[0]).to.equal(`pinned ${root}`)
-      expect(again.filter(line => line.startsWith('pins'))).to.deep.equal([])
-    } finally {
-      await rm(project, { recursive: true })
+/** Runs a program in a project that has Helia, twice in the same folder. @param {string} code */
+async function linesOfTwoRuns (code) {
+  const project = await newProject()
+  try {
+    const modules = fileURLToPath(new URL('node_modules', import.meta.url))
+    for (const name of ['helia', '@helia', '@ipld', 'datastore-level', 'ipfs-unixfs', 'multiformats']) {
+      await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
     }
-  })
+    await writeFile(join(project, 'helia.js'), code)
+    const args = ['--import', String(new URL('node20.js', import.meta.url)), 'helia.js']
+    const linesOf = async () => {
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })
+      return stdout.trimEnd().split('\n')
+    }
+    return [await linesOf(), await linesOf()]
+  } finally {
+    await rm(project, { recursive: true })
+  }
+}
+
+const textOf = path => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+it('examples/helia.js runs, and finds at the next start what it has pinned', async () => {
+  const [first, again] = await linesOfTwoRuns(await textOf('examples/helia.js'))
+  expect(first[0]).to.equal('Hello')
+  expect(first[1]).to.match(/^added {2}bafkrei\w+ = bafkr4i\w+$/)
+  expect(first[2]).to.match(/^file {3}bafyb4i\w+ of 1049576 bytes$/)
+  const root = first[2].split(/ +/)[1]
+  expect(first).to.include(`pins   ${root}`)
+  expect(again[0]).to.equal(`pinned ${root}`)
+  expect(again.filter(line => line.startsWith('pins'))).to.deep.equal([])
+})
+
+it('the example of docs/guide.md keeps pins and tags', async () => {
+  const [, code] = /### .*\n\n```js helia\n([^]*?)```/.exec(await textOf('docs/guide.md'))
+  for (const [kept, hello, ...rest] of await linesOfTwoRuns(code)) {
+    expect(kept).to.equal('{ blobs: 0, bytes: 0 }')
+    expect(hello).to.equal('Hello')
+    expect(rest.at(-1)).to.equal('{ blobs: 3, bytes: 1951583 }')
+    expect(rest.slice(0, -1).every(line => line.startsWith('unpinned '))).to.equal(true)
+  }
 })

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect } from 'chai'
+import { pairsOf } from '../support/effort.js'
 import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -181,13 +182,12 @@ describe('the package', () => {
         expect((await compile()).stdout, `in pages, by TypeScript ${typescript}`).to.equal('')
       }
       await install(directory, blockstore)
-      for (const version of [20, 22, 24, devDependencies['@types/node']]) {
+      const libs = ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']
+      for (const [version, lib] of pairsOf([20, 22, 24, devDependencies['@types/node']], libs)) {
         await install(directory, `@types/node@${version}`)
-        for (const lib of ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']) {
-          const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
-          const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
-          expect(stdout, what).to.equal('')
-        }
+        const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
+        const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
+        expect(stdout, what).to.equal('')
       }
       await install(directory, `typescript@${devDependencies.typescript}`)
       const { stdout: compiled } = await compile('--ignoreConfig', ...TSC_OPTIONS, '--lib', 'es2023', 'consumer.ts')

@@ -3,15 +3,19 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { COMMANDS, TABLE } from '../../bin/table/index.js'
 import { commandHelp, programHelp } from '../../bin/line/help.js'
+import { withContents } from './links.js'
 
 /** @returns {string} */
-export const commandLinePage = () => `# The command line
+export const commandLinePage = () => withContents(`# The command line
 
 <!-- Made by: node test/support/command-line-page.js -->
 
 \`npx baobox COMMAND\`, or \`node bin/baobox.js COMMAND\` in a checkout. Results go to stdout, errors and progress to
 stderr. Where stderr is no terminal, work of more than 10 s prints a line every 10 s, but not with \`--json\` or
 \`--quiet\`.
+
+<!-- contents -->
+<!-- /contents -->
 
 - \`-\` means stdin or stdout wherever a file may stand.
 - A blob of a store is named by its CID, by the 64 hexadecimal digits of its hash, or by a tag.
@@ -76,7 +80,7 @@ ${Object.entries(COMMANDS).map(([name, command]) => `## baobox ${name}
 \`\`\`text
 ${commandHelp(name, command).trimEnd()}
 \`\`\`
-`).join('\n')}`
+`).join('\n')}`)
 
 const PAGE = new URL('../../docs/cli.md', import.meta.url)
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(PAGE, commandLinePage())

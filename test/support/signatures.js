@@ -13,14 +13,14 @@ const OPTIONS = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022
 export function unnamedTypes (file, root) {
   const program = ts.createProgram([file], OPTIONS)
   const checker = program.getTypeChecker()
-  const behind = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+  const resolved = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
   const isOurs = symbol =>
     symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(root))
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))
   const names = new Set(exported.map(({ name }) => name))
   const unnamed = []
   // The loop adds types that a type mentions; a set also iterates over items that are added during the iteration.
-  const symbols = new Set(exported.map(behind))
+  const symbols = new Set(exported.map(resolved))
   for (const symbol of symbols) {
     const look = node => {
       if (ts.isConstructorDeclaration(node)) return
@@ -37,7 +37,7 @@ export function unnamedTypes (file, root) {
 
   function mentioned (node) {
     const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isImportTypeNode(node) ? node.qualifier : undefined
-    return name && behind(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
+    return name && resolved(checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name))
   }
 }
 

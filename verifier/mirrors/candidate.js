@@ -9,9 +9,9 @@ import { meansNotHere } from '../sources/http/answer.js'
 
 export class Candidate {
   #failures = 0
-  /** True when it is not asked for this blob again: it does not have the blob, or has failed too often. */
+  /** True if it is not asked for this blob again, because it does not have the blob, or has failed too often. */
   #isOver = false
-  /** The chunks that it lacks, as it says. */
+  /** The chunks that it says it lacks. */
   lacks = ChunkRanges.none
   /** The last error with this blob. @type {(Error & Partial<BaoError>) | undefined} */
   error
@@ -104,7 +104,7 @@ export class Candidates {
 }
 
 /**
- * Makes an Error of what was thrown, and adds the location of the mirror to a BaoError without one.
+ * Turns a thrown value into an Error, and adds the location of the mirror to a BaoError without one.
  *
  * @param {unknown} thrown @param {string} location
  * @returns {Error & Partial<BaoError>}
@@ -116,13 +116,13 @@ function named (thrown, location) {
 }
 
 /**
- * The chunks that a mirror lacks, if its error names them; else undefined.
+ * The chunks that a mirror lacks, if its error names them; otherwise undefined.
  *
  * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
  */
 function lackOf ({ code, ranges: lacks }, ranges) {
   if (code === 'STORE_NOT_FOUND') return ranges
   if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
-  // The mirror names its last chunk by a number, the candidate by `ChunkRanges.last` while the size is unknown.
+  // The mirror names its last chunk by a number; the candidate names it `ChunkRanges.last` while the size is unknown.
   return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

@@ -1,4 +1,4 @@
-// Reads verified bytes from several mirrors, one at a time: where one mirror fails, the next one continues.
+// Reads verified bytes from several mirrors, one at a time. Where one mirror fails, the next one continues.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'

@@ -23,9 +23,9 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 
 /**
  * @typedef {object} FetchParts
- * @property {Iterable<MirrorLike>} [from]  further mirrors of the blob: when one fails, the next one is asked
- * @property {RangeLike} [range]  bytes of the blob, `end` not included; those beyond its end are left out; default: the
- *   `Range` header of a Request, else everything
+ * @property {Iterable<MirrorLike>} [from]  more mirrors of the blob. When one fails, the next one is asked
+ * @property {RangeLike} [range]  bytes of the blob, `end` not included; bytes beyond its end are left out; default: the
+ *   `Range` header of a Request, or everything
  * @property {SliceOutboard} [outboard]  the tree, if the server has only the bytes; it may come from anywhere
  * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
@@ -33,8 +33,8 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
  */
 /**
  * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  only `cid` is believed.
- *   `onProgress` gets `baobox:fetch`, in verified bytes. Its `total` needs a proof of the size, which takes one small
- *   request more
+ *   `onProgress` gets `baobox:fetch`, in verified bytes. Its `total` needs a proof of the size, which takes one more
+ *   small request
  */
 
 const OPTIONS = ['cid', 'from', 'range', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
@@ -44,22 +44,22 @@ const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modif
 const DEFAULT_TYPE = 'application/octet-stream'
 
 /**
- * Downloads a blob or a part of it. The body is verified while it streams: the body never contains a wrong byte. Where
- * a mirror sends one, the next mirror continues, or the body fails.
+ * Downloads a blob or a part of it. The body is verified while it streams, and never contains a wrong byte. Where a
+ * mirror sends one, the next mirror continues, or the body fails.
  *
  *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, range: { start: 1_000_000 } })
  *     for await (const bytes of response.body) play(bytes)
  *
  * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
- * `outboard` it needs only the bytes.
+ * `outboard`, it needs only the bytes.
  *
- * With a Request it can replace `fetch`, for example in a service worker. The `Range` header of a GET is followed if
- * it has one range, and any `If-Range` is the ETag of this blob, which is its quoted CID. Then the size is proven
- * first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
+ * With a Request, it can replace `fetch`, for example in a service worker. The `Range` header of a GET is followed if
+ * it has one range, and an `If-Range` header, if any, is the ETag of this blob, which is its quoted CID. Then the size
+ * is proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
  *
- * The download goes on only as the body is read; cancelling the body ends it. The headers of the server's answer are
- * not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the body
- * begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that come whole with the first bytes.
+ * The download continues only while the body is read; cancelling the body ends it. The headers of the server's answer
+ * are not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the
+ * body begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that arrive whole with the first bytes.
  *
  * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD; its headers, credentials
  *   and signal are used
@@ -67,6 +67,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
  * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and as
  *   `SliceVerifier`, with `location`; FETCH_EXHAUSTED when several mirrors have failed. The body fails with the same
+ *   errors
  */
 export async function fetchVerified (input, options) {
   assertOptions('options', options, '{ cid, ... }')
@@ -115,7 +116,7 @@ export async function fetchVerified (input, options) {
     return new Response(null, { status, headers })
   }
 
-  // A mirror that cannot prove the size may still give the range.
+  // A mirror that cannot prove the size may still be able to give the range.
   if (onProgress !== undefined) await reader.provenSize().catch(() => {})
   const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
   const first = await pieces.next()
@@ -134,7 +135,7 @@ export async function fetchVerified (input, options) {
  * @param {IteratorResult<Uint8Array, void>} first @param {AsyncGenerator<Uint8Array, void>} rest
  * @param {object} options
  * @param {(done: number) => void} options.onSent  gets the number of bytes so far
- * @param {(reason: unknown) => void} options.onCancel  called when no more pieces are wanted, or one has failed
+ * @param {(reason: unknown) => void} options.onCancel  called when pieces are no longer wanted, or one has failed
  */
 function streamOf (first, rest, { onSent, onCancel }) {
   let next = first
@@ -189,11 +190,12 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 
 /**
  * The range in the `Range` header of a Request, as a function of the size. The header is ignored if it has several
- * ranges or another unit, if the method is not GET, or if `If-Range` is another ETag. Source: RFC 9110, 13.1.5, 14.1.2,
- * 14.2.
+ * ranges or a different unit, if the method is not GET, or if `If-Range` is a different ETag. Source: RFC 9110, 13.1.5,
+ * 14.1.2, 14.2.
  *
  * @param {Request | undefined} request @param {string} etag
- * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range
+ * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when the header is missing or
+ *   ignored
  */
 function askedRange (request, etag) {
   if (request?.method !== 'GET' || (request.headers.get('if-range') ?? etag) !== etag) return undefined

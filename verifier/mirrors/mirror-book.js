@@ -1,4 +1,4 @@
-// Keeps the mirrors of one call and the record of each. Says which of them is asked next, and when.
+// Keeps the mirrors of one call and the record of each. It says which mirror is asked next, and when.
 
 import { assertInteger } from '../../lib/core/bytes.js'
 import { locationOf } from '../sources/http/urls.js'
@@ -12,7 +12,7 @@ import { systemClock } from './patience.js'
 
 /**
  * @typedef {object} TryOptions
- * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
+ * @property {number} [retries]  how many times a mirror is asked again after failures in a row; default: 3
  * @property {number} [stall]  milliseconds of waiting in which 16 KiB must arrive; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by
  *   `Link: <...>; rel=duplicate` (RFC 6249); default: 4, 0 for none
@@ -21,21 +21,21 @@ import { systemClock } from './patience.js'
  * @typedef {object} BookOptions
  * @property {Clock} [clock]
  * @property {{ report: (options?: { arrived?: number, isDue?: boolean }) => void }} [progress]  `report` is called with
- *   `arrived`, in bytes, when a mirror has sent a piece, and with `isDue` when one has failed
+ *   `arrived`, in bytes, when a mirror has sent a piece, and with `isDue` when a mirror has failed
  */
 /**
  * @typedef {object} Choice  a mirror among which the book chooses
  * @property {boolean} isUsable  true if it may be asked, now or later
  * @property {number} retryAt  when it may be asked, by the clock of the book
- * @property {number} rate  recent verified bytes each second; 0 before the first ones
+ * @property {number} rate  recent verified bytes per second; 0 before the first ones
  */
 
 export const TRY_OPTIONS = ['retries', 'stall', 'maxDuplicates']
 export const DEFAULT_STALL = 15_000
 const DEFAULT_RETRIES = 3
 /**
- * As many as a download asks at the same time. More would only wait, and each of them is a server that a stranger has
- * chosen and that this process sends requests to.
+ * This is how many mirrors a download asks at the same time. More would only wait, and each one is a server that a
+ * stranger has chosen and to which this process sends requests.
  */
 const DEFAULT_MAX_DUPLICATES = 4
 /** The rate of a mirror that has sent nothing yet. */
@@ -44,7 +44,7 @@ const MAX_RATE = Number.MAX_VALUE
 export class MirrorBook {
   /** The mirrors that were added because a server named them. */
   #duplicates = /** @type {Set<Mirror>} */ (new Set())
-  /** One for each mirror, in the order in which they were added. @type {MirrorRecord[]} */
+  /** The record of each mirror, in the order in which the mirrors were added. @type {MirrorRecord[]} */
   records = []
   /** Called after a mirror that a server has named was added. */
   onDuplicate = () => {}
@@ -67,7 +67,7 @@ export class MirrorBook {
 
   /**
    * Adds the mirror at a URL that another mirror has named. A mirror that was added in this way cannot add others, so
-   * there are no chains and no loops.
+   * that chains and loops are impossible.
    *
    * @param {Mirror} from @param {URL} url @param {HttpOptions} http
    */

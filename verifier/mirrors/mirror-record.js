@@ -1,5 +1,5 @@
-// The record of a mirror in one call, over all blobs: how many bytes it has sent, how fast, and whether it is asked
-// again.
+// The record of a mirror in one call, over all blobs: how many bytes the mirror has sent, how fast, and whether it is
+// asked again.
 
 import { waitAfter } from './patience.js'
 
@@ -15,7 +15,7 @@ import { waitAfter } from './patience.js'
  *   has failed too often, or for good
  * @property {number} bytes  verified bytes that it has sent. In a download into a store, each byte counts only for the
  *   first mirror that delivered it
- * @property {number} rate  recent verified bytes each second; 0 before the first ones
+ * @property {number} rate  recent verified bytes per second; 0 before the first ones
  * @property {Error} [error]  the last error
  */
 
@@ -55,7 +55,7 @@ export class MirrorRecord {
     this.progressed()
   }
 
-  /** Notes that some of its bytes have verified: earlier failures no longer count. */
+  /** Notes that some of its bytes have verified, so that earlier failures no longer count. */
   progressed () {
     if (this.state === 'liar') return
     this.#failures = 0

@@ -1,5 +1,5 @@
-// One request to a mirror: how many bytes have arrived, when it began, and whether the mirror caused a failure. Bytes
-// and failures are noted in the record of the mirror.
+// One request to a mirror: how many bytes have arrived, when the request began, and whether the mirror has caused a
+// failure. Bytes and failures are noted in the record of the mirror.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { isLie } from './mirror-record.js'
@@ -30,7 +30,7 @@ export class MirrorRequest {
   }
 
   /**
-   * A slice with its header, unverified. Further mirrors that the server names are added to the book.
+   * A slice with its header, unverified. Other mirrors that the server names are added to the book.
    *
    * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
    */

@@ -1,4 +1,4 @@
-// Makes a mirror of anything that can give slices of blobs. Everything that fetches blobs uses this interface.
+// Turns anything that can give slices of blobs into a mirror. Everything that fetches blobs uses this interface.
 
 import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
@@ -25,12 +25,12 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 /**
  * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. An error
- * means that the slice is not available here, or not now. After STORE_MISSING and STORE_NOT_FOUND, other ranges of the
+ * means that the slice is not available here, or not now. After STORE_MISSING or STORE_NOT_FOUND, other ranges of the
  * blob are still asked for.
  *
  * @callback GiveSlice
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole chunk groups; or the last chunk alone (`ChunkRanges.last`), which proves the size.
+ * @param {ChunkRanges} ranges  whole chunk groups, or the last chunk alone (`ChunkRanges.last`), which proves the size.
  *   Chunks beyond the end of the blob mean its last chunk
  * @param {{ signal?: AbortSignal }} options
  * @returns {Source | Promise<Source>}
@@ -50,8 +50,8 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 /**
  * @typedef {object} SliceGiver  a `BlobStore` is one
  * @property {GiveSlice} slice
- * @property {GiveMembers} [members]  if one request can give many blobs
- * @property {string} [location]  names it in errors and progress
+ * @property {GiveMembers} [members]  present if one request can give many blobs
+ * @property {string} [location]  the name of the mirror in errors and progress
  */
 
 /**
@@ -61,14 +61,14 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  */
 
 /**
- * Where blobs can be fetched from: a URL of the blob; a URL with `{cid}`, `{hex}` or `{hex2}` (the first two digits) in
- * it, for any blob; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives slices;
+ * Where blobs can be fetched from: a URL of one blob; a URL of any blob, with `{cid}`, `{hex}` or `{hex2}` (the first
+ * two digits) in it; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives slices;
  * `{ source, outboard }`; or a `Mirror`.
  *
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
-/** How many URLs of a template are remembered, each with the findings about it. */
+/** How many URLs of a template are remembered, each with what is known of it. */
 const MAX_URLS = 8
 
 const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
@@ -78,16 +78,16 @@ export class Mirror {
   #give
   #isSequential
   /**
-   * Gives many whole members of a sequence in one stream, unverified; undefined if the mirror cannot.
+   * Gives many whole members of a sequence in one stream, unverified; undefined if the mirror cannot do that.
    *
    * @type {((root: Uint8Array, indices: number[], signal: AbortSignal) => AsyncIterable<Uint8Array>) | undefined}
    */
   members
-  /** True if it can be asked for any blob, false if only for one. */
+  /** True if it can be asked for any blob, and false if only for one. */
   hasAnyBlob
   /** The mirrors of the other hints of the same RASL URL. @type {readonly Mirror[]} */
   others
-  /** Names it in errors and progress: usually a URL without its query. */
+  /** Its name in errors and progress: usually a URL without its query. */
   location
 
   /**
@@ -108,7 +108,7 @@ export class Mirror {
     this.others = others
   }
 
-  /** True if it reads blobs only from their start: then one long range costs less than many short ones. */
+  /** True if it reads blobs only from their start, so that one long range costs less than many short ones. */
   get isSequential () { return this.#isSequential() }
 
   /**
@@ -131,12 +131,12 @@ export class Mirror {
  * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `download` and `fromMirrors`.
  *
  * A URL may lead to a Bao endpoint or to a plain file. The outboard of a plain file is looked for where the header
- * `Link: <...>; rel=describedby` says, then beside the file at `.obao4` and `.obao6`. Without one, a blob of up to 16
- * MiB is read whole. For ten minutes, requests to the same origin with the same headers first try the way that has
- * worked.
+ * `Link: <...>; rel=describedby` says, then beside the file at `.obao4` and `.obao6`. If no outboard is found, a blob
+ * of up to 16 MiB is read whole. For ten minutes, requests to the same origin with the same headers first try the way
+ * that has worked.
  *
  * A RASL URL names servers by its hints. They are asked without headers and credentials. The first of them is the
- * mirror, and has the others as `others`: every call that takes a mirror also uses its `others`.
+ * mirror, and has the others as `others`. Every call that takes a mirror uses its `others`, too.
  *
  *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
  *
@@ -169,7 +169,7 @@ export function mirrorOf (from, options = {}) {
 }
 
 /**
- * All mirrors of a value: several for a RASL URL with several hints, else one.
+ * All mirrors of a value: several for a RASL URL with several hints, otherwise one.
  *
  * @param {MirrorLike} from @param {HttpOptions} [http]
  * @returns {Mirror[]}
@@ -182,7 +182,7 @@ export function mirrorsOf (from, http) {
 /** @param {string} text @param {HttpOptions} http @param {string} [location] */
 function mirrorOfRasl (text, http, location) {
   const { root, urls } = parseRasl(text)
-  if (urls.length === 0) throw new TypeError(`"from" expected a RASL URL with a hint: '${text}' names no server`)
+  if (urls.length === 0) throw new TypeError(`"from" expected a RASL URL with a hint: '${text}' does not name a server`)
   const [first, ...others] = urls.map(url => new UrlMirror(url, withoutCredentials(http)))
   const mirrorAt = (/** @type {UrlMirror} */ server, /** @type {Mirror[]} */ others = []) => {
     const place = location ?? server.location

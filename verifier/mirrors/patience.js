@@ -9,7 +9,10 @@ import { untilAborted } from '../../lib/source/async-util.js'
  * @property {(ms: number, signal?: AbortSignal) => Promise<void>} sleep  rejects when the signal aborts
  */
 
-/** Bytes that must arrive within `stall` milliseconds: otherwise a slow drip could keep a download open for ever. */
+/**
+ * Bytes that must arrive within `stall` milliseconds, because a slow drip could otherwise keep a download open for
+ * ever.
+ */
 const MIN_LEN = 1 << 14
 /** Milliseconds before the second try, and the most between two tries. */
 const FIRST_WAIT = 250
@@ -37,11 +40,11 @@ export function waitAfter (failures, error) {
 }
 
 /**
- * Passes pieces on. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
- * time that the caller takes for a piece does not count.
+ * Passes on pieces. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
+ * time that the caller spends on a piece does not count.
  *
- * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read; the signal aborts when the pieces
- *   have ended for any reason. Its reason is FETCH_FAILED when they have stalled
+ * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read. The signal aborts when the pieces
+ *   have ended for any reason, with FETCH_FAILED as its reason when they have stalled
  * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
@@ -51,7 +54,7 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
   /** Milliseconds of waiting and bytes since the last 16 KiB were complete. */
   let waited = 0
   let len = 0
-  /** When the wait for a piece began; undefined while it does not wait. @type {number | undefined} */
+  /** When the wait for a piece began; undefined while there is no wait. @type {number | undefined} */
   let since
   /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}
@@ -92,6 +95,6 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
   } finally {
     ended.abort()
     signal?.removeEventListener('abort', onAbort)
-    if (!isAtEnd) pieces.return?.().catch(() => {}) // not awaited: it may be stuck
+    if (!isAtEnd) pieces.return?.().catch(() => {}) // not awaited, because it may be stuck
   }
 }

@@ -1,5 +1,5 @@
-// Reads slices from a combined encoding that can be read at any offset. It keeps verified pairs, so that reads
-// of neighbouring ranges read little more than their leaves.
+// Reads slices from a combined encoding that can be read at any offset. It keeps verified pairs, so that reads of
+// nearby ranges read little more than their leaves.
 
 import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
@@ -16,7 +16,7 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** The number of pairs that are kept: 256 KiB. */
 const KEPT_PAIRS = 4096
-/** Two parts with at most this many bytes between them are read in one read: two reads would cost more. */
+/** Two parts with at most this many bytes between them are read together, because two reads would cost more. */
 const MAX_GAP = 4096
 
 const NOTHING = new Uint8Array(0)
@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0)
 export class Combined {
   #file
   /**
-   * Verified pairs, by node number. They are verified again whenever they are used.
+   * Verified pairs, by node number. They are verified again each time they are used.
    *
    * @type {LruCache<number, Uint8Array>}
    */
@@ -67,7 +67,7 @@ export class Combined {
   }
 
   /**
-   * The bytes of a slice of whole groups, without the header. They end early where the encoding ends.
+   * Yields the bytes of a slice of whole groups, without the header. They end early where the encoding ends.
    *
    * @param {ChunkRanges} ranges  whole groups
    * @param {AbortSignal} [signal]

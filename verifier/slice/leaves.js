@@ -1,5 +1,5 @@
-// Keeps verified bytes for callers. The memory that they come in is reused immediately, so they are copied, or
-// handed to a callback.
+// Keeps verified bytes for callers. The memory in which they arrive is reused immediately, so they are copied, or
+// passed to a callback.
 
 import { trimTo } from './wanted-bytes.js'
 import { assertBytes, describe } from '../../lib/core/bytes.js'
@@ -12,12 +12,12 @@ import { assertBytes, describe } from '../../lib/core/bytes.js'
  */
 
 /**
- * @typedef {object} KeepOptions  at most one of them; default: every leaf has fresh memory that belongs to the caller
- * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from
- *   its start; leaves are views of it. After an error it holds an unknown number of verified bytes
+ * @typedef {object} KeepOptions  at most one of these; default: every leaf has fresh memory that belongs to the caller
+ * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from its start;
+ *   leaves are views of it. After an error, it has an unknown number of verified bytes
  * @property {boolean} [reuse]  leaves are borrowed until the next call, which uses the same memory
  * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, which is borrowed
- *   until the callback returns and is not copied; the callback must not hash. No leaves are returned
+ *   until the callback returns and is not copied; the callback must not hash. Then no leaves are returned
  */
 
 export const KEEP_OPTIONS = ['into', 'reuse', 'onLeaf']
@@ -48,7 +48,7 @@ export class Leaves {
     this.#memory = into
   }
 
-  /** The number of leaves that wait to be taken. */
+  /** The number of leaves that `take` would return. */
   get count () { return this.#leaves.length }
 
   /** The leaves since the last call. @returns {Leaf[]} */
@@ -78,7 +78,7 @@ export class Leaves {
     const bytes = memory.subarray(at, at + len)
     const end = this.#used + len
     if (this.#reuses && end > (this.#memory?.length ?? 0)) {
-      // Earlier leaves of this call stay in the old memory: only further leaves use the new one.
+      // Earlier leaves of this call stay in the old memory; only later leaves use the new one.
       this.#memory = new Uint8Array(Math.max(len, 2 * this.#used))
       this.#used = 0
     }
@@ -94,7 +94,7 @@ export class Leaves {
 
 /** @param {(offset: number, bytes: Uint8Array) => unknown} onLeaf @param {number} offset @param {Uint8Array} bytes */
 function callWith (onLeaf, offset, bytes) {
-  // An asynchronous callback would still read when the memory has been reused.
+  // An asynchronous callback would still be reading when the memory is reused.
   if (!(onLeaf(offset, bytes) instanceof Promise)) return
   throw new TypeError('"onLeaf" expected a synchronous function, got one that returns a promise')
 }

@@ -4,7 +4,7 @@
 /** @import { SliceVerifier } from './slice.js' */
 
 /**
- * Verifies pieces until the slice ends. Verified leaves are given before any error is thrown.
+ * Verifies pieces until the slice ends. Verified leaves are yielded before any error is thrown.
  *
  * @param {SliceVerifier} verifier
  * @param {AsyncIterable<Uint8Array>} pieces

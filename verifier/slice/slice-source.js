@@ -1,5 +1,5 @@
-// Reads several slices that follow one another in one stream, for example a connection. It reads each slice
-// to its end, and keeps the bytes after it for the next.
+// Reads several slices, one after the other, from one stream, for example a connection. It reads each slice to its end,
+// and keeps the bytes after it for the next slice.
 
 import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -109,7 +109,7 @@ export class SliceSource {
     }
   }
 
-  /** All bytes that follow, as they arrive. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
+  /** Yields all bytes that follow, as they arrive. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
   async * [Symbol.asyncIterator] () {
     for await (const piece of this.#pulled()) yield new Uint8Array(piece)
   }
@@ -138,12 +138,12 @@ export class SliceSource {
     } finally {
       this.#isBusy = false
       if (verifier.rest.length > 0) this.#rest = verifier.rest
-      if (!verifier.done && signal?.aborted) this.close().catch(() => {}) // not awaited: the source may be stuck
+      if (!verifier.done && signal?.aborted) this.close().catch(() => {}) // not awaited: it may be stuck
       else if (!verifier.done) await this.close()
     }
   }
 
-  /** Closes the stream, also in the middle of a slice. */
+  /** Closes the stream, even in the middle of a slice. */
   async close () {
     this.#rest = NOTHING
     if (this.#coming !== undefined) this.#closed.abort() // otherwise closing would wait for the next piece
@@ -188,7 +188,7 @@ export class SliceSource {
 
   #next () {
     const next = this.#pieces.next()
-    next.catch(() => {}) // callers that await it get the error; perhaps no caller does
+    next.catch(() => {}) // callers that await it get the error; maybe no caller does
     return next
   }
 }

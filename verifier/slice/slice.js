@@ -23,19 +23,20 @@ import { toRanges } from '../../lib/tree/ranges.js'
  * @typedef {object} SliceTerms
  * @property {RangesLike} [ranges]  the ranges that were asked for; default: everything
  * @property {number} [groupLog]  0 to 16; default: 4
- * @property {number} [size]  bytes of the blob, for slices without a header. Like a header it is only a claim
+ * @property {number} [size]  bytes of the blob, for slices without a header. Like the size in a header, it is only a
+ *   claim
  * @property {Uint8Array} [key]  of a keyed tree
  */
 /**
- * @typedef {NamedBlob & SliceTerms} SliceOptions  a slice does not contain these: both sides must agree on all of them
+ * @typedef {NamedBlob & SliceTerms} SliceOptions  the facts that a slice does not contain; both sides must agree on all
+ *   of them
  */
 
 /**
  * @typedef {object} ReleaseOptions
- * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: after the first
- *   16 KiB, then whenever 32 KiB or more have arrived; `leaf`: each leaf with its last byte, which is
- *   slower below group log 4; `window`: 128 KiB at a time, for input in very small pieces; default:
- *   `soon`
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: after the first 16 KiB, then
+ *   each time 32 KiB or more have arrived; `leaf`: each leaf with its last byte, which is slower below group log 4;
+ *   `window`: 128 KiB at a time, for input in very small pieces; default: `soon`
  */
 
 /** @typedef {SliceOptions & ExactOptions & ReleaseOptions & KeepOptions} VerifyOptions */
@@ -48,8 +49,8 @@ const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
 const NOTHING = new Uint8Array(0)
 
 /**
- * Takes a slice in pieces of any length, and returns the leaves that it has verified. It never reads, and holds at most
- * one batch.
+ * Takes a slice in pieces of any length, and returns the leaves that it has verified. It never reads from a source, and
+ * holds at most one batch.
  *
  * A call that finds a fault returns the leaves before it and sets `error`. Every later call throws that error.
  */
@@ -70,8 +71,8 @@ export class SliceVerifier {
 
   /**
    * @param {VerifyOptions} options
-   * @param {VerifiedSink | Leaves} [sink]  takes pairs and whole leaves as soon as they are verified. With
-   *   any sink but `Leaves`, the methods below return no leaves
+   * @param {VerifiedSink | Leaves} [sink]  takes pairs and whole leaves as soon as they are verified. With any sink
+   *   except `Leaves`, the methods below do not return leaves
    */
   constructor (options, sink) {
     assertOptions('options', options, '{ cid, ... }')

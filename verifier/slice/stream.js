@@ -1,4 +1,4 @@
-// Verifies slices that come as streams.
+// Verifies slices that arrive as streams.
 
 import { SliceSource } from './slice-source.js'
 import { assertOptions } from '../../lib/core/bytes.js'
@@ -12,8 +12,8 @@ import { verifyPieces } from './pieces.js'
 /** @import { Source } from '../../lib/core/types.js' */
 
 /**
- * The verified leaves of a slice that comes as a stream. Reading stops at the end of the slice: a
- * `SliceSource` can be read on from there, any other source is closed.
+ * Yields the verified leaves of a slice that arrives as a stream. Reading stops at the end of the slice: a
+ * `SliceSource` can then be read further, and any other source is closed.
  *
  * @param {Source | SliceSource} source
  * @param {VerifyOptions & { signal?: AbortSignal }} options

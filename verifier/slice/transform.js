@@ -1,4 +1,4 @@
-// Verifies a slice as a stage of a pipe: the writable side takes the slice, the readable side gives the blob.
+// Verifies a slice as a stage of a pipe: the writable side takes the slice, and the readable side yields the blob.
 
 import { KEEP_OPTIONS } from './leaves.js'
 import { SLICE_OPTIONS, SliceVerifier } from './slice.js'
@@ -12,10 +12,10 @@ import { verifyPieces } from './pieces.js'
 /** @import { ExactOptions } from './wanted-bytes.js' */
 
 /**
- * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with the output of the stage
- * before. A program uses it in one of these two ways, and only once. The pair is not a `TransformStream`: that cannot
- * end its readable side without an error on its writable side. The types of `pipeline` in every Node.js accept
- * functions; those since Node.js 25 also accept pairs.
+ * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with the output of the previous
+ * stage. A program uses it in one of these two ways, and only once. The pair is not a `TransformStream`, which cannot
+ * end its readable side without an error on its writable side. The types of `pipeline` accept functions in every
+ * Node.js, and pairs since Node.js 25.
  *
  * @typedef {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> } &
  *   ((source: any) => AsyncGenerator<Uint8Array<ArrayBuffer>>)} VerifyTransform
@@ -25,9 +25,9 @@ import { verifyPieces } from './pieces.js'
  * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. If ranges are
  * given in bytes, exactly these bytes come out, unless `exact` is false.
  *
- * It takes a piece when everything from the piece before has been read, so at most one piece waits. The
- * readable side ends where the slice ends. Bytes after the slice in its last piece are dropped. A further
- * piece is refused, which cancels the source of a pipe.
+ * It takes a piece when everything from the previous piece has been read, so at most one piece waits. The readable side
+ * ends where the slice ends. Bytes after the slice in its last piece are dropped. Any later piece is refused, which
+ * cancels the source of a pipe.
  *
  * @param {SliceOptions & ExactOptions & ReleaseOptions} options
  * @returns {VerifyTransform} for `pipeThrough` of web streams, and for `pipeline` of Node.js
@@ -77,7 +77,7 @@ class Transform {
     this.writable = new WritableStream({
       start: controller => {
         this.#input = controller
-        // The signal reports an abort immediately, the stream itself only when the current write has ended.
+        // The signal reports an abort immediately; the stream itself reports it only when the current write has ended.
         controller.signal.addEventListener('abort', () => this.#fail(controller.signal.reason), { once: true })
       },
       write: piece => this.#guarded(async () => {
@@ -107,8 +107,8 @@ class Transform {
   }
 
   /**
-   * Gives leaves. If a fault follows them, waits until they have been read, because an error drops unread bytes, and
-   * throws the fault.
+   * Passes on leaves. If a fault follows them, it waits until they have been read, because an error drops unread bytes,
+   * and then throws the fault.
    *
    * @param {Leaf[]} leaves
    */

@@ -7,8 +7,8 @@ import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
 
 /**
  * @typedef {object} ExactOptions
- * @property {boolean} [exact]  of ranges in bytes, `{ start, end }`: give exactly these bytes; `false` gives the whole
- *   chunks that hold them. `ChunkRanges` always give whole chunks; default: true
+ * @property {boolean} [exact]  for ranges in bytes, `{ start, end }`: true for exactly these bytes, false for the whole
+ *   chunks that contain them. `ChunkRanges` always give whole chunks; default: true
  */
 
 /**
@@ -31,12 +31,12 @@ export function wantedBytes (ranges, exact = true) {
  * @param {ByteRange[]} wanted  in increasing order; they do not overlap
  */
 export function trimTo (wanted) {
-  /** The first range of which later leaves can have bytes. */
+  /** The first range that may have bytes in later leaves. */
   let next = 0
   /**
-   * The wanted parts of a leaf, none of them empty.
+   * Returns the wanted parts of a leaf, none of them empty.
    *
-   * @param {number} offset  of the leaf in the blob, not below that of the leaf before
+   * @param {number} offset  of the leaf in the blob, not below that of the previous leaf
    * @param {number} len
    */
   return (offset, len) => {

@@ -34,9 +34,9 @@ import { verifyPieces } from '../slice/pieces.js'
 /**
  * Reads any range of a blob, and returns only bytes that verify. The size is known once the last chunk has proven it.
  *
- * A read fetches only the chunk groups that it needs and the pairs above them. Of a combined encoding, up
- * to 256 KiB of verified pairs are kept for the next reads. Any number of reads may run at the same
- * time. A failed read may succeed when it is tried again: every read is verified up to the root.
+ * A read fetches only the chunk groups that it needs and the pairs above them. With a combined encoding, up to 256 KiB
+ * of verified pairs are kept for the next reads. Any number of reads may run at the same time. A failed read may
+ * succeed when it is tried again, because every read is verified up to the root.
  */
 export class VerifiedReader {
   #root
@@ -66,8 +66,8 @@ export class VerifiedReader {
   /**
    * The bytes of some ranges.
    *
-   * @param {RangesLike} [ranges]  their bytes follow one another in the result; bytes beyond the end of the blob are
-   *   left out; default: everything
+   * @param {RangesLike} [ranges]  their bytes are joined in the result; bytes beyond the end of the blob are left out;
+   *   default: everything
    * @param {ReadOptions} [options]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED, BAO_SIZE_TOO_LARGE
@@ -136,7 +136,7 @@ export class VerifiedReader {
 
   #opening () {
     const opening = this.#open()
-    // After a failure the next read opens again, even if no read still waits for this opening.
+    // After a failure, the next read opens again, even if no read is still waiting for this opening.
     opening.catch(() => {
       if (this.#origin === opening) this.#origin = undefined
     })
@@ -146,12 +146,12 @@ export class VerifiedReader {
   /**
    * The verified bytes of some ranges.
    *
-   * @param {Origin} origin @param {ChunkRanges} chunks  the chunks that hold the bytes; their whole groups are read
+   * @param {Origin} origin @param {ChunkRanges} chunks  the chunks with the wanted bytes; their whole groups are read
    * @param {ByteRange[]} wanted @param {AbortSignal} [signal]
    */
   async * #leaves (origin, chunks, wanted, signal) {
     const { size, groupLog } = origin
-    // Whole groups: the outboard has no pairs inside a group.
+    // Whole groups, because the outboard does not have pairs inside a group.
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
     const leaves = new Leaves({}, wanted)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
@@ -195,8 +195,8 @@ async function openWithOutboard (source, outboard, key) {
 }
 
 /**
- * Ends the batches without an error where bytes are missing. Earlier bytes may be wrong: the verifier sees both
- * faults, and throws the first.
+ * Ends the batches without an error where bytes are missing. Earlier bytes may be wrong. The verifier sees both faults,
+ * and throws the first.
  *
  * @param {AsyncGenerator<Uint8Array>} batches
  */

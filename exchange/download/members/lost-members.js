@@ -1,5 +1,5 @@
-// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that they are lost,
-// and the download ends with an error that names the first of them.
+// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that, they are lost,
+// and the download ends with an error that names the first ones.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
@@ -7,25 +7,25 @@ import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Member } from './member-queue.js' */
 
-/** Members that wait, at most. */
-const MAX_PARKED = 1000
-/** Members that the error names, at most. */
+/** The most members that wait. */
+const MAX_WAITING = 1000
+/** The most members that the error names. */
 const MAX_NAMED = 100
 
 /** @typedef {Member & { error: BaoError }} LostMember */
 /** @typedef {{ index: number, cid: CID, error: BaoError }} MissingMember  `error`: FETCH_EXHAUSTED */
 
 export class LostMembers {
-  #parked = /** @type {LostMember[]} */ ([])
-  /** How many mirrors there were at the last call of `takeParked`. */
+  #waiting = /** @type {LostMember[]} */ ([])
+  /** The number of mirrors at the last call of `takeWaiting`. */
   #mirrorCount = 0
   #first = /** @type {LostMember[]} */ ([])
   #names = new Set()
-  /** Members that are lost. */
+  /** The number of lost members. */
   count = 0
 
-  /** Members that wait. */
-  get parkedCount () { return this.#parked.length }
+  /** The number of waiting members. */
+  get waitingCount () { return this.#waiting.length }
 
   /** True if a member is lost and the error names it. @param {string} name */
   has (name) { return this.#names.has(name) }
@@ -33,29 +33,29 @@ export class LostMembers {
   /**
    * Makes a member wait, or counts it as lost.
    *
-   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may come
-   * @returns {boolean} false when too many wait
+   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may be added
+   * @returns {boolean} false when too many are waiting
    */
   add (member, isOpen) {
     if (!isOpen) this.#lose(member)
-    else if (this.#parked.length < MAX_PARKED) this.#parked.push(member)
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(member)
     else return false
     return true
   }
 
   /**
-   * Ends the wait of members when mirrors were added, or when no more will come: then they are lost.
+   * Ends the wait of members when mirrors were added, or when no more will be: then the members are lost.
    *
-   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may come
+   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may be added
    * @returns {Member[]} the members to try again
    */
-  takeParked (mirrorCount, isOpen) {
+  takeWaiting (mirrorCount, isOpen) {
     const hasMore = mirrorCount > this.#mirrorCount
     this.#mirrorCount = mirrorCount
     if (isOpen && !hasMore) return []
-    const parked = this.#parked.splice(0)
-    if (hasMore) return parked
-    for (const member of parked) this.#lose(member)
+    const waiting = this.#waiting.splice(0)
+    if (hasMore) return waiting
+    for (const member of waiting) this.#lose(member)
     return []
   }
 

@@ -15,7 +15,7 @@ import { MemberStreams } from './member-streams.js'
 /** @import { MemberState, MembersState } from '../progress.js' */
 /** @import { Member } from './member-queue.js' */
 
-/** Members that are asked for alone at the same time, at most. */
+/** The most members that are asked for alone at the same time. */
 const MAX_ACTIVE = 64
 
 /**
@@ -32,22 +32,22 @@ export class MemberDownloads {
   #session
   #sequence
   #heads
-  /** The members that are not begun. @type {MemberQueue} */
+  /** The members that were not begun yet. @type {MemberQueue} */
   #queue
-  /** The members that are asked for alone, in their order, by name. @type {Map<string, ActiveMember>} */
+  /** The members that are asked for alone, by name, in their order. @type {Map<string, ActiveMember>} */
   #active = new Map()
-  /** The members that come in streams. @type {MemberStreams} */
+  /** The members that arrive in streams. @type {MemberStreams} */
   #streams
   /** The members that no mirror has. */
   #lost = new LostMembers()
   #done = { members: 0, bytes: 0 }
-  /** Bytes that were missing before, of the members that are whole now. */
+  /** Bytes of the members that are whole now that were missing before. */
   received = 0
 
   /**
    * @param {Session} session
-   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  which the
-   *   store has; `count`: how many members it has
+   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  which the store
+   *   has; `count`: the number of its members
    */
   constructor (session, sequence) {
     this.#session = session
@@ -68,7 +68,7 @@ export class MemberDownloads {
 
   /** True while there are members that are neither whole nor lost. */
   get #hasMore () {
-    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.parkedCount
+    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.waitingCount
     return !this.#queue.isAtEnd || count > 0
   }
 
@@ -100,8 +100,8 @@ export class MemberDownloads {
   }
 
   /**
-   * The next member that is neither lost nor under way. A member may occur in a sequence twice: the second waits for
-   * the first.
+   * The next member that is neither lost nor under way. A member may occur in a sequence twice. Then the second one
+   * waits for the first.
    *
    * @returns {Promise<Member | undefined>}
    */
@@ -131,20 +131,20 @@ export class MemberDownloads {
   }
 
   /**
-   * @param {boolean} isOpen  true if more mirrors may come
+   * @param {boolean} isOpen  true if more mirrors may be added
    * @returns {boolean}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
-   *   FETCH_EXHAUSTED when some have not, and no mirror is left
+   *   FETCH_EXHAUSTED when some members have not, and no mirror is left
    */
   giveUp (isOpen) {
     const { book } = this.#session
     const isHelpless = book.usable.length === 0
     if (isHelpless && isOpen) return false
     if (isHelpless && (!this.#queue.isAtEnd || this.#queue.length > 0)) throw fetchExhausted(book.errors)
-    const { parkedCount } = this.#lost
-    this.#queue.putBack(this.#lost.takeParked(book.records.length, isOpen))
+    const countBefore = this.#lost.waitingCount
+    this.#queue.putBack(this.#lost.takeWaiting(book.records.length, isOpen))
     this.#streams.endLongest()
-    let hasChanged = this.#streams.hasEnded || this.#lost.parkedCount < parkedCount
+    let hasChanged = this.#streams.hasEnded || this.#lost.waitingCount < countBefore
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless) continue
       if (!this.#lost.add({ ...member, error: blob.makeExhaustedError() }, isOpen)) continue

@@ -1,12 +1,14 @@
 // Chooses the kernel: SIMD where WebAssembly is allowed, JavaScript elsewhere. Assembling the SIMD kernel takes
-// milliseconds, so it waits until there is enough to hash.
+// milliseconds, so that is done only when there is enough to hash.
 
 import { createSimdKernel } from './simd.js'
 import { jsKernel } from './js.js'
 
 /** @import { Kernel } from '../../core/types.js' */
 
-/** The JavaScript kernel compresses this many chunks and blocks in less time than assembling the SIMD kernel takes. */
+/**
+ * The JavaScript kernel compresses this many chunks and blocks in less time than it takes to assemble the SIMD kernel.
+ */
 const FEW = 64
 let calls = 0
 const kernelForOne = () => calls++ < FEW ? jsKernel : choose()
@@ -34,14 +36,14 @@ const undecided = {
 /** The kernel of this thread. */
 export let kernel = undecided
 
-/** Assembles and compiles the SIMD kernel now instead of at first need. */
+/** Assembles and compiles the SIMD kernel now instead of when it is first needed. */
 export function warmup () {
   if (kernel === undecided) choose()
 }
 
 /**
- * The name of the kernel that runs: `simd-rows` or `simd-words`, which hash a single chunk in different ways; or `js`,
- * if WebAssembly or its SIMD is refused or BAOBOX_KERNEL=js is set.
+ * The name of the kernel that runs: `simd-rows` or `simd-words`, which hash a single chunk in different ways, or `js`
+ * if WebAssembly or its SIMD is refused, or BAOBOX_KERNEL=js is set.
  */
 export function kernelName () {
   warmup()
@@ -52,7 +54,7 @@ export function kernelName () {
  * Switches the kernel of this thread. For tests, and for workers, which use the kernel of the thread that started them.
  *
  * @param {string} name  `simd-rows`, `simd-words`, `js`, or `simd` for the quicker one of the first two
- * @throws when this runtime refuses it
+ * @throws when this runtime refuses the kernel
  */
 export function useKernel (name) {
   if (!Object.hasOwn(KERNELS, name)) {

@@ -23,7 +23,7 @@ const vectorsAt = (region, count) => WORDS.slice(0, count).map(i => ({
 }))
 
 /**
- * Four vectors of four words become their transpose.
+ * Transposes four vectors of four words.
  *
  * @param {{ get: Code }[]} rows
  * @param {{ set: (value: Code) => Code }[]} columns  may be the rows themselves
@@ -67,14 +67,14 @@ export const compressMany = secondAlone => func('compressMany', 7, (params, loca
   const state = WORDS.map(() => local('v128'))
   const scratch = [0, 1, 2, 3].map(() => local('v128'))
   const { arithmetic, setUp: setUpArithmetic } = vectorArithmetic(local)
-  // The state takes 16 of the 16 or 32 vector registers. Less used vectors stay in the arena: with the message
-  // in local variables JavaScriptCore takes more than twice as long.
+  // The state takes 16 of the 16 or 32 vector registers. Less used vectors stay in the arena: with the message in local
+  // variables, JavaScriptCore takes more than twice as long.
   const message = vectorsAt(LANE_MESSAGE, 16)
   const cv = vectorsAt(LANE_CVS, 8)
 
   const isParent = i32.and(flags.get, i32.const(PARENT))
 
-  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. Inputs that are left over are
+  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. The remaining inputs are
   // compressed one by one.
   const setUp = [
     setUpArithmetic,

@@ -36,7 +36,7 @@ export const wordArithmetic = {
  * engines build a constant again at each use.
  *
  * @param {(type: Type) => Local} local
- * @returns {{ arithmetic: Arithmetic, setUp: Code }} `setUp` comes before anything else
+ * @returns {{ arithmetic: Arithmetic, setUp: Code }} `setUp` must come before all other code
  */
 export const vectorArithmetic = local => {
   const masks = /** @type {Record<number, Local>} */ ({ 16: local('v128'), 8: local('v128') })
@@ -73,7 +73,7 @@ export const mix = ({ add, xor, setRotated }, mixings) => [
 ]
 
 /**
- * All seven rounds, written out, so that message words stay where they are and each mixing names the two it takes.
+ * All seven rounds, written out, so that message words stay where they are and each mixing names the two that it takes.
  *
  * @param {Arithmetic} arithmetic
  * @param {Local[]} state  16

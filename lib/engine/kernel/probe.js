@@ -1,6 +1,6 @@
 // Measures the latency of vector operations, which decides whether rows.js or words.js hashes one chunk alone faster.
-// Within one block each operation waits for the one before it. Where a vector operation takes one cycle, as a scalar
-// one does, rows.js has a quarter of the operations and wins. Where it takes two (Zen 5, Arm), words.js wins. The
+// Within one block, each operation waits for the previous one. If a vector operation takes one cycle, as a scalar one
+// does, rows.js wins, because it has a quarter of the operations. If it takes two (Zen 5, Arm), words.js wins. The
 // clocks of some browsers are too coarse to tell.
 
 import { func, i32, i32x4, loopWhile, module, v128, whenElse } from './assembler.js'
@@ -14,16 +14,16 @@ import { KEY, OUT, PAGES, memory } from '../arena.js'
 /** Additions in one run of the loop. */
 const ADDITIONS = 24
 const LOOPS = 1000
-/** How often each loop runs. The quickest run counts. */
+/** How many times each loop runs. The quickest run counts. */
 const RUNS = 5
 
 /**
- * From this ratio on, vector additions count as slow. Where their latency is one cycle the ratio is 1.0, or 1.4 in code
- * that an engine has compiled in a hurry; where it is two cycles, 1.9 or more.
+ * From this ratio on, vector additions count as slow. If their latency is one cycle, the ratio is 1.0, or 1.4 in code
+ * that an engine has compiled in a hurry; if it is two cycles, the ratio is 1.9 or more.
  */
 const SLOW_VECTORS = 1.6
 
-/** Additions, each of which waits for the one before it. @param {Code} x @param {Local} y @param {Operation} add */
+/** Additions, each of which waits for the previous one. @param {Code} x @param {Local} y @param {Operation} add */
 const chain = (x, y, add) => {
   for (let i = 0; i < ADDITIONS; i++) x = add(x, y.get)
   return x
@@ -42,7 +42,7 @@ const timed = () => func('timed', 1, ([isVector], local) => {
     whenElse(isVector.get,
       loopWhile(vector.set(chain(vector.get, otherVector, i32x4.add)), isMore),
       loopWhile(word.set(chain(word.get, otherWord, i32.add)), isMore)),
-    // Nobody reads the results, but without them a compiler could leave out the work.
+    // Nobody reads the results, but without them, a compiler could leave out the work.
     i32.store(i32.const(OUT), word.get),
     v128.store(i32.const(OUT), vector.get, 16)
   ]

@@ -14,11 +14,14 @@ import { mix, vectorArithmetic } from './mixing.js'
 const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 const [A, B, C, D] = [0, 1, 2, 3]
 
-/** Two chunks, the second up to this long, are quicker one after the other than in lanes of which two stay empty. */
+/**
+ * If the second of two chunks is up to this long, they are quicker one after the other than in four lanes, two of them
+ * empty.
+ */
 export const SECOND_ALONE = 9 * BLOCK_LEN
 const MESSAGE_VECTORS = [[0, 2, 4, 6], [1, 3, 5, 7], [14, 8, 10, 12], [15, 9, 11, 13]]
 
-/** The place of word `i` of the message: which of the four vectors, which lane. @param {number} i */
+/** The place of word `i` of the message: which of the four vectors, and which lane. @param {number} i */
 const placeOfWord = i => {
   const vector = MESSAGE_VECTORS.findIndex(words => words.includes(i))
   return { vector, lane: MESSAGE_VECTORS[vector].indexOf(i) }
@@ -59,13 +62,13 @@ const oneBlock = local => {
 
   // The bytes after the end of the block may have any value, and count as zero.
   /** @param {Code} len @returns {Code} */
-  const clearBehind = len => words.map((row, i) => row.set(v128.and(row.get,
+  const clearAfter = len => words.map((row, i) => row.set(v128.and(row.get,
     i8x16.gtS(i8x16.splat(len), i8x16.const(WORDS.map(byte => 16 * i + byte))))))
 
   /** @param {Code} at @param {Code} len @param {Code} lo @param {Code} hi @param {Code} flags @returns {Code} */
   const compress = (at, len, lo, hi, flags) => [
     words.map((row, i) => row.set(v128.load(at, 16 * i))),
-    when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
+    when(i32.ltS(len, i32.const(BLOCK_LEN)), clearAfter(len)),
     message.map((vector, i) => vector.set(
       pick(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
     c.set(v128.const(IV.subarray(0, 4))),
@@ -125,5 +128,5 @@ const compressBlock = () => func('compressBlock', 7, (params, local) => {
   ]
 })
 
-/** In the order that lanes.js expects. */
+/** Functions in the order that lanes.js expects. */
 export const functions = () => [compressBlock(), compressChunk()]

@@ -1,6 +1,6 @@
-// Assembles `compressBlock` and `compressChunk` in scalar code. On many processors a vector operation takes two cycles
-// and a scalar one takes one, and within a single block each operation waits for the one before it.
-// Source: BLAKE3 paper 2.2 and 2.4.
+// Assembles `compressBlock` and `compressChunk` in scalar code. On many processors, a vector operation takes two cycles
+// and a scalar one takes one, and within a single block, each operation waits for the previous one. Source: BLAKE3
+// paper 2.2 and 2.4.
 
 import { BLOCK_LEN, CHUNK_LEN, CHUNK_START, HASH_LEN, IV } from '../../core/constants.js'
 import { BLOCK, KEY } from '../arena.js'
@@ -12,7 +12,10 @@ import { wordArithmetic, sevenRounds } from './mixing.js'
 
 const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 
-/** Two chunks, the second up to this long, are quicker one after the other than in lanes of which two stay empty. */
+/**
+ * If the second of two chunks is up to this long, they are quicker one after the other than in four lanes, two of them
+ * empty.
+ */
 export const SECOND_ALONE = CHUNK_LEN
 
 /**
@@ -35,13 +38,13 @@ const layOut = (last, at, len) => [
 ]
 
 /**
- * Compresses blocks that follow one another, each from the chaining value of the block before. State and message stay
- * in local variables. js.js has the same function.
+ * Compresses adjacent blocks, each from the chaining value of the previous block. State and message stay in local
+ * variables. js.js has the same function.
  *
- * Its parameters: `cv`, where the first chaining value is; `block`, where the blocks are; `last`, where the last
- * one is; `len`, bytes of all blocks; `blockFlags`, flags of the first block; `flags`, those of the others;
- * `endFlags`, further flags of the last one; the counter; `out`, where the last chaining value goes; `isWhole`, if
- * all 16 words go there instead.
+ * Its parameters: `cv`, where the first chaining value is; `block`, where the blocks are; `last`, where the last one
+ * is; `len`, bytes of all blocks; `blockFlags`, flags of the first block; `flags`, those of the others; `endFlags`,
+ * further flags of the last one; the counter; `out`, where the last chaining value goes; `isWhole`, true if all 16
+ * words go there instead.
  */
 const compressBlocks = () => func('', 11, (params, local) => {
   const [cv, block, last, len, blockFlags, flags, endFlags, counterLo, counterHi, out, isWhole] = params
@@ -98,7 +101,7 @@ const compressBlock = () => func('compressBlock', 7, params => {
   ]
 })
 
-/** In the order that lanes.js expects: `compressBlock`, `compressChunk`, others. */
+/** Functions in the order that lanes.js expects: `compressBlock`, `compressChunk`, others. */
 export const functions = () => [compressBlock(), compressChunk(), compressBlocks()]
 /** Place of `compressBlocks` in the module. */
 const COMPRESS_BLOCKS = 2

@@ -14,7 +14,7 @@ export const parallelism = () => availableParallelism()
  * @throws where threads are refused
  */
 export function startThread (events) {
-  // The thread gets no flags of the program: some of them (--input-type) would keep it from starting.
+  // The thread does not get the flags of the program, because some of them (--input-type) would keep it from starting.
   return threadOf(new Worker(new URL('./worker.js', import.meta.url), { name: 'baobox', execArgv: [] }), events)
 }
 

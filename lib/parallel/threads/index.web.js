@@ -1,4 +1,4 @@
-// Threads of browsers. They need no `ref`: threads do not keep a page alive.
+// Threads of browsers. They do not need `ref`, because threads do not keep a page alive.
 
 /* global Worker */
 
@@ -13,7 +13,7 @@ export const parallelism = () => globalThis.navigator?.hardwareConcurrency ?? 1
  * @throws where threads are refused
  */
 export function startThread (events) {
-  // Bundlers recognise this form, and make the worker a script of its own.
+  // Bundlers recognise this form, and turn the worker into a script of its own.
   const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
   worker.onmessage = ({ data }) => events.message(data)
   worker.onmessageerror = () => events.end(new Error('a message could not be read'))

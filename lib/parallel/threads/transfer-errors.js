@@ -1,4 +1,4 @@
-// Converts errors to messages between threads, and back: a plain copy would lose their class and code.
+// Converts errors to messages between threads, and back, because a plain copy would lose their class and code.
 
 import { BaoError } from '../../core/errors.js'
 

@@ -19,7 +19,7 @@ listen((/** @type {SpanJob & { id: number }} */ { id, ...job }) => {
   if ('file' in job.source && !isOpenHere(job.source.file)) return send({ id, isNotShared: true })
   // A Blob is read while earlier jobs are hashed.
   const reading = 'blob' in job.source ? job.source.blob.arrayBuffer() : undefined
-  reading?.catch(() => {}) // it may fail before it is awaited
+  reading?.catch(() => {}) // it may fail before anybody awaits it
   last = last.then(() => answer(id, job, reading))
 })
 

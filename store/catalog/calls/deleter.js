@@ -13,7 +13,10 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
-/** @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs, and bytes of them, are gone */
+/**
+ * @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs were deleted, and how many of their bytes the
+ *   store had
+ */
 
 /** Most blobs that are deleted in one write. */
 const BATCH_BLOBS = 1000
@@ -82,7 +85,7 @@ export class Deleter {
   /**
    * @param {Map<string, Uint8Array>} batch  roots by their names
    * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: gets the counts added
-   * @throws {BaoError} STORE_TAGGED { cid, tag }, after the blobs before the tagged one were deleted
+   * @throws {BaoError} STORE_TAGGED { cid, tag }, after it has deleted the blobs before the tagged one
    */
   async #deleteBatch (batch, { force, deleted }) {
     const roots = [...batch.values()]

@@ -1,7 +1,7 @@
 // Lists the blobs of a store in the order of their hashes, which is the order of the index, or in the order of a time.
 //
 // The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
-// collects the next KEPT_BLOBS blobs in memory and yields them; the next walk goes on after them.
+// collects the next KEPT_BLOBS blobs in memory and yields them; the next walk continues after them.
 
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
@@ -22,14 +22,14 @@ import { statOf } from './lookups.js'
 
 /**
  * @typedef {object} ListOptions
- * @property {string} [prefix]  beginning of the hash, in hexadecimal digits
- * @property {BlobName} [after]  give only blobs after this one. In the order of a time the store must have it:
- *   STORE_NOT_FOUND { cid }
- * @property {number} [maxBlobs]  the most blobs to give. Default: all
- * @property {boolean} [reverse]  true for the order from the last to the first. Default: false
- * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 blobs that are
- *   given: 5 us for each blob of the store, and 20 MB of memory. A use during the call changes the blob's place in the
- *   order of uses, so the call may give that blob twice or not at all. Default: `hash`
+ * @property {string} [prefix]  the beginning of the hash, in hexadecimal digits
+ * @property {BlobName} [after]  list only blobs after this one. In the order of a time, the store must have it, or the
+ *   call throws STORE_NOT_FOUND { cid }
+ * @property {number} [maxBlobs]  the most blobs to list. Default: all
+ * @property {boolean} [reverse]  list from the last blob to the first. Default: false
+ * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 listed blobs. A
+ *   walk takes 5 us for each blob of the store, and 20 MB of memory. A use during the call changes the blob's place in
+ *   the order of uses, so the call may list that blob twice or not at all. Default: `hash`
  */
 /** @typedef {'hash' | 'created' | 'used'} ListOrder */
 
@@ -38,7 +38,7 @@ const ORDERS = ['hash', 'created', 'used']
 
 /** @typedef {{ name: string, created: number, used: number }} Place  the name of a blob in memory, and its times */
 
-/** The most blobs that one walk through the index yields. It holds up to twice as many in memory. */
+/** The most blobs that one walk through the index yields. The walk holds up to twice this many in memory. */
 const KEPT_BLOBS = 1 << 16
 /** How many blobs are looked up together. */
 const LOOKUP_BLOBS = 256
@@ -102,7 +102,7 @@ export class Lister {
 
   /**
    * @param {Range} range
-   * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk gives
+   * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk yields
    * @returns {AsyncGenerator<ListedBlob>}
    */
   async * byTime ({ prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
@@ -155,7 +155,7 @@ export class Lister {
   }
 
   /**
-   * Looks up the current records of blobs that a walk has found. It skips blobs that were deleted since.
+   * Looks up the current records of blobs that a walk has found. It skips blobs that were deleted since then.
    *
    * @param {Place[]} places
    * @returns {AsyncGenerator<ListedBlob>}

@@ -23,21 +23,21 @@ import { notFound } from '../../storage/errors.js'
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if every byte is present
- * @property {boolean} isReference  true if the store reads the bytes from a file that is not its own
- * @property {boolean} isAliasOnly  true if the store keeps the blob under its aliases only: then `aliases.resolve` does
- *   not find it by its own CID
- * @property {boolean} isDamaged  true if damage has cost the blob bytes that have not all come back yet
+ * @property {boolean} isReference  true if the store reads the bytes from a file that does not belong to it
+ * @property {boolean} isAliasOnly  true if the store keeps the blob under its aliases only, so that `aliases.resolve`
+ *   does not find it by its own CID
+ * @property {boolean} isDamaged  true if the blob has lost bytes to damage and has not received all of them since
  * @property {Date} created
  */
 
 /** @typedef {BlobStat & { lastUsed: Date }} ListedBlob */
 
 /**
- * @typedef {object} BlobDetails  facts that take more reads of the index
+ * @typedef {object} BlobDetails  properties that take more reads of the index
  * @property {Date} lastUsed
  * @property {ChunkRanges} present  which chunks are present
  * @property {number} names  how many aliases lead to the blob
- * @property {string} [path]  of the file that a reference reads; undefined when the store has lost it
+ * @property {string} [path]  the file that a reference reads; undefined when the store has lost the path
  */
 
 export class Lookups {

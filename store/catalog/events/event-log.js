@@ -1,8 +1,8 @@
 // Keeps the log of changes of blobs and tags, in the order in which the index has written them.
 //
 // Each write of the index that changes a blob or a tag has an entry of the log in the same batch. So the log says
-// exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store queues nothing
-// for them. When the log is too long, the store deletes the oldest entries.
+// exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store does not queue
+// events for them. When the log is too long, the store deletes the oldest entries.
 
 import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry, positionOfKey } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
@@ -18,7 +18,7 @@ import { Watch } from './observers.js'
 /** @import { Change, TagChange } from '../catalog.js' */
 
 /** How many bytes of the log are kept, and how many more it may have before the oldest entries are deleted. */
-export const KEPT_LEN = 1 << 22
+const KEPT_LEN = 1 << 22
 const SLACK_LEN = 1 << 18
 
 const KIND = Object.fromEntries(EVENTS.map((name, kind) => [name, kind]))
@@ -26,7 +26,9 @@ const UNKNOWN = new Uint8Array(HASH_LEN)
 
 export class EventLog {
   #databases
-  /** The place after the last entry that was made, and the place after the last one that the index has acknowledged. */
+  /**
+   * The place after the last entry that was made, and the place after the last entry that the index has acknowledged.
+   */
   #last = /** @type {LogPlace} */ ({ position: 0, check: new Uint8Array(CHECK_LEN) })
   #acknowledged = this.#last
   /** True if the log has a first entry. */
@@ -95,7 +97,8 @@ export class EventLog {
    * Makes the entry for a write. Callers must write entries in the order in which they make them.
    *
    * @param {Change[]} changes @param {TagChange[]} tags
-   * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when the write changes no blob or tag
+   * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when the write does not change any
+   *   blob or tag
    */
   entryOf (changes, tags) {
     const events = /** @type {StoredEvent[]} */ ([])
@@ -134,7 +137,7 @@ export class EventLog {
   /** Wakes all watchers, which then notice that the store is closed. */
   end () { for (const watch of this.#watches) watch.wake() }
 
-  /** Returns a watch that is woken whenever there are new entries. */
+  /** Returns a watch that is woken each time there are new entries. */
   watch () {
     const watch = new Watch(() => { this.#watches.delete(watch) })
     this.#watches.add(watch)

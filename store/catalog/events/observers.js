@@ -1,5 +1,5 @@
-// Tells observers the state of a blob, and tells it again after each change of the blob's record. It queues nothing: a
-// slow observer gets the latest state, and misses earlier ones.
+// Tells observers the state of a blob, and tells it again after each change of the blob's record. States are not
+// queued: a slow observer gets the latest one, and misses earlier ones.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -15,7 +15,7 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 
 /**
  * @typedef {object} BlobState
- * @property {number} [size]  bytes; a claim unless `sizeProven`. Undefined when nothing is present
+ * @property {number} [size]  bytes; a claim unless `sizeProven`; undefined when nothing is present
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if every byte is present
  * @property {ChunkRanges} present  which chunks are present
@@ -66,7 +66,7 @@ export class Observers {
         signal?.throwIfAborted()
         // Under the blob's lock, no write of the record is under way.
         const state = await this.#life.run(() => this.#locks.run(nameOf(root), async () => {
-          watch.settle()
+          watch.reset()
           const record = await this.#catalog.get(root)
           if (record === undefined) return NOTHING
           const { size, sizeProven, complete } = record
@@ -111,9 +111,9 @@ export class Watch {
   }
 
   /** Forgets all changes up to now. */
-  settle () { this.#isAwake = false }
+  reset () { this.#isAwake = false }
 
-  /** Resolves when something has changed since `settle`. @returns {Promise<void>} */
+  /** Resolves when something has changed since `reset`. @returns {Promise<void>} */
   get change () {
     return this.#isAwake ? Promise.resolve() : new Promise(resolve => { this.#wake = resolve })
   }

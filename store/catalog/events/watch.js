@@ -1,4 +1,4 @@
-// Tells callers of the changes of blobs and tags: it reads the log of changes, and waits for new entries.
+// Tells callers about changes of blobs and tags: it reads the log of changes, and waits for new entries.
 
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -21,22 +21,23 @@ import { cidOfAlias } from '../names/alias-index.js'
 /**
  * @typedef {object} StoreEvent
  * @property {StoreEventType} type
- * @property {CID} [cid]  of the blob, or of the alias that the tag names; undefined for a damaged tag that was deleted
+ * @property {CID} [cid]  the CID of the blob, or of the alias that the tag names; undefined for a damaged tag that was
+ *   deleted
  * @property {boolean} [complete]  only for events of blobs: true if the whole blob is present after the event
  * @property {string} [tag]  only for events of tags: the name of the tag
  * @property {Date} time  when the change was written
- * @property {string} point  as `after`, it gives the events after this one
+ * @property {string} point  passed as `after`, it leads to the events after this one
  */
 
 /**
  * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a new blob
  *   was added, whole or in part. `completed`: the last missing part of a blob was added. `damaged`: a part of a whole
  *   blob was found damaged, and is missing now. `removed`: the blob was deleted, evicted or collected. `tagged`: a tag
- *   was set, and may have replaced another of that name; or `fsck` has restored a damaged tag. `untagged`: a tag was
- *   deleted. Expired tags are deleted by the next `gc`
+ *   was set, and may have replaced another one of that name, or `fsck` has restored a damaged tag. `untagged`: a tag
+ *   was deleted. Expired tags are deleted by the next `gc`
  */
 
-/** @typedef {LogPlace & { skip: number }} Point  `skip`: how many events of the next entry were given already */
+/** @typedef {LogPlace & { skip: number }} Point  `skip`: how many events of the next entry were already yielded */
 
 /** How many entries are read together. */
 const BATCH_ENTRIES = 64
@@ -81,7 +82,7 @@ export class Watcher {
       let { skip, ...place } = from
       for (;;) {
         signal?.throwIfAborted()
-        wake.settle()
+        wake.reset()
         this.#life.assertOpen()
         const entries = await this.#entriesAfter(place)
         for (const entry of entries) {
@@ -115,7 +116,7 @@ export class Watcher {
       for await (const [key, value] of this.#index.iterator(range)) {
         const entry = decodeEntry(place, key, value)
         if (entry === undefined) {
-          if (entries.length > 0) return entries // Give the entries before the gap; the next call throws.
+          if (entries.length > 0) return entries // Return the entries before the gap; the next call throws.
           throw watchGap()
         }
         entries.push(entry)

@@ -1,7 +1,7 @@
-// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
-// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries are written
-// with the blob's record or later, so an alias never leads to a blob without a record. When the blockstore reads a blob
-// by an alias, it hashes the bytes with the alias's function.
+// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash by a hash
+// function other than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries are
+// written with the blob's record or later, so an alias never leads to a blob without a record. When the blockstore
+// reads a blob by an alias, it hashes the bytes with the alias's function.
 //
 // When the blockstore deletes an alias that a tag names, the alias stays and is marked as forgotten. The tag still
 // leads to the blob by this alias, and the blockstore ignores it.
@@ -13,7 +13,9 @@ import { equals } from 'uint8arrays/equals'
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES, readEntries } from '../../storage/level/entries.js'
 import { decodeAlias, encodeAlias } from '../../storage/format/records.js'
-import { DAMAGED, damagedName, damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
+import {
+  DAMAGED, damagedName, damagedRecord, eachReadable, isCorruption, orIfUnreadable
+} from '../../storage/errors.js'
 import {
   VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
   multihashOfAliasOf, rootOfAliasOf
@@ -38,7 +40,7 @@ export class AliasIndex {
    * Finds the blob that the blockstore has under a name.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged or
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no blob, or the alias is damaged or
    *   forgotten
    */
   async rootOf (multihash) {
@@ -48,8 +50,7 @@ export class AliasIndex {
   /** Finds several blobs. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
   async rootsOf (multihashes) {
     if (multihashes.length === 0) return []
-    const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
-    if (stored === undefined) return Promise.all(multihashes.map(multihash => this.rootOf(multihash)))
+    const stored = await this.#storedMany(multihashes.map(aliasKey))
     return multihashes.map((multihash, i) => rootIn(multihash, stored[i]))
   }
 
@@ -57,7 +58,7 @@ export class AliasIndex {
    * Finds the blob that an alias leads to, even if the alias is forgotten.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no such alias
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when the store does not have the alias
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
    */
   async resolve (multihash) {
@@ -109,17 +110,35 @@ export class AliasIndex {
    *   others
    */
   async * byBlob () {
-    for await (const batch of readEntries(this.#index, allAliasesByBlob, fail)) {
+    let isUnreadable = false
+    const noteUnreadable = () => { isUnreadable = true }
+    for await (const batch of readEntries(this.#index, allAliasesByBlob, noteUnreadable)) {
       const places = batch.flatMap(([key]) => {
         const root = rootOfAliasOf(key)
         return root === undefined ? [] : { root, multihash: multihashOfAliasOf(key) }
       })
-      const stored = await this.#index.getMany(places.map(({ multihash }) => aliasKey(multihash)), VIEWS)
+      const stored = await this.#storedMany(places.map(({ multihash }) => aliasKey(multihash)), noteUnreadable)
       for (const [i, { root, multihash }] of places.entries()) {
         const alias = stored[i] && decodeAlias(multihash, stored[i])
         if (alias !== undefined && equals(alias.root, root)) yield { multihash, root, isForgotten: alias.isForgotten }
       }
     }
+    if (isUnreadable) fail()
+  }
+
+  /**
+   * Reads stored aliases: one by one, if LevelDB cannot read them together.
+   *
+   * @param {Uint8Array[]} keys
+   * @param {() => void} [onDamage]  called for each that LevelDB cannot read
+   * @returns {Promise<(Uint8Array | undefined)[]>} undefined for a missing or unreadable one
+   */
+  async #storedMany (keys, onDamage) {
+    const stored = await orIfUnreadable(this.#index.getMany(keys, VIEWS))
+    return stored ?? Promise.all(keys.map(key => this.#index.get(key, VIEWS).catch(error => {
+      if (!isCorruption(error)) throw error
+      onDamage?.()
+    })))
   }
 
   /** Returns a cursor that tells which blobs have aliases, for readers that walk all blobs. */

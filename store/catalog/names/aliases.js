@@ -1,4 +1,4 @@
-// Names of blobs by other hash functions than BLAKE3, for guests that know blobs by these names.
+// Names of blobs by hash functions other than BLAKE3, for guests that know blobs by these names.
 
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -52,11 +52,11 @@ export class Aliases {
   }
 
   /**
-   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, it finds nothing
-   * under a deleted name, nor under the own name of a blob that is kept under its aliases only.
+   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, it does not find
+   * a blob by a deleted name, or by its own name if it is kept under its aliases only.
    *
    * @param {BlobName} name
-   * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is none, or the alias is damaged
+   * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is no blob, or the alias is damaged
    */
   async resolve (name) {
     const { alias, root } = nameFrom(name)
@@ -93,8 +93,8 @@ export class Aliases {
    * Returns the aliases of a blob.
    *
    * @param {BlobName} cid
-   * @param {{ deleted?: boolean }} [options]  `deleted`: true to include those that were deleted while a tag named
-   *   them, and by which this tag still protects the blob. Default: false
+   * @param {{ deleted?: boolean }} [options]  `deleted`: true to include aliases that were deleted while a tag named
+   *   them, and by which that tag still protects the blob. Default: false
    * @returns {Promise<CID[]>} CIDs of raw bytes
    */
   async of (cid, options = {}) {
@@ -106,7 +106,8 @@ export class Aliases {
   }
 
   /**
-   * Gives a blob another name. The store does not check that the bytes have this hash; readers by the alias must.
+   * Gives a blob another name. The store does not check that the bytes have this hash, so readers by the alias must
+   * check it.
    *
    * @param {BlobName} cid  of a whole blob
    * @param {BlobName} name  an alias, or the CID of the blob itself
@@ -131,7 +132,7 @@ export class Aliases {
   }
 
   /**
-   * Deletes a name of a blob. With its last name it deletes the blob, unless a tag names the blob.
+   * Deletes a name of a blob. If that was its last name, the blob is deleted, too, unless a tag names it.
    *
    * @param {BlobName} name
    * @returns {Promise<boolean>} true if the name led to a blob
@@ -157,7 +158,7 @@ export class Aliases {
    *
    * @param {{ deleted?: boolean }} [options]  as for `of`
    * @returns {AsyncGenerator<{ cid: CID, alias: CID }>} `cid`: of the blob; `alias`: a CID of raw bytes
-   * @throws {BaoError} STORE_CORRUPT when some cannot be read, after all others
+   * @throws {BaoError} STORE_CORRUPT, after all others, when some cannot be read
    */
   list (options = {}) {
     assertKnownOptions(options, ['deleted'])

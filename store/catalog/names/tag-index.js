@@ -1,8 +1,8 @@
 // Reads and changes the tags in the index, which keeps each tag twice: under its name, and in the order of the blobs.
 //
-// An expired tag counts as deleted, even before garbage collection deletes it. The clock of the system decides
-// whether it has expired: when the clock is set back, the tag counts again. A weak tag counts only while the store has
-// a record of its blob.
+// An expired tag counts as deleted, even before garbage collection deletes it. The system's clock decides whether it
+// has expired. If the clock is set back, the tag counts again. A weak tag counts only while the store has a record of
+// its blob.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
@@ -56,14 +56,14 @@ export class TagIndex {
   }
 
   /**
-   * Returns the time from which a `ttl` counts, in milliseconds since 1970. It never goes back: if it followed a clock
+   * Returns the time from which a `ttl` counts, in milliseconds since 1970. It never goes back. If it followed a clock
    * that was set back, the tag would expire too early once the clock is right again.
    */
   now () { return this.#log.now() }
 
   /**
    * @param {string} name
-   * @returns {Promise<Tag | undefined>} undefined when there is none that counts
+   * @returns {Promise<Tag | undefined>} undefined when there is no tag of that name that counts
    * @throws {BaoError} STORE_CORRUPT { tag }
    */
   async get (name) {
@@ -85,7 +85,7 @@ export class TagIndex {
 
   /**
    * @param {string} prefix
-   * @returns {AsyncGenerator<Tag>} those that count, in the order of their names as UTF-8
+   * @returns {AsyncGenerator<Tag>} the tags that count, in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */
   async * list (prefix) {
@@ -159,7 +159,7 @@ export class TagIndex {
    * @param {string} name
    * @param {(tag: Tag | undefined) => boolean} [isMeant]  returns true for the tag to delete; gets undefined for a
    *   damaged tag. Default: true for any tag
-   * @returns {Promise<boolean>} true if a tag was deleted that had not expired
+   * @returns {Promise<boolean>} true if it has deleted a tag that had not expired
    */
   delete (name, isMeant = () => true) {
     return this.#alone([name], async () => {
@@ -221,9 +221,9 @@ export class TagIndex {
   }
 
   /**
-   * Protects the blobs that tags name while the tags are written, and once more after the write: a collection that has
-   * begun since may not find the new tags in the index. By then, a blob may have got the alias that a tag names, and is
-   * protected, too.
+   * Protects the blobs that tags name while the tags are written, and once more after the write, because a collection
+   * that has begun since may not find the new tags in the index. If a blob has got the alias that a tag names by then,
+   * it is protected, too.
    *
    * @param {Tag[]} tags @param {() => Promise<void>} write
    */
@@ -288,7 +288,7 @@ export class TagIndex {
     }
   }
 
-  /** Returns a cursor that tells which blobs have tags, for callers that walk all blobs and ask once for each. */
+  /** Returns a cursor that tells which blobs have tags, for callers that walk all blobs and ask once for each blob. */
   inOrder () {
     const cursor = new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES }))
     const now = Date.now()
@@ -306,7 +306,7 @@ export class TagIndex {
    */
   async survey () {
     const snapshot = this.#index.supports.explicitSnapshots ? this.#index.snapshot() : undefined
-    // Without snapshots (IndexedDB) tags may change between the two walks.
+    // Without snapshots (in IndexedDB), tags may change between the two walks.
     const isComparable = snapshot !== undefined
     const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
     const now = Date.now()

@@ -13,10 +13,11 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * The properties of a tag other than its name and its blob.
  *
  * @typedef {object} TagOptions
- * @property {TagFormat} [format]  `hashseq` also protects the members of the blob, which is a hash sequence: 32 bytes
- *   for each member. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
- * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` and a quota may delete the
- *   blob, and then the tag counts as gone. It must name a blob by BLAKE3. Default: false
+ * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, with 32
+ *   bytes for each member, and the tag protects it and its members. Default: `hashseq` for a CID with the codec of hash
+ *   sequences (0x80), otherwise `raw`
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` may delete the blob, and a
+ *   quota may evict it. Then the tag counts as deleted. It must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires
@@ -24,14 +25,14 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  */
 
 /** The names of the options other than `format`. */
-export const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
+const LASTING_OPTIONS = ['weak', 'meta', 'ttl', 'expires']
 
 /**
  * Reads the name of the blob that a tag should name.
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
- *   else `raw`
+ *   otherwise `raw`
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
@@ -45,7 +46,7 @@ export function target (cid, options = {}) {
  * @param {{ format?: TagFormat }} [options]  as for `target`; an alias can only be `raw`
  * @returns {Omit<Tag, 'name'>}
  */
-export function targetOrAlias (cid, options = {}) {
+function targetOrAlias (cid, options = {}) {
   const alias = multihashOf(cid)
   if (alias === undefined) return target(cid, options)
   if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }
@@ -61,7 +62,7 @@ function formatFor (cid, options) {
 }
 
 /**
- * Makes a tag of a caller's arguments.
+ * Makes a tag from a caller's arguments.
  *
  * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
  * @returns {(now: number) => Tag} makes the tag. `now`: milliseconds since 1970, from which `ttl` counts

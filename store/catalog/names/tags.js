@@ -19,7 +19,7 @@ import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 /**
  * @typedef {object} TagInfo
  * @property {string} name
- * @property {CID} cid  of the blob, with the codec of the format; for a tag of an alias, the CID of the alias
+ * @property {CID} cid  the CID of the blob, with the codec of the format; for a tag of an alias, the CID of the alias
  * @property {TagFormat} format
  * @property {true} [weak]  for a tag that protects nothing
  * @property {unknown} [meta]  a copy of the metadata that was kept with the tag
@@ -58,7 +58,7 @@ export class Tags {
    * @param {string} name  any text except an empty one
    * @param {BlobName} cid  as for `set`
    * @param {TagOptions} [options]
-   * @returns {Promise<boolean>} false when a tag has the name, even a damaged one: then nothing has changed
+   * @returns {Promise<boolean>} false when a tag already has the name, even a damaged one. Then nothing has changed
    */
   async add (name, cid, options) {
     const tag = tagFrom(name, cid, options)
@@ -68,8 +68,8 @@ export class Tags {
   /**
    * Sets many tags in one write: all of them, or none if it fails. It holds all of them in memory.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of several with one name, the last
-   *   counts
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have one name, the
+   *   last one counts
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')
@@ -99,8 +99,8 @@ export class Tags {
 
   /**
    * @param {string} name
-   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this returns true for
-   *   it; nothing changes the tag in between. A damaged tag stays. Default: deletes any tag of that name
+   * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this function returns
+   *   true for it. Nothing changes the tag in between. A damaged tag stays. Default: deletes any tag of that name
    * @returns {Promise<boolean>} true if a tag was deleted
    */
   async delete (name, options) {
@@ -126,7 +126,7 @@ export class Tags {
   }
 
   /**
-   * @param {{ prefix?: string }} [options]  `prefix`: beginning of the names
+   * @param {{ prefix?: string }} [options]  `prefix`: the beginning of the names
    * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */

@@ -17,12 +17,12 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  * @typedef {object} Findings
  * @property {ChunkRanges} expected  chunks that the store says are present
  * @property {ChunkRanges} right  chunks that are stored and can be proven
- * @property {ChunkRanges} data  chunks that could be proven, but whose bytes are wrong or lost
+ * @property {ChunkRanges} data  chunks whose pairs are right, but whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are stored without a mark
  * @property {number} strays  how many entries do not belong to the blob, or have a wrong shape
  * @property {boolean} isUnreadable  true if LevelDB has skipped entries that it cannot read
  * @property {boolean} isFileUnreadable  true if the system cannot read the file, for lack of permission or because the
- *   disk fails. Its bytes may be right
+ *   disk fails. The bytes in it may be right
  * @property {boolean} isSound
  */
 
@@ -41,7 +41,7 @@ export const wholeOf = ({ id, size }) =>
   ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
 
 /**
- * Returns the part around some bytes: everything under the lowest pages of the tree over them, of 1 MiB each.
+ * Returns the part around some bytes: everything under the pages of the lowest band over them, which cover 1 MiB each.
  *
  * @param {Content} content
  * @param {{ start: number, end: number }} span  bytes
@@ -53,7 +53,7 @@ export function partAround (content, { start, end }, present) {
   const first = start - start % PAGE_SPAN
   const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
   const all = ChunkRanges.fromBytes(first, last)
-  const chunks = content.certain(all, present)
+  const chunks = content.certainlyStored(all, present)
   return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
 }
 
@@ -93,7 +93,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
  * Returns true if all bytes and pairs of a complete blob are right. This takes as long as reading the blob.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false also when the system cannot read the blob's file
+ * @returns {Promise<boolean>} false as well if the system cannot read the blob's file
  */
 export async function isIntact (databases, root, record, signal) {
   if (record.size === 0) return true

@@ -55,7 +55,7 @@ class PairRecomputer {
   }
 
   /**
-   * Computes the pair of a node again, and then the pairs below it, whose expected chaining values it has.
+   * Computes the pair of a node again, and then the pairs below it, which are compared with the chaining values in it.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root
@@ -70,12 +70,12 @@ class PairRecomputer {
       pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First compute it from the stored pairs right below. These may be wrong, too: then use only stored pairs of other
-    // pages, and finally only bytes.
+    // First compute it from the stored pairs right below. These may be wrong, too. Then compute it from stored pairs of
+    // other pages only, and finally from the bytes.
     const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
     for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break
-      pair = await this.#computed(start, middle, end, trusts)
+      pair = await this.#compute(start, middle, end, trusts)
       if (isExpected(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
     }
     if (pair === undefined || !isExpected(pair)) return
@@ -87,7 +87,7 @@ class PairRecomputer {
    * @param {number} start @param {number} middle @param {number} end
    * @param {(node: number) => boolean} trusts  returns true if the stored pair of this node may be used
    */
-  async #computed (start, middle, end, trusts) {
+  async #compute (start, middle, end, trusts) {
     const left = await this.#cv(start, middle, trusts)
     const right = left && await this.#cv(middle, end, trusts)
     return left && right && concat([left, right])
@@ -107,7 +107,7 @@ class PairRecomputer {
     }
     const middle = start + leftLen(end - start)
     const node = middle / CHUNK_LEN - 1
-    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#computed(start, middle, end, trusts)
+    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#compute(start, middle, end, trusts)
     return pair && parentCv(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
   }
 

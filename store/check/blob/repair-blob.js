@@ -1,5 +1,5 @@
-// Repairs one blob, or a part of it: computes lost pairs again where it can, drops wrong groups and stray entries, and
-// returns the record to commit.
+// Repairs one blob, or a part of it: computes lost pairs again where that is possible, drops wrong groups and stray
+// entries, and returns the record to commit.
 
 import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -25,11 +25,11 @@ const CHANGES_LEN = 1 << 22
 const CHANGES_COUNT = 1000
 
 /**
- * Computes lost pairs again where it can, and then finds the right chunks. The present chunks outside of the part count
- * as right.
+ * Computes lost pairs again where that is possible, and then finds the right chunks. The present chunks outside of the
+ * part count as right.
  *
  * @param {Content} content @param {Part} part @param {AbortSignal} [signal]
- * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file. Its bytes may be right
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file, whose bytes may be right
  */
 export async function proveBlob (content, part, signal) {
   try {
@@ -44,9 +44,9 @@ export async function proveBlob (content, part, signal) {
  * Drops wrong groups and stray entries of a blob. It repairs the data before the caller commits the record, so an
  * interrupted repair can be repeated. The caller holds the blob's lock.
  *
- * A repair of a part of a reference leaves the bytes where they are. A repair of all of it that finds wrong bytes
- * copies the right groups into a file of the store: the store never writes to the file of a reference, so it could not
- * receive the other groups there.
+ * A repair of a part of a reference leaves the bytes where they are. A repair of a whole reference that finds wrong
+ * bytes copies the right groups into a file of the store. The store never writes to the file of a reference, so it
+ * could not receive the other groups there.
  *
  * @param {Content} content
  * @param {ChunkRanges} right  chunks that `proveBlob` has found right
@@ -57,14 +57,14 @@ export async function proveBlob (content, part, signal) {
 export async function dropWrong (content, right, part, signal) {
   const { databases, record } = content
   const size = allChunks(record.size)
-  // If the whole blob has no right group, its size is a claim again.
+  // If no group of the whole blob is right, its size is a claim again.
   const isNothing = part.isWhole && right.isEmpty && !content.isSizeNoted
   const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = !complete && part.isWhole ? content.homeOfRest : record.home
   const after = { ...record, sizeProven, complete, home }
   if (complete && record.complete && !part.isWhole) return after // Everything is right.
-  if (part.isWhole) await content.settle(right, { complete, signal })
+  if (part.isWhole) await content.makeSafe(right, { complete, signal })
   const changes = new Changes(databases)
   await sortOut(content, right, part, changes, signal)
   // The groups of a complete blob have no marks yet.
@@ -79,7 +79,7 @@ export async function dropWrong (content, right, part, signal) {
  * @throws the reason when the system could not read the file
  */
 async function prove (content, part, signal) {
-  // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
+  // Groups without a mark count, too: a group need not be fetched again because its mark was lost.
   const wanted = await storedChunks(content, part, signal)
   await recomputePairs(content, { stored: wanted.union(part.rest), wanted }, signal)
   return part.rest.union(await rightChunks(content, wanted, part, signal))
@@ -110,7 +110,7 @@ async function sortOut (content, right, { keys }, changes, signal) {
   for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (!content.takes(place)) {
+    if (!content.ownsEntry(place)) {
       await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)

@@ -1,5 +1,5 @@
-// Repairs the data of a stored blob, and commits the record that is true afterwards. `fsck` repairs whole blobs. A read
-// that finds damage repairs the part around it.
+// Repairs the data of a stored blob, and commits a record that says what is left of it. `fsck` repairs whole blobs. A
+// read that finds damage repairs the part around it.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
@@ -34,7 +34,7 @@ export class Repairs {
    * @param {Part} [options.part]  the part to repair. Default: all of the blob
    * @param {Reservation[]} [options.reservations]  quota for a copy of the bytes of a reference
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when it has changed nothing,
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
    *   because the system cannot read the file, or the data belongs to another blob
    */
   async repair (root, record, { part = wholeOf(record), reservations, signal } = {}) {
@@ -71,14 +71,15 @@ export class Repairs {
   }
 
   /**
-   * Writes the record of a blob again whose data was found. It repairs the data first, so that everything in the record
-   * is true. If it is interrupted before it writes the record, the data is still an orphan, and is found again.
+   * Writes a new record for a blob whose data was found without one. It repairs the data first, so that everything in
+   * the record is true. If it is interrupted before it writes the record, the data is still an orphan, and is found
+   * again.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing of it is proven
+   * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
    * @param {AbortSignal} [signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when the system cannot read
-   *   the file. If no chunk is present, or it is undefined, no record was written
+   *   the file. If no chunk is present, or the result is undefined, no record was written
    */
   async restore (root, record, signal) {
     const before = await this.#presence.of(record)
@@ -95,12 +96,12 @@ export class Repairs {
   }
 
   /**
-   * Makes all of a blob count as missing, and gives it a new id for the bytes that it will receive. A file that is not
-   * the store's stays as it is.
+   * Makes all of a blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
+   * not belong to the store stays as it is.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: true if the data under the old id may belong to another
-   *   blob. It stays, until `gc`, `compact` or `fsck` finds that it is an orphan. Default: false
+   *   blob. That data stays until `gc`, `compact` or `fsck` finds that it is an orphan. Default: false
    * @returns {Promise<ChunkRanges>} the chunks that are present now: none
    */
   async leaveData (root, record, { isDoubtful = false } = {}) {
@@ -120,7 +121,7 @@ export class Repairs {
     try {
       await this.#catalog.commit([{ root, before, after, gained: 0 - len }])
     } finally {
-      this.#databases.ids.settle(id) // No call writes data under this id before the record names it.
+      this.#databases.ids.release(id) // No call writes data under this id before the record names it.
     }
     return ChunkRanges.none
   }

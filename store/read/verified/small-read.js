@@ -1,6 +1,7 @@
 // The fast path for small reads at any place of a complete blob: one read of the bytes, mostly synchronous
-// (read-pace.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes or
-// nothing. After nothing, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the fault.
+// (sync-reads.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes or
+// undefined. In the second case, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the
+// fault.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../sizes.js'
@@ -12,7 +13,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** @import { Wanted } from '../reader.js' */
 /** @import { TrustedTrees } from './tree-cache.js' */
 
-/** Most bytes that a small read reads. Longer reads are faster when one piece is hashed while the next is read. */
+/** Most bytes of a small read. Longer reads are faster when one piece is hashed while the next is read. */
 const MAX_LEN = 17 * GROUP_LEN
 
 export class SmallReads {
@@ -27,9 +28,9 @@ export class SmallReads {
 
   /**
    * @param {Wanted} wanted
-   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} the caller's own
-   *   bytes; undefined when the caller must read piece by piece. It is a promise only when the read is asynchronous; a
-   *   caller that awaits it protects the blob
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} bytes that belong to
+   *   the caller; undefined when the caller must read piece by piece. The result is a promise only when the read is
+   *   asynchronous; a caller that awaits it protects the blob
    */
   read ({ content, start, end, verify, signal }) {
     const { root, record } = content

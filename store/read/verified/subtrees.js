@@ -13,7 +13,7 @@ const MAX_SUBTREE_LEN = 1 << 20
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 /**
- * Gives subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
+ * Yields subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
  *
  * @param {ByteRange} wanted @param {number} size  of the blob
  * @returns {Generator<ByteRange>}

@@ -1,4 +1,4 @@
-// Verifies bytes of stored blobs. It reads a pair of the tree when it needs it, compares it once, and keeps it in
+// Verifies bytes of stored blobs. It reads a pair of the tree when it needs the pair, verifies it once, and keeps it in
 // memory as trusted. So the next read nearby hashes only its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../../lib/engine/arena.js'
@@ -23,7 +23,7 @@ import { hashesTo } from './subtrees.js'
  * @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above
  */
 
-/** Most pages that are kept for one blob, and for all blobs. A page has 4 KiB and proves 1 MiB. */
+/** Most pages that are kept for one blob, and for all blobs together. A page has 4 KiB and proves 1 MiB. */
 const TREE_PAGES = 1024
 const ALL_PAGES = 2048
 
@@ -59,8 +59,8 @@ export class TrustedTree {
    * @param {number} start  where it begins, in bytes
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. Also false
-   *   when the pairs above it are wrong or missing
+   * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. The result
+   *   is false, too, when pairs above it are wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -97,8 +97,8 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the pair of a parent, after comparing it. The page in memory may be older than a repair, so this reads a
-   * page with a wrong pair again before it throws.
+   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if its pair is wrong, this
+   * reads the page again before it throws.
    *
    * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
@@ -114,7 +114,7 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the expected chaining value of a subtree if the pair above it is trusted already.
+   * Returns the expected chaining value of a subtree if the pair above it is already trusted.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -123,8 +123,8 @@ export class TrustedTree {
   }
 
   /**
-   * Climbs from a subtree towards the root, up to the first trusted pair. Returns the chaining value that this pair has
-   * for the child on the way.
+   * Climbs from a subtree towards the root, up to the first trusted pair. Returns this pair's chaining value of the
+   * child on the way.
    *
    * @param {number} start @param {number} end
    * @param {Above[]} [untrusted]  gets the parents below the trusted pair, from bottom to top. Without it, this looks
@@ -160,7 +160,7 @@ export class TrustedTree {
 /** @param {Uint8Array} pair @param {boolean} isLeft */
 const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
 
-/** Keeps the trees of the complete blobs that were read last. Complete blobs do not change. */
+/** Keeps the trees of the complete blobs that were read last. Complete blobs never change. */
 export class TrustedTrees {
   #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
   /** Pages of all trees, plus one for each tree. */
@@ -172,7 +172,7 @@ export class TrustedTrees {
     if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)
-    // In a damaged index two blobs may have the same id.
+    // In a damaged index, two blobs may have the same id.
     if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
     else if (known !== undefined) return known
     // Readers may still use a tree that was dropped. Its pages no longer count.

@@ -13,14 +13,15 @@ import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
 /**
  * @typedef {object} PieceOptions
  * @property {AbortSignal} [signal]
- * @property {boolean} [reuse]  true if pieces are borrowed until the next piece. Default: false, the caller's own
+ * @property {boolean} [reuse]  true if pieces are borrowed until the next piece. Default: false: they belong to the
+ *   caller
  */
 
 /**
  * @param {StoredView} view @param {ByteRange} wanted  inside the blob @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED, after it has given
- *   everything before the fault
+ * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED, after everything
+ *   before the fault was yielded
  */
 export async function * verified (view, { start, end }, options) {
   for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
@@ -49,7 +50,7 @@ export async function * unverified (view, { start, end }, options) {
 const storedPieces = ({ source, size }, wanted, { signal, reuse = false }) =>
   readSpansAhead(reuse ? new Reusing(source) : source, subtreesOf(wanted, size), signal)
 
-/** Reads pieces into the memory of earlier pieces. The caller uses one piece while the next ones are read. */
+/** Reads pieces into the memory of earlier pieces. The caller uses one piece while the next one is read. */
 class Reusing {
   overlaps
   #source

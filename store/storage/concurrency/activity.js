@@ -1,5 +1,5 @@
-// Keeps track of the calls that are under way, and notes when a failed call may have left data without a record. A
-// store that closes thus knows whether the next opening must look for leftovers.
+// Keeps track of the calls that are under way, and notes when a failed call may have left data without a record. So a
+// store that is being closed knows whether the next opening must look for leftovers.
 
 export class Activity {
   #hasLeftovers = false
@@ -35,9 +35,9 @@ export class Activity {
   }
 
   /**
-   * Ends all work that is under way, and waits for it. Callers begin no work from then on.
+   * Ends all work that is under way, and waits for it. Callers must not begin work from then on.
    *
-   * @param {unknown} reason  the work fails with this
+   * @param {unknown} reason  the error with which the work fails
    */
   async end (reason) {
     while (this.#underWay.size > 0) {
@@ -83,7 +83,7 @@ export class Background {
   end () { return this.#last }
 
   /** Waits until the last piece of work has ended, and ignores its failure. */
-  async settle () {
+  async waitQuietly () {
     await this.#last.catch(() => {})
     this.#last = Promise.resolve()
   }

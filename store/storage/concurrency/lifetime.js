@@ -8,7 +8,10 @@ export class Lifetime {
   #ready
   #closing = new AbortController()
 
-  /** @param {() => Promise<unknown> | undefined} ready  returns what a call awaits before it begins, if anything */
+  /**
+   * @param {() => Promise<unknown> | undefined} ready  returns a promise that a call awaits before it begins, if there
+   *   is one
+   */
   constructor (ready) {
     this.#ready = ready
   }

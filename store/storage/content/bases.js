@@ -1,27 +1,27 @@
 // Knows which blobs share a file. When the last of them is deleted, the file is deleted. When the longest of them is
-// deleted, the file is cut off after the next longest.
+// deleted, the file is cut off after the end of the next longest.
 //
-// A base is an id that is no blob's own. The store keeps the file under it, and the pairs that all its sharers have
-// alike. The index has an entry for each sharer, which is written and deleted together with the sharer's record. Once
-// read, the entries stay in memory, and every commit changes them there. So a commit knows without reading which data
-// it gives up.
+// A base is an id that does not belong to any blob. Under it, the store keeps the file, and the pairs that are the same
+// in all its sharers. The index has an entry for each sharer, which is written and deleted together with the sharer's
+// record. Once read, the entries stay in memory, and every commit changes them there. So a commit knows which data it
+// gives up without reading anything.
 
 import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
 import { encodeSharer } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
 /** @import { Change } from '../../catalog/catalog.js' */
-/** @import { Databases, DoomedData } from '../databases.js' */
+/** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { BlobRecord } from '../format/records.js' */
 /** @import { Operation } from '../level/safe-database.js' */
 
 /**
  * @typedef {object} Base
  * @property {number[]} sizes  of the sharers, in bytes, from the shortest to the longest
- * @property {number} leaving  how many deletions of sharers are being written; such a write may still fail
- * @property {boolean} isGone  true if all sharers were deleted, and with them the file
- * @property {boolean} isInDoubt  true if the base may have sharers that are not known: then neither the file nor a part
- *   of it is given up while the store is open
+ * @property {number} leaving  how many deletions of sharers are being written; these writes may still fail
+ * @property {boolean} isGone  true if all sharers and the file were deleted
+ * @property {boolean} isInDoubt  true if the base may have unknown sharers. Then neither the file nor a part of it is
+ *   given up while the store is open
  */
 
 export class Bases {
@@ -49,7 +49,7 @@ export class Bases {
   }
 
   /**
-   * Returns true if the bases of all these records are in memory, so that `load` would read nothing.
+   * Returns true if the bases of all these records are in memory, so that `load` would not read anything.
    *
    * @param {(OfBase | undefined)[]} records
    */
@@ -73,7 +73,7 @@ export class Bases {
         else known.sizes.push(size)
       }
     }
-    // The bytes after the longest known sharer may belong to a sharer whose entry damage hides.
+    // The bytes after the longest known sharer may belong to another one, whose entry damage hides.
     const longest = known.sizes.at(-1) ?? Infinity
     if ((await this.#databases.files?.len(base) ?? 0) > longest) onDamage()
     this.#known.set(base, known)
@@ -113,12 +113,12 @@ export class Bases {
     if (!known.isInDoubt && !this.#locked.has(base)) this.#known.delete(base)
   }
 
-  /** Cuts the file of a base off after its longest sharer, unless the base is locked. @param {number} base */
+  /** Cuts off the file of a base after its longest sharer, unless the base is locked. @param {number} base */
   async cutOff (base) { if (this.tryLock(base)) await this.unlock(base) }
 
   /** @param {number} base */
   async #cutOffAfterLongest (base) {
-    // The longest sharer may be deleted while the file is being cut off after it.
+    // The longest sharer may be deleted while the file is being cut off.
     for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
       len = this.longest(base)
       await this.#databases.files?.cutOff(base, len)
@@ -136,7 +136,7 @@ export class Bases {
    *
    * @param {Map<number, number>} lens  length of the longest sharer of each base, in bytes
    * @param {{ isCertain: () => Promise<boolean>, signal?: AbortSignal }} options  `isCertain`: returns true if the
-   *   index hides no sharer; called only when there is something to cut off
+   *   index does not hide any sharer; called only if there is something to cut off
    */
   async cutOffAll (lens, { isCertain, signal }) {
     const { files } = this.#databases
@@ -151,7 +151,7 @@ export class Bases {
   }
 
   /**
-   * Returns true if no other sharer of the base has bytes after those of this blob. `load` must have read the base.
+   * Returns true if no other sharer of the base is longer than this blob. `load` must have read the base.
    *
    * @param {BlobRecord} record  of a blob in a file of the store
    */
@@ -160,7 +160,7 @@ export class Bases {
     return sharer === undefined || this.longest(sharer.base) === sharer.size
   }
 
-  /** Returns true if all sharers were deleted, and with them the file. @param {number} base */
+  /** Returns true if all sharers and the file were deleted. @param {number} base */
   isGone (base) { return this.#known.get(base)?.isGone ?? false }
 
   /** Bytes of the longest sharer; 0 if there is none. `load` must have read the base. @param {number} base */
@@ -183,7 +183,7 @@ export class Bases {
 
   /**
    * Applies changes of records. `load` must have read the bases. After the write, callers must call `confirm` or
-   * `doubt`.
+   * `noteFailedWrite`.
    *
    * @param {Change[]} changes
    * @returns {Operation[]} for the index; callers write them in the same batch as the changes
@@ -233,13 +233,13 @@ export class Bases {
   }
 
   /**
-   * Notes that the write of changes has failed, although it may have reached the disk. The bases of these changes keep
-   * their files until the store is opened again.
+   * Notes that the write of changes has failed. It may have reached the disk all the same. The bases of these changes
+   * keep their files until the store is opened again.
    *
    * @param {Change[]} changes  that `apply` has applied
    * @returns {boolean} true if any of them touches a base
    */
-  doubt (changes) {
+  noteFailedWrite (changes) {
     const effects = this.#effectsOf(changes)
     for (const base of basesLeft(effects)) this.#of(base).leaving--
     for (const { from, to } of effects) {
@@ -248,22 +248,22 @@ export class Bases {
     }
     for (const { base } of ofBases(effects.flatMap(({ from, to }) => [from, to]))) {
       this.#of(base).isInDoubt = true
-      this.#databases.ids.hold(base)
+      this.#databases.ids.keepUnderWay(base)
     }
     return effects.length > 0
   }
 
   /**
-   * Returns the data of the bases that applied changes have given up, because the last sharer is gone.
+   * Returns the data of the bases that applied changes have given up because the last sharer is gone.
    *
-   * @param {Change[]} changes @returns {DoomedData[]}
+   * @param {Change[]} changes @returns {GivenUpData[]}
    */
   givenUpBy (changes) {
     return this.#effectsOf(changes).flatMap(({ from, isBaseGone }) => from && isBaseGone ? [{ id: from.base }] : [])
   }
 
   /**
-   * Cuts off the files of the bases that lost sharers by written changes, and still have others.
+   * Cuts off the files of the bases that have lost sharers by written changes and still have others.
    *
    * @param {Change[]} changes @param {() => void} onFailure  called for each file that could not be cut off
    */
@@ -285,7 +285,7 @@ export class Bases {
   /** @param {number} base */
   #of (base) {
     const known = this.#known.get(base)
-    if (known === undefined) throw new Error(`base ${base} is changed before it was loaded`)
+    if (known === undefined) throw new Error(`base ${base} was changed before it was loaded`)
     return known
   }
 
@@ -311,7 +311,7 @@ export class Bases {
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {{ operation: Operation, gained: number }} `operation`: writes the entry; `gained`: by how many bytes the
-   *   longest known sharer has grown
+   *   longest known sharer is longer than before
    */
   restore (root, record) {
     const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
@@ -325,7 +325,7 @@ export class Bases {
    *
    * @param {number} base @param {number} size
    * @returns {{ operation: Operation, gained: number }} `operation`: deletes the entry; `gained`: by how many bytes the
-   *   longest known sharer has grown; 0 or negative
+   *   longest known sharer is longer than before; 0 or negative
    */
   drop (base, size) {
     return { operation: { type: 'del', key: sharerKey(base, size) }, gained: this.#remove({ base, size }) }
@@ -374,7 +374,7 @@ const basesLeft = effects => new Set(effects.flatMap(({ from }) => from?.base ??
 /** @param {(OfBase | undefined)[]} records @returns {{ base: number }[]} those that have a base */
 const ofBases = records => records.flatMap(record => record?.base === undefined ? [] : [{ base: record.base }])
 
-/** @param {BlobRecord} [record] @returns {Sharer | undefined} undefined for a blob that shares no file */
+/** @param {BlobRecord} [record] @returns {Sharer | undefined} undefined for a blob that does not share a file */
 export const sharerOf = record => record?.home === 'shared'
   ? { base: /** @type {number} */ (record.base), id: record.id, size: record.size }
   : undefined

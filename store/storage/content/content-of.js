@@ -12,8 +12,8 @@ import { FileContent, ReferenceContent, SharedContent } from './file-content.js'
 /** @typedef {ExtentContent | StoredFile} Content */
 /** @typedef {ReturnType<Content['reader']>} BytesReader */
 
-/** Used where a root is not known, or not needed. */
-export const NO_ROOT = new Uint8Array(HASH_LEN)
+/** For callers that do not know or need a root. */
+export const PLACEHOLDER_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Uint8Array} root  for errors only @param {BlobRecord} record

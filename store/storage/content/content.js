@@ -1,8 +1,8 @@
 // The content of a record: the bytes of one blob, wherever they are. There is one class for each home, and `contentOf`
-// (content-of.js) makes the right one. This file has the base class, whose answers are right for most homes.
+// (content-of.js) picks it. This file has the base class, whose answers are right for most homes.
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { Databases, DoomedData } from '../databases.js' */
+/** @import { Databases, GivenUpData } from '../databases.js' */
 /** @import { placeOfKey } from '../format/keys.js' */
 /** @import { BlobRecord, Home } from '../format/records.js' */
 
@@ -30,13 +30,13 @@ export class BaseContent {
   /** True if others may change the bytes: the owner of the file, or a blob that shares it. */
   get isChangedByOthers () { return false }
 
-  /** True if the size is certain even when none of the bytes are right. */
+  /** True if the size is certain even if all of the bytes are wrong. */
   get isSizeNoted () { return false }
 
-  /** The data to delete together with the record. @returns {DoomedData} */
-  get doomed () { return { id: this.record.id } }
+  /** The data to delete together with the record. @returns {GivenUpData} */
+  get dataToDelete () { return { id: this.record.id } }
 
-  /** The home of groups that are received after a part of the blob was found wrong. @type {Home} */
+  /** The home of groups that are received after a part of the blob was found to be wrong. @type {Home} */
   get homeOfRest () { return this.record.home }
 
   /** The home of bytes that are received under a new id. @type {Home} */
@@ -50,12 +50,13 @@ export class BaseContent {
   isOneExtent (_len) { return false }
 
   /**
-   * Returns true if the bytes may stay where they are when the blob is put again. Bytes of the store suit every put.
+   * Returns true if the bytes may stay where they are when the blob is put again. Bytes that the store keeps always
+   * may.
    *
    * @param {string} [_path]  of the file, when the put makes a reference to it
    * @returns {boolean | Promise<boolean>}
    */
-  suits (_path) { return this.isKept }
+  mayStay (_path) { return this.isKept }
 
   /**
    * Returns true if an entry of the data database belongs to the blob, as far as its key says.
@@ -63,14 +64,14 @@ export class BaseContent {
    * @param {ReturnType<placeOfKey>} place
    * @returns {place is { id: number, chunk: number, band?: number }}
    */
-  takes (place) { return place?.id === this.record.id && place.band !== undefined }
+  ownsEntry (place) { return place?.id === this.record.id && place.band !== undefined }
 
   /**
    * Leaves out the chunks whose bytes may not be on the disk yet.
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} _present  chunks that are recorded as present
    */
-  certain (chunks, _present) { return chunks }
+  certainlyStored (chunks, _present) { return chunks }
 
   /**
    * Finds the file of the store that has exactly the bytes of this blob, so that callers may link it.
@@ -82,10 +83,10 @@ export class BaseContent {
   /**
    * Finds the path of the file that a reference reads.
    *
-   * @returns {Promise<string | undefined>} undefined when the blob is no reference, or the index has lost the path
+   * @returns {Promise<string | undefined>} undefined when the blob is not a reference, or the index has lost the path
    */
   async path () { return undefined }
 
   /** Returns true if the file of the earlier record is now the file of this content. @param {BlobRecord} _before */
-  hasTaken (_before) { return false }
+  hasFileOf (_before) { return false }
 }

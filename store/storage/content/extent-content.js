@@ -5,13 +5,13 @@ import { eachReadable } from '../errors.js'
 import { VIEWS, allOfId, extentKey, placeOfKey } from '../format/keys.js'
 import { BaseContent } from './content.js'
 import { CELL_LEN, ExtentReader } from './extents.js'
-import { getSoon } from './read-pace.js'
+import { getSoon } from './sync-reads.js'
 import { RunList } from './runs.js'
 import { ExtentScan, allChunks } from './scan.js'
 import { GROUP_LEN } from '../../sizes.js'
 
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { DoomedData } from '../databases.js' */
+/** @import { GivenUpData } from '../databases.js' */
 /** @import { Home } from '../format/records.js' */
 /** @import { KeyRange } from './scan.js' */
 
@@ -22,14 +22,17 @@ export class ExtentContent extends BaseContent {
   /** This content, or the part that the store can reach. */
   get reachable () { return this }
 
-  /** True if no bytes follow the place where a read ends early. False: an extent may be missing before others. */
-  get endsOnce () { return false }
+  /**
+   * True if no bytes follow the place where a read ends early. Here it is false: a missing extent may be followed by
+   * others.
+   */
+  get endsAtFirstGap () { return false }
 
   /** The id of the store's file that has the bytes: none. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
 
-  /** @returns {DoomedData} */
-  get doomed () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
+  /** @returns {GivenUpData} */
+  get dataToDelete () { return { id: this.record.id, mayHaveFile: false, isOneGroup: this.isOneExtent(GROUP_LEN) } }
 
   /** @type {Home} */
   get homeOfNew () { return 'extents' }
@@ -40,8 +43,8 @@ export class ExtentContent extends BaseContent {
     return complete && size > 0 && size <= len
   }
 
-  /** @type {BaseContent['takes']} */
-  takes (place) { return place?.id === this.record.id }
+  /** @type {BaseContent['ownsEntry']} */
+  ownsEntry (place) { return place?.id === this.record.id }
 
   /**
    * Returns a reader of the bytes, which does not verify them. The caller closes it.
@@ -54,7 +57,7 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Reads few bytes, synchronously as long as that is fast. It does not verify them, and finds only extents of the
+   * Reads a few bytes, synchronously as long as that is fast. It does not verify them, and finds only extents of the
    * length that `put` writes.
    *
    * @param {number} from  the border of a group @param {number} to  the border of a group, or the end of the blob
@@ -71,8 +74,8 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Reads bytes from several extents. Returns undefined when an extent does not begin where `put` would begin it. Where
-   * an extent is too long, its bytes count, and not those of the next one.
+   * Reads bytes from several extents. Returns undefined when an extent does not begin where `put` would begin it. If
+   * two extents overlap, the bytes of the first one count.
    *
    * @param {number} from @param {number} to
    */
@@ -101,8 +104,8 @@ export class ExtentContent extends BaseContent {
   scan (options = {}, keys = allOfId(this.record.id)) { return new ExtentScan(this, options, keys) }
 
   /**
-   * Finds the chunks of which the blob may have bytes, right or wrong: from the start of each extent to the end of its
-   * cell. It does not read the bytes, and does not rely on the size.
+   * Finds the chunks that may have stored bytes, right or wrong: from the start of each extent to the end of its cell.
+   * It does not read the bytes, and does not rely on the size.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<ChunkRanges | undefined>}
@@ -113,16 +116,19 @@ export class ExtentContent extends BaseContent {
     for await (const key of eachReadable(this.databases.data.keys({ ...allOfId(id), ...VIEWS }))) {
       signal?.throwIfAborted()
       const place = placeOfKey(key)
-      if (!this.takes(place) || place.band !== undefined) continue
+      if (!this.ownsEntry(place) || place.band !== undefined) continue
       const start = place.chunk * CHUNK_LEN
       held.add(place.chunk, (start - start % CELL_LEN + CELL_LEN) / CHUNK_LEN)
     }
     return held.ranges.intersect(allChunks(size))
   }
 
-  /** Returns true if something other than a file of the store has the name of the blob's file. There is no file. */
+  /**
+   * Returns true if something other than a file of the store has the name of the blob's file. Here it is false: the
+   * blob has no file.
+   */
   async isObstructed () { return false }
 
   /** Makes right groups safe before marks name them. Here the write of the marks does so. */
-  async settle () {}
+  async makeSafe () {}
 }

@@ -1,5 +1,5 @@
 // Writes and reads extents: the verified bytes of a blob in the data database. An extent never crosses the border
-// of a cell of 256 KiB, so the extents that hold a byte start in its cell.
+// of a cell of 256 KiB, so all extents that hold a byte start in the cell of that byte.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
@@ -11,7 +11,7 @@ export const CELL_LEN = 1 << 18
 /** Bytes that the database reads ahead while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
-/** Cuts bytes into extents. It copies the bytes, because some databases keep the memory that they get. */
+/** Cuts bytes into extents. It copies the bytes, because some databases keep the memory that they are given. */
 export class ExtentCutter {
   #id
   #extentLen
@@ -69,7 +69,7 @@ export class ExtentReader {
   #iterator
   #id
   #extentLen
-  /** True if an extent that begins before the iterator's position may have bytes after it. */
+  /** True if an extent that begins before the iterator's position may have bytes after that position. */
   #mayHavePassed = false
   /** The extent that was read last. */
   #offset = 0
@@ -129,8 +129,8 @@ export class ExtentReader {
   close () { return this.#iterator.close() }
 
   /**
-   * Moves the iterator to the extent that has a byte. By default it seeks the place where this store would begin that
-   * extent. With `CELL_LEN` it seeks the start of the cell, and so finds extents of any length.
+   * Moves the iterator to the extent that has a byte. By default, it seeks the place where this store would begin that
+   * extent. With `CELL_LEN`, it seeks the start of the cell, and so finds extents of any length.
    *
    * @param {number} start @param {number} [len]
    */
@@ -165,4 +165,4 @@ export class ExtentReader {
 const exact = bytes => bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
 
 /** @param {number} offset */
-export const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN
+const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

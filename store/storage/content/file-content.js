@@ -1,4 +1,5 @@
-// The bytes of a blob in a file: a file of its own, a file that longer or shorter blobs share, or a file of others.
+// The bytes of a blob in a file: a file of its own, a file that it shares with longer or shorter blobs, or a file that
+// does not belong to the store.
 
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -8,7 +9,7 @@ import { VIEWS, allOfId, pathKey } from '../format/keys.js'
 import { decodePath } from '../format/records.js'
 import { BaseContent } from './content.js'
 import { ExtentContent } from './extent-content.js'
-import { readSoon } from './read-pace.js'
+import { readSoon } from './sync-reads.js'
 import { FileScan, allChunks } from './scan.js'
 
 /** @import { BlobFile } from '../disk/blob-file.js' */
@@ -19,15 +20,15 @@ import { FileScan, allChunks } from './scan.js'
 /** How many bytes of a file are copied in one step. */
 const COPY_LEN = 1 << 20
 
-/** @typedef {{ complete: boolean, signal?: AbortSignal }} SettleOptions  `complete`: true if the whole blob is right */
+/** @typedef {{ complete: boolean, signal?: AbortSignal }} SafetyOptions  `complete`: true if the whole blob is right */
 
 /** The base class of all content in files. */
 export class StoredFile extends BaseContent {
-  /** False if the store has no files, because a caller has opened the databases of another store in it. */
+  /** False if the store has no files, because a caller has opened another store's databases as it. */
   get isReachable () { return this.databases.files !== undefined }
 
   /**
-   * This content; in a store without files, content in extents, which keeps the groups that it receives from now on.
+   * This content. In a store without files: content in extents, which keeps the groups that it receives from now on.
    *
    * @returns {StoredFile | ExtentContent}
    */
@@ -37,7 +38,7 @@ export class StoredFile extends BaseContent {
   }
 
   /** True: all bytes after the end of the file are missing. */
-  get endsOnce () { return true }
+  get endsAtFirstGap () { return true }
 
   /** The id of the store's file that has the bytes. Received groups are written to it, too. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
@@ -67,7 +68,7 @@ export class StoredFile extends BaseContent {
   }
 
   /**
-   * Finds the chunks of which the blob may have bytes: those up to the end of the file.
+   * Finds the chunks that may have stored bytes: those up to the end of the file.
    *
    * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file
    */
@@ -90,9 +91,9 @@ export class StoredFile extends BaseContent {
   /**
    * Makes right groups safe before marks name them: syncs the file.
    *
-   * @param {ChunkRanges} _right @param {SettleOptions} _options
+   * @param {ChunkRanges} _right @param {SafetyOptions} _options
    */
-  async settle (_right, _options) {
+  async makeSafe (_right, _options) {
     const { files, isSync } = this.databases
     const writer = await this.files.writer(/** @type {number} */ (this.fileId), { mayBeShared: true })
     try {
@@ -133,11 +134,11 @@ export class StoredFile extends BaseContent {
 /** A file of the store for this blob alone. */
 export class FileContent extends StoredFile {
   /**
-   * Bytes that are not marked as present yet may not be on the disk.
+   * Bytes that are not yet marked as present may not be on the disk.
    *
    * @param {ChunkRanges} chunks @param {ChunkRanges} present
    */
-  certain (chunks, present) { return chunks.intersect(present) }
+  certainlyStored (chunks, present) { return chunks.intersect(present) }
 
   async ownFile () {
     const { databases: { files }, record: { id, size, complete } } = this
@@ -159,11 +160,11 @@ export class SharedContent extends StoredFile {
   get fileId () { return this.record.base }
 
   /**
-   * When the first blob is made of another one, the file of the other one becomes the file of a base.
+   * When the first blob is made from another one, the file of that other blob becomes the file of a base.
    *
    * @param {BlobRecord} before
    */
-  hasTaken (before) { return this.record.complete && this.record.base === before.id }
+  hasFileOf (before) { return this.record.complete && this.record.base === before.id }
 }
 
 /** A file that does not belong to the store. The index has its path. */
@@ -176,11 +177,11 @@ export class ReferenceContent extends StoredFile {
 
   get fileId () { return undefined }
 
-  /** The store receives no bytes into a file of others. @type {Home} */
+  /** The store never writes received bytes to a file that does not belong to it. @type {Home} */
   get homeOfRest () { return 'file' }
 
   /** @param {string} [path] */
-  async suits (path) { return path !== undefined && path === await this.path() }
+  async mayStay (path) { return path !== undefined && path === await this.path() }
 
   async path () {
     const { databases: { index }, record: { id } } = this
@@ -191,9 +192,9 @@ export class ReferenceContent extends StoredFile {
   /**
    * If a part of the blob is wrong, copies the right groups into a file of the store.
    *
-   * @param {ChunkRanges} right @param {SettleOptions} options
+   * @param {ChunkRanges} right @param {SafetyOptions} options
    */
-  async settle (right, { complete, signal }) {
+  async makeSafe (right, { complete, signal }) {
     if (complete) return
     const { files, databases: { isSync }, record } = this
     const writer = await files.writer(record.id)
@@ -219,7 +220,7 @@ export class ReferenceContent extends StoredFile {
     return files.readerOf(path)
   }
 
-  /** A lost file may come back. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  /** A lost file may return. @param {{ start: number, end: number }} _span @param {unknown} cause */
   unopened (_span, cause) { return this.allMissing(cause) }
 }
 

@@ -1,4 +1,4 @@
-// Collects ranges of chunks that come in ascending order.
+// Collects ranges of chunks, which arrive in increasing order.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
@@ -6,7 +6,7 @@ export class RunList {
   #boundaries = /** @type {number[]} */ ([])
 
   /**
-   * @param {number} start  first chunk. A range that begins before the end of the last one is left out
+   * @param {number} start  first chunk. A range that begins before the end of the previous one is left out
    * @param {number} end  not included
    */
   add (start, end) {

@@ -1,5 +1,6 @@
 // Reads everything under the id of a blob, or a part of it, from start to end. A scan is a source for `validRanges`:
-// it gives zeros for missing bytes, so that the bytes after them can be verified. `stored` says which bytes are there.
+// it gives zeros for missing bytes, so that the bytes after them can be verified. `stored` says which bytes are not
+// missing.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { chunkCount } from '../../../lib/tree/geometry.js'
@@ -40,7 +41,11 @@ class EntryScan {
   strays = 0
   /** True if LevelDB has skipped entries that it cannot read. */
   isUnreadable = false
-  /** Why the system could not read the file: then it is not known whether its bytes are right. @type {unknown} */
+  /**
+   * The reason why the system could not read the file. Then it is not known whether its bytes are right.
+   *
+   * @type {unknown}
+   */
   failure
 
   /** @param {ExtentContent | StoredFile} content @param {object} options  for the iterator @param {KeyRange} keys */
@@ -68,7 +73,7 @@ class EntryScan {
     for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
       const [key, value] = entry
       const place = placeOfKey(key)
-      if (!this.#content.takes(place)) this.strays++
+      if (!this.#content.ownsEntry(place)) this.strays++
       else if (place.band === undefined) return { offset: place.chunk * CHUNK_LEN, value }
       else this.#takePage(place.chunk, place.band, value)
     }
@@ -78,7 +83,7 @@ class EntryScan {
   /**
    * Notes a run of stored bytes. Only whole groups count.
    *
-   * @param {{ start: number, end: number }} run  bytes, after those of the run before
+   * @param {{ start: number, end: number }} run  bytes, after those of the previous run
    */
   noteRun ({ start, end }) {
     const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
@@ -146,7 +151,7 @@ export class ExtentScan extends EntryScan {
   }
 
   /**
-   * Takes an extent if a reader would, too.
+   * Takes an extent if a reader would take it, too.
    *
    * @param {number} offset @param {Uint8Array} value
    * @returns {boolean} true if it has bytes that no earlier extent had
@@ -190,7 +195,7 @@ export class FileScan extends EntryScan {
   /** Where the bytes end, once the scan has finished. */
   get end () { return this.#end }
 
-  /** The marked chunks. Other bytes of a file mean nothing, because a hole in it reads as zeros. */
+  /** The marked chunks. Other bytes of the file do not count, because a hole in it reads as zeros. */
   get found () { return this.marked }
 
   /**

@@ -1,10 +1,10 @@
 // Stores the tree of a blob in pages. A page is a subtree of six levels with 63 pairs, so that few reads lead from the
 // root to any group.
 //
-// From the group level up, six levels make a band. The name of a page is its band and the last chunk that it can cover.
+// From the group level up, six levels form a band. The name of a page is its band and the last chunk that it can cover.
 // A parent has the same in-order number for every size of the blob, and so the same place in the pages. A page begins
 // with 8 bytes that say which of its 64 groups are present, one bit each; only the lowest band uses them. The pairs
-// follow in in-order, up to the last known one. An unknown pair is zeros, which no pair of chaining values is.
+// follow in in-order, up to the last known one. An unknown pair is all zeros, which a known pair never is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -12,7 +12,7 @@ import { chunkCount, levelOf } from '../../../lib/tree/geometry.js'
 import { VIEWS, dataOf, extentKey, pageKey, placeOfKey } from '../format/keys.js'
 import { RunList } from './runs.js'
 import { orIfUnreadable } from '../errors.js'
-import { getSmall } from './read-pace.js'
+import { getSoonAsync } from './sync-reads.js'
 
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Step } from '../../../lib/core/types.js' */
@@ -183,17 +183,17 @@ export class Pages {
   }
 
   /**
-   * Reads a page from the database, even if it is in memory already.
+   * Reads a page from the database, even if it is already in memory.
    *
    * @param {SafeDatabase} data
    * @param {PageName} name
    * @param {object} options  for the reads
    */
   async read (data, name, options) {
-    const own = await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options))
+    const own = await orIfUnreadable(getSoonAsync(data, pageKey(this.#id, name), options))
     const shared = this.#base === undefined
       ? undefined
-      : await orIfUnreadable(getSmall(data, pageKey(this.#base, name), options))
+      : await orIfUnreadable(getSoonAsync(data, pageKey(this.#base, name), options))
     const page = pageOf(own, shared)
     this.#pages.set(numberOf(name), { name, page })
     return page
@@ -236,11 +236,11 @@ function pageOf (own, shared) {
   return page
 }
 
-/** Returns a number for each name. Pages end at a multiple of 1024 chunks, so 16 bands fit. @param {PageName} name */
+/** Returns a number for each name. Pages end at multiples of 1024 chunks, so 16 bands fit. @param {PageName} name */
 const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
 
 /**
- * Collects the pairs of a blob in pages. Callers write the pages in the same batch as the extents that prove them.
+ * Collects the pairs of a blob in pages. Callers write the pages in the same batch as the extents that the pairs prove.
  */
 export class PageEditor {
   #pages
@@ -270,7 +270,7 @@ export class PageEditor {
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
 
-/** The stored pairs of one blob, for slices. They are not verified here: the code that cuts a slice compares them. */
+/** The stored pairs of one blob, for slices. They are not verified here: the code that cuts a slice verifies them. */
 export class StoredOutboard {
   #data
   #options
@@ -350,7 +350,7 @@ export function isPageOf (size, { band, lastChunk }) {
 
 /**
  * Yields the pages of the lowest band, and skips extents. Each extent has a page of the lowest band over it; a blob in
- * a file has pages only.
+ * a file has only pages.
  *
  * @param {SafeDatabase} data @param {number} id
  * @param {number} start  the first chunk under a page @param {number} end  chunk, not included
@@ -359,7 +359,7 @@ async function * lowestPages (data, id, start, end) {
   const keys = data.keys({ ...dataOf(id, start, end), ...VIEWS })
   const next = () => orIfUnreadable(keys.next())
   try {
-    // On a damaged disk the keys may not increase. `passed` makes sure that the loop reads each page only once.
+    // On a damaged disk, the keys may not increase. `passed` makes sure that the loop reads each page only once.
     let passed = -1
     for (let key = await next(); key !== undefined; key = await next()) {
       const place = placeOfKey(key)

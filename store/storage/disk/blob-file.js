@@ -1,6 +1,6 @@
-// Lets several readers share one open file. The system reuses the descriptor of a closed file for the next file that is
-// opened, and a read under way would then return bytes of that file. So the file is closed only when no read is under
-// way.
+// Lets several readers share one open file. The system gives the descriptor of a closed file to the next file that is
+// opened, and a read under way would then return bytes of that other file. So a file is closed only when no read of it
+// is under way.
 
 import { read, readSync } from 'node:fs'
 
@@ -99,7 +99,11 @@ export class BlobFile {
   }
 }
 
-/** Allocates memory that may hold old data: callers must pass on only the part that was read. @param {number} len */
+/**
+ * Allocates memory that may hold old data. Callers may pass on only the part into which they have read.
+ *
+ * @param {number} len
+ */
 const uncleared = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
 
 /**

@@ -1,8 +1,8 @@
 // Keeps large blobs in a folder, one file for each id. Files stay open for a while after a read, because opening a file
 // costs more than a small read. So a file may be deleted or replaced while readers have the old one open.
 //
-// The store touches only its own files: here, the regular files whose names are ids. It follows no links, and neither
-// writes to nor deletes anything but regular files.
+// The store touches only its own files: here, the regular files whose names are ids. It does not follow links, and it
+// writes to and deletes only regular files.
 
 import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, readdir, realpath, rm, stat } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { MAX_ID } from '../format/keys.js'
 const KEPT_OPEN = 128
 
 /**
- * @param {string} path  made when it is missing; its parent must exist
+ * @param {string} path  the folder, which is made when it is missing; its parent must exist
  * @param {string} [location]  of the store, for messages
  * @throws {Error} when something else is there
  */
@@ -31,7 +31,7 @@ export async function openFolder (path, location) {
 }
 
 /**
- * Returns a folder for reading only: it makes and writes nothing.
+ * Returns a folder for reading only: it does not make or write anything.
  *
  * @param {string} path @param {string} [location]  of the store, for messages
  */
@@ -81,9 +81,9 @@ export class BlobFolder {
    * Opens the file of an id for writing. Makes the file, and the folder, when they are missing.
    *
    * @param {number} id
-   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so a file that
-   *   exists does not belong to the store. `mayBeShared`: accept a file with other names (hard links), because the
-   *   caller does not write to it. Default: false for both
+   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so an existing
+   *   file does not belong to the store. `mayBeShared`: accept a file with other names (hard links), because the caller
+   *   does not write to it. Default: false for both
    * @throws {BaoError} STORE_CORRUPT { location } when something else has the name of the file; STORE_MOVED
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {
@@ -108,7 +108,7 @@ export class BlobFolder {
    *
    * @param {number} id @param {number} len  bytes that the file must have
    * @returns {Promise<FileWriter | undefined>} undefined when nothing may be appended: the file is missing, has another
-   *   length, or has other names (hard links), so that others own it, too
+   *   length, or has other names (hard links), and so other owners
    */
   async appender (id, len) {
     this.#assertOpen()
@@ -121,7 +121,7 @@ export class BlobFolder {
     return undefined
   }
 
-  /** Shortens the file of an id, if it is longer. @param {number} id @param {number} len  bytes that stay */
+  /** Shortens the file of an id if it is longer than `len`. @param {number} id @param {number} len  bytes that stay */
   async cutOff (id, len) {
     this.#assertWritable()
     const handle = await openRegular(this.pathOf(id), { writes: true }).catch(unlessUnusable)
@@ -134,15 +134,16 @@ export class BlobFolder {
   }
 
   /**
-   * Makes a file for an id that shares the blocks of another file, if the file system can. The file system copies a
+   * Makes a file for an id that shares the blocks of another file, if the file system can do that. It then copies a
    * block only when one of the files is written to.
    *
    * @param {string} source  path of the other file @param {number} id  must never have had a file
-   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: the least bytes of the other file.
-   *   Default: 0. `check`: throws for a file that is not the expected one; with it, the path must not be a link
-   * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot do it, the other file
-   *   is missing or refused, the folder is missing, or something has the name of the folder or of the file. Callers
-   *   then call `writer`, which succeeds or throws the reason
+   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: how many bytes the other file must have
+   *   at least. Default: 0. `check`: throws if the file is not the expected one; with `check`, the path must not be a
+   *   link
+   * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot share blocks, the
+   *   other file is missing or refused, the folder is missing, or something else has the name of the folder or of the
+   *   file. Callers then call `writer`, which succeeds or throws the reason
    */
   async clone (source, id, { from = 0, check } = {}) {
     this.#assertOpen()
@@ -158,7 +159,7 @@ export class BlobFolder {
     }
     try {
       await (check === undefined ? cloneFile(source, path) : cloneChecked(source, path, check))
-      // The clone has the mode of the other file. Give it that of a new file, which may be written to.
+      // The clone has the mode of the other file. Give it the mode of a new file, which may be written to.
       await chmod(path, (await stat(this.#path)).mode & 0o666)
       return new FileWriter(await openRegular(path, { writes: true }))
     } catch (error) {
@@ -199,7 +200,11 @@ export class BlobFolder {
     return file?.readNow(start, end)
   }
 
-  /** Opens a file that is not the store's, for reading. It closes when the caller releases it. @param {string} path */
+  /**
+   * Opens a file that does not belong to the store, for reading. It is closed when the caller releases it.
+   *
+   * @param {string} path
+   */
   readerOf (path) {
     const file = this.#opened(path, true)
     file.take()
@@ -211,7 +216,7 @@ export class BlobFolder {
   forget (id) { this.#retire(id) }
 
   /**
-   * Deletes the file of an id, if it is a regular file. A reader that has it open can read on.
+   * Deletes the file of an id, if it is a regular file. A reader that has it open can continue to read.
    *
    * @param {number} id
    */
@@ -230,7 +235,7 @@ export class BlobFolder {
    * Returns the length of the file of an id, in bytes.
    *
    * @param {number} id
-   * @returns {Promise<number | undefined>} undefined when there is no file
+   * @returns {Promise<number | undefined>} undefined when the file is missing
    */
   async len (id) {
     const stat = await this.#look(id)
@@ -243,7 +248,7 @@ export class BlobFolder {
   /** Returns the ids that have a file. */
   async ids () { return (await this.names()).flatMap(({ id, isFile }) => isFile ? [id] : []) }
 
-  /** Returns all names that are ids, and for each whether it is the name of a regular file. */
+  /** Returns all names that are ids, and whether each is the name of a regular file. */
   async names () {
     if (!await this.#isOurs()) return []
     const entries = await withRoom(() => readdir(this.#path, { withFileTypes: true })).catch(unlessMissing) ?? []
@@ -278,7 +283,7 @@ export class BlobFolder {
   /** Returns the stat of the file of an id; undefined when it or the folder is missing. @param {number} id */
   async #look (id) { return await this.#isOurs() ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
 
-  /** Returns true if the folder is there, and is a folder. */
+  /** Returns true if the folder exists, and nothing else has its name. */
   #isOurs () { return this.#isThere().catch(() => false) }
 
   /**
@@ -315,7 +320,7 @@ async function cloneChecked (source, path, check) {
   const file = await openRegular(source)
   try {
     check(file.fd)
-    // On Linux the descriptor names the file. On other systems the path may lead to another file in between.
+    // On Linux, the descriptor names the file. On other systems, the path may lead to another file by then.
     const other = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : source
     await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
     check(file.fd)

@@ -5,8 +5,9 @@ import { fdatasync, ftruncate, writev } from 'node:fs'
 /** @import { OpenFile } from './blob-file.js' */
 
 /**
- * Bytes that are gathered before they are written, and the most that one system call writes. For writes of 2 MiB or
- * more, Linux looks for contiguous memory of that length for its cache, which can take ten times as long as the write.
+ * How many bytes are gathered before they are written, and the most that one system call writes. For a write of 2 MiB
+ * or more, Linux looks for contiguous memory of that length for its cache, which can take ten times as long as the
+ * write.
  */
 const WRITE_LEN = 1 << 20
 
@@ -46,7 +47,7 @@ export class FileWriter {
     this.#position += len
   }
 
-  /** Cuts the file off. Callers await `end` before. @param {number} len  bytes that stay @returns {Promise<void>} */
+  /** Cuts off the file. Callers await `end` first. @param {number} len  bytes that stay @returns {Promise<void>} */
   truncate (len) {
     return new Promise((resolve, reject) => {
       ftruncate(this.#handle.fd, len, error => error ? reject(error) : resolve())

@@ -58,11 +58,11 @@ export const removeFolder = path => rm(path, { recursive: true, force: true })
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
 
 /**
- * Renames a new folder. If a folder that is not empty has the name already, it removes the new folder instead.
+ * Renames a new folder. If a folder that is not empty already has the name, it removes the new folder instead.
  *
  * @param {string} from
  * @param {string} to  in the same folder
- * @param {{ sync: boolean }} options  `sync`: the new name survives a power cut
+ * @param {{ sync: boolean }} options  `sync`: true to make the new name survive a power cut
  */
 export async function placeFolder (from, to, { sync }) {
   try {
@@ -91,7 +91,7 @@ export async function moveFolder (from, to) {
 }
 
 /**
- * Replaces a folder by another one, and keeps the old one. An interrupted call can be repeated.
+ * Replaces a folder with another one, and keeps the old one. An interrupted call can be repeated.
  *
  * @param {string} from @param {string} to  may be missing @param {string} old  the new path of the folder at `to`
  */
@@ -121,7 +121,7 @@ export async function folderLen (path) {
 }
 
 /**
- * Returns the space that a file takes. Its holes take no blocks. Windows does not tell the number of blocks.
+ * Returns the space that a file takes on the disk. Holes in it take none. Windows does not tell the number of blocks.
  *
  * @param {import('node:fs').Stats} stat
  */
@@ -139,7 +139,7 @@ export async function syncFiles (path) {
 
 /** Makes the names that were added to a folder, or removed from it, survive a power cut. @param {string} path */
 export async function syncFolder (path) {
-  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
+  if (process.platform === 'win32') return // Windows cannot open directories, and need not sync them.
   const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }

@@ -1,5 +1,5 @@
-// Exports everything that the store does on a disk. Browsers have no disk: there index.none.js replaces this file. Only
-// the files that this one exports import `node:fs`.
+// Exports everything that the store does on a disk. In browsers, which have no disk, index.none.js replaces this file.
+// Only the files that this one exports import `node:fs`.
 
 export { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
 export { openFolder, readFolder } from './blob-folder.js'

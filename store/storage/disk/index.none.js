@@ -4,10 +4,10 @@
 export const openFolder = async (_path, _location) => undefined
 
 /**
- * Callers ask before they open anything, because opening makes a missing store.
+ * Callers ask this before they open anything, because opening makes a missing store.
  *
  * @param {string} location
- * @returns {Promise<boolean>} true also when the browser cannot tell
+ * @returns {Promise<boolean>} true, too, when the browser cannot tell
  */
 export async function isStoreAt (location) {
   if (typeof globalThis.indexedDB?.databases !== 'function') return true

@@ -1,21 +1,21 @@
 // Copies a LevelDB that another process may be writing to, without touching it.
 //
 // LevelDB appends to its logs and its manifest, and never writes to a finished table. The manifest says which tables
-// and logs count. So if CURRENT and the manifest did not change while the files were copied, the copy is the database
-// of one moment. The end of its last log may be torn, as after a crash.
+// and logs are in use. So if CURRENT and the manifest did not change while the files were copied, the copy is the
+// database of one moment. The end of its last log may be torn, as after a crash.
 
 import { constants, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unlessMissing } from './folders.js'
 
-/** How often the copying may start again because the manifest has changed. Each table is copied only once. */
+/** The most tries to copy everything before the manifest changes. Each table is copied only once. */
 const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
 
 /** The names of folders with such copies begin with this, and with the id of the process. */
-export const COPY_PREFIX = 'baobox-read-only-'
+const COPY_PREFIX = 'baobox-read-only-'
 
 /** The files to copy. The file LOCK must not be opened: closing it would end a lock of this process. */
 const TABLE = /^\d+\.(ldb|sst)$/
@@ -29,8 +29,9 @@ const GROWING = /^(\d+\.log|MANIFEST-\d+|CURRENT)$/
 export const makeCopyFolder = (parent = tmpdir()) => mkdtemp(join(resolve(parent), `${COPY_PREFIX}${process.pid}-`))
 
 /**
- * @param {string} from  a folder of LevelDB @param {string} to  a folder to be made @param {AbortSignal} [signal]
- * @throws {Error} when `from` is no database, or changed faster than it could be copied
+ * @param {string} from  a folder of LevelDB @param {string} to  the folder of the copy, which this function makes
+ *   @param {AbortSignal} [signal]
+ * @throws {Error} when `from` is not a database, or changed faster than it could be copied
  */
 export async function copyLive (from, to, signal) {
   await mkdir(to)
@@ -47,7 +48,7 @@ export async function copyLive (from, to, signal) {
 }
 
 /**
- * Returns a text that changes whenever the manifest changes; undefined when there is no database.
+ * Returns a text that changes with every change of the manifest; undefined when the folder has no database.
  *
  * @param {string} path
  */
@@ -58,7 +59,7 @@ async function versionOf (path) {
 }
 
 /**
- * Copies the tables that were not copied yet, and all other files again.
+ * Copies the tables that were not copied yet, and copies all other files again.
  *
  * @param {string} from @param {string} to
  * @param {Map<string, number>} copied  lengths of the tables that were copied

@@ -1,7 +1,7 @@
 // Allocates memory for the many small keys, records and blobs of a batch.
 //
 // Cutting them from large slabs saves an eighth of the time to write 4 KiB blobs: native code makes a second buffer for
-// every small buffer that JavaScript has made.
+// every small buffer that JavaScript makes.
 
 /**
  * @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns `len` bytes of memory, which the caller fills
@@ -14,8 +14,8 @@ const SLAB_LEN = 1 << 18
 export const allocateFresh = len => new Uint8Array(len)
 
 /**
- * Returns a function that cuts the requested memory from slabs. Pass such memory only to functions that copy it before
- * they return: whoever keeps a small part keeps the whole slab.
+ * Returns a function that cuts the requested memory from slabs. Pass this memory only to functions that copy it before
+ * they return, because keeping a small part keeps the whole slab.
  *
  * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  default: a fresh one
  * @returns {Allocate}
@@ -53,5 +53,5 @@ export class BatchMemory {
   }
 }
 
-/** Used instead of `BatchMemory` if the database keeps the memory that it gets. @type {Pick<BatchMemory, 'take'>} */
+/** Replaces `BatchMemory` if the database keeps the memory that it is given. @type {Pick<BatchMemory, 'take'>} */
 export const freshBatchMemory = { take: () => ({ allocate: allocateFresh, release: () => {} }) }

@@ -9,7 +9,7 @@ export const CHECK_LEN = 8
 /**
  * Joins parts into one byte string.
  *
- * @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte
+ * @param {...(number | Uint8Array | { u64: number })} parts  a plain number is one byte
  * @returns {Uint8Array<ArrayBuffer>}
  */
 export function encode (...parts) {
@@ -52,5 +52,10 @@ export function u64At (bytes, at) {
   return value
 }
 
-/** Computes a check. @param {Uint8Array} name  also covered: the key of the value @param {Uint8Array} bytes */
+/**
+ * Computes a check.
+ *
+ * @param {Uint8Array} name  the key of the value, which the check covers, too
+ * @param {Uint8Array} bytes
+ */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

@@ -7,9 +7,12 @@ import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
 import { MAX_TIME } from './records.js'
 import { UTF8, eventKey, isEventKey } from './keys.js'
 
-/** The events; each is stored as one byte. `added`: a part of a new blob was added; `addedWhole`: a whole new blob. */
+/**
+ * The kinds of events; each is stored as one byte. `added`: a part of a new blob was added; `addedWhole`: a whole new
+ * blob.
+ */
 export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
-/** The first event of a tag. Events of tags also have an alias and a name, after the lengths of both. */
+/** The first kind of event of a tag. An event of a tag has an alias and a name, too, after the lengths of both. */
 const FIRST_OF_TAGS = EVENTS.indexOf('tagged')
 const LENS_LEN = 6
 const TIME_LEN = 8
@@ -24,8 +27,9 @@ const TIME_LEN = 8
 
 /**
  * @typedef {object} LogPlace  a place between two entries of the log
- * @property {number} position  of the entry before the place: how many bytes the log has had up to the end of it
- * @property {Uint8Array} check  of the entry before the place
+ * @property {number} position  the position of the entry before the place: how many bytes the log had up to the end of
+ *   that entry
+ * @property {Uint8Array} check  the check of that entry
  */
 
 /**
@@ -54,8 +58,8 @@ function partsOf ({ kind, root, alias = new Uint8Array(0), name }) {
 /**
  * @param {LogPlace} before  where the reader is
  * @param {Uint8Array} key @param {Uint8Array} value
- * @returns {LogPlace & { time: number, events: StoredEvent[] } | undefined} undefined when it is damaged, or does not
- *   follow the place
+ * @returns {LogPlace & { time: number, events: StoredEvent[] } | undefined} undefined when the entry is damaged, or
+ *   does not follow the place
  */
 export function decodeEntry (before, key, value) {
   const place = placeOfEntry(key, value)
@@ -75,7 +79,7 @@ export const encodeBeginning = ({ position, check }, time) =>
  * Returns the place after an entry. It does not compare the check.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
- * @returns {LogPlace & { time: number } | undefined} undefined when no store writes such an entry
+ * @returns {LogPlace & { time: number } | undefined} undefined for an entry that no store writes
  */
 export function placeOfEntry (key, value) {
   const position = positionOfKey(key)
@@ -85,14 +89,14 @@ export function placeOfEntry (key, value) {
 
 /**
  * @param {Uint8Array} key  of an entry
- * @returns {number | undefined} the position of the entry; undefined when no store writes such a key
+ * @returns {number | undefined} the position of the entry; undefined for a key that no store writes
  */
 export function positionOfKey (key) {
   const position = isEventKey(key) ? u64At(key, 1) : Infinity
   return position <= Number.MAX_SAFE_INTEGER ? position : undefined
 }
 
-/** @param {Uint8Array} bytes @returns {StoredEvent[] | undefined} undefined when no store writes such events */
+/** @param {Uint8Array} bytes @returns {StoredEvent[] | undefined} undefined for events that no store writes */
 function eventsIn (bytes) {
   const events = []
   for (let at = 0; at < bytes.length;) {

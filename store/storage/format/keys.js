@@ -1,5 +1,5 @@
-// Encodes and decodes the keys of the two databases. All integers are big-endian, so that keys sort by them. The
-// values are in records.js.
+// Encodes and decodes the keys of the two databases. All integers are big-endian, so that keys sort by them. records.js
+// has the values.
 //
 // index   00                          the state of the store
 //         01 | hash (32)              a blob
@@ -13,9 +13,8 @@
 //         0a | id (8)                 the path of an imported file
 //         0b | base (8) | size (8)    a sharer: a blob that shares its bytes with others
 // data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on
-//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers. So
-//                                         the keys of a blob that is written from start to end come in their order,
-//                                         and LevelDB never has to move its data
+//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers. So a
+//         blob that is written from start to end has its keys in their order, and LevelDB never has to move its data
 // files   blobs/id                    the bytes of a large blob, or of several that share them, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
@@ -30,8 +29,9 @@ import { allocateFresh } from './buffers.js'
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
 /**
- * Options for a batch. abstract-level copies them for each operation and adds the properties of the operation. This
- * object has all these properties, so that its copies need not grow: V8 takes 1.2 us for each copy instead of 4.5.
+ * Options for a batch. abstract-level copies these options for each operation and adds the properties of the operation.
+ * The object already has all of these properties, so its copies need not grow, and V8 takes 1.2 us for each copy
+ * instead of 4.5.
  */
 export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 
@@ -40,7 +40,7 @@ export const KIND = {
   state: 0,
   blob: 1,
   used: 2,
-  doomed: 3,
+  deletion: 3,
   tag: 4,
   tagged: 5,
   event: 6,
@@ -78,9 +78,9 @@ function hashKey (kind, hash, allocate = allocateFresh) {
 }
 
 /** @param {number} id @param {Allocate} [allocate] */
-export function doomedKey (id, allocate = allocateFresh) {
+export function deletionKey (id, allocate = allocateFresh) {
   const key = allocate(1 + ID_LEN)
-  key[0] = KIND.doomed
+  key[0] = KIND.deletion
   setU64(key, 1, id)
   return key
 }
@@ -89,7 +89,8 @@ export function doomedKey (id, allocate = allocateFresh) {
 export const pathKey = id => encode(KIND.path, { u64: id })
 
 /**
- * Returns the key of a sharer. It has no hash: two sharers of one base with the same size would be the same blob.
+ * Returns the key of a sharer. It does not need a hash, because two sharers of one base with the same size would be the
+ * same blob.
  *
  * @param {number} base  the id of the base @param {number} size  of the blob, in bytes
  */
@@ -114,9 +115,9 @@ export const isEventKey = key => key[0] === KIND.event && key.length === 1 + ID_
 const allOfKind = kind => ({ gte: encode(kind), lt: encode(kind + 1) })
 export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
-export const allDoomed = allOfKind(KIND.doomed)
+export const allDeletions = allOfKind(KIND.deletion)
 export const allEvents = allOfKind(KIND.event)
-/** The keys of all sharers: of each base from the shortest sharer to the longest. */
+/** The keys of all sharers, in the order of the bases; for each base, from the shortest sharer to the longest. */
 export const allSharers = allOfKind(KIND.sharer)
 /** @param {number} base */
 export const allSharersOf = base => ({ gte: sharerKey(base, 0), lt: sharerKey(base + 1, 0) })
@@ -133,7 +134,7 @@ export const isKnownKind = key => KINDS.has(key[0])
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 
 /**
- * @param {Uint8Array} key  of a doomed id or of a path
+ * @param {Uint8Array} key  of a deletion or of a path
  * @returns {number | undefined} undefined for a key that no store writes
  */
 export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
@@ -142,7 +143,7 @@ export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : u
  * A range of blobs in the order of their hashes.
  *
  * @typedef {object} HashRange
- * @property {string} [prefix]  beginning of the hashes: up to 64 hexadecimal digits, in lower case
+ * @property {string} [prefix]  the beginning of the hashes: up to 64 hexadecimal digits, in lower case
  * @property {Uint8Array} [after]  only blobs after this hash
  * @property {boolean} [reverse]  true for the order from the last to the first. Default: false
  */
@@ -177,7 +178,10 @@ export const aliasOfKey = (hash, multihash) => encode(KIND.aliasOf, hash, multih
 export const allAliases = allOfKind(KIND.alias)
 /** The keys of all aliases, in the order of the blobs. */
 export const allAliasesByBlob = allOfKind(KIND.aliasOf)
-/** Sorts after every multihash: ten bytes of ff cannot begin one, because its first number, a varint, would not end. */
+/**
+ * Sorts after every multihash. No multihash begins with ten bytes of ff, because its first number, a varint, would not
+ * end.
+ */
 const AFTER_MULTIHASHES = new Uint8Array(10).fill(0xff)
 /** Returns the keys of all aliases of a blob. @param {Uint8Array} hash */
 export const allAliasesOf = hash =>
@@ -198,8 +202,8 @@ export const tagKey = name => encode(KIND.tag, utf8(name))
 /** @param {Uint8Array} hash @param {string} name */
 export const taggedKey = (hash, name) => encode(KIND.tagged, hash, utf8(name))
 /**
- * Returns the keys of the tags whose names begin with a prefix, in the order of their UTF-8 bytes. UTF-8 never has a
- * byte ff.
+ * Returns the keys of the tags whose names begin with a prefix, in the order of their UTF-8 bytes. UTF-8 never contains
+ * the byte ff.
  *
  * @param {string} prefix
  */
@@ -258,11 +262,11 @@ export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Reads a key of the data database. A failing disk may change any byte of it, so this refuses numbers that no store
- * writes.
+ * Reads a key of the data database. A failing disk may have changed any byte of the key, so this refuses numbers that
+ * no store writes.
  *
  * @param {Uint8Array} key
- * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, else an extent;
+ * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, otherwise an extent;
  *   undefined for a key that no store writes
  */
 export function placeOfKey (key) {

@@ -8,7 +8,8 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer, stateKey
+  ID_LEN, KIND, MAX_ID, aliasKey, deletionKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer,
+  stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -26,7 +27,7 @@ export const LAYOUT_VERSION = 1
 
 /**
  * @typedef {object} BlobRecord
- * @property {number} id  the data of this blob, and nothing else, is kept under this id
+ * @property {number} id  only the data of this blob is kept under this id
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if every byte is present
@@ -34,12 +35,12 @@ export const LAYOUT_VERSION = 1
  * @property {number} [base]  for the home `shared`: the id that has the file and the pairs that several blobs share
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  true if the blockstore has the blob under its aliases only
- * @property {boolean} [isDamaged]  true if damage has cost the blob groups that have not all come back yet
+ * @property {boolean} [isDamaged]  true if the blob has lost groups to damage and has not received all of them since
  */
 
 /**
  * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database; in a file of
- *   the store; in an imported file, which is not the store's; or at the beginning of a file of the store that several
+ *   the store; in a file that does not belong to the store; or at the beginning of a file of the store that several
  *   blobs share
  */
 
@@ -122,7 +123,7 @@ function recordCheckOf (root, bytes, len) {
 }
 
 /**
- * Encodes the state. In every layout a state begins with the number of the layout and ends with a check.
+ * Encodes the state. In every layout, a state begins with the number of the layout and ends with a check.
  *
  * @param {State} state
  */
@@ -140,21 +141,21 @@ export function decodeState (bytes) {
 
 /**
  * Encodes the note that the data of some ids is being deleted. The note is kept under the first of the ids. It has a
- * check, because one flipped bit would delete another blob.
+ * check, because one flipped bit would otherwise delete another blob.
  *
  * @param {number[]} ids  at least one
  */
-export function encodeDoomed (ids) {
+export function encodeDeletion (ids) {
   const bytes = new Uint8Array(ID_LEN * ids.length)
   ids.forEach((id, i) => setU64(bytes, ID_LEN * i, id))
-  return encode(bytes, checkOf(doomedKey(ids[0]), bytes))
+  return encode(bytes, checkOf(deletionKey(ids[0]), bytes))
 }
 
 /**
- * @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes
- * @returns {number[] | undefined} undefined when the note is damaged, or no store writes such a note
+ * @param {Uint8Array} key  of a deletion @param {Uint8Array} bytes
+ * @returns {number[] | undefined} undefined for a note that is damaged, or that no store writes
  */
-export function decodeDoomed (key, bytes) {
+export function decodeDeletion (key, bytes) {
   const list = checkedPart(key, bytes)
   if (list === undefined || list.length === 0 || list.length % ID_LEN !== 0) return undefined
   const ids = Array.from({ length: list.length / ID_LEN }, (_, i) => u64At(list, ID_LEN * i))
@@ -173,7 +174,7 @@ const ABSOLUTE = /^(\/|\\\\|[a-z]:[/\\])/i
 /**
  * @param {number} id
  * @param {Uint8Array} bytes
- * @returns {string | undefined} undefined when it is damaged, or no store writes such a path
+ * @returns {string | undefined} undefined for a path that is damaged, or that no store writes
  */
 export function decodePath (id, bytes) {
   const encoded = checkedPart(pathKey(id), bytes)
@@ -186,7 +187,7 @@ export function decodePath (id, bytes) {
  * Compares the check at the end of a value, and returns the bytes before it.
  *
  * @param {Uint8Array} name  see `checkOf` @param {Uint8Array} bytes
- * @returns {Uint8Array | undefined} undefined when the check does not match, or there are no bytes before it
+ * @returns {Uint8Array | undefined} undefined when the check does not match, or nothing comes before it
  */
 function checkedPart (name, bytes) {
   const part = bytes.subarray(0, -CHECK_LEN)
@@ -194,7 +195,8 @@ function checkedPart (name, bytes) {
 }
 
 /**
- * The blob that is a sharer. It is stored in addition to the record, so that a damaged record can be computed again.
+ * The blob that is a sharer. The index has this entry in addition to the record, so that a damaged record can be
+ * computed again.
  *
  * @typedef {object} Sharer
  * @property {Uint8Array} root
@@ -211,8 +213,8 @@ export function encodeSharer (key, { root, id }) {
 
 /**
  * @param {Uint8Array} key @param {Uint8Array} bytes
- * @returns {Sharer & { base: number, size: number } | undefined} undefined when it is damaged, or no store writes such
- *   an entry
+ * @returns {Sharer & { base: number, size: number } | undefined} undefined for an entry that is damaged, or that no
+ *   store writes
  */
 export function decodeSharer (key, bytes) {
   const place = placeOfSharer(key)
@@ -227,8 +229,8 @@ const ALIAS_LEN = HASH_LEN + 1
 
 /**
  * @typedef {object} Alias
- * @property {Uint8Array} root  of the blob that it leads to
- * @property {boolean} isForgotten  true if the name was deleted from the blockstore, and stays for tags that name it
+ * @property {Uint8Array} root  the root of the blob to which the alias leads
+ * @property {boolean} isForgotten  true if the alias was deleted from the blockstore, and stays for tags that name it
  */
 
 /** @param {Uint8Array} multihash @param {Alias} alias */
@@ -275,7 +277,7 @@ export function isWellFormed (key, value) {
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
     case KIND.event: return key.length === 9 && u64At(key, 1) <= Number.MAX_SAFE_INTEGER && value.length >= 16
-    case KIND.doomed: return decodeDoomed(key, value) !== undefined
+    case KIND.deletion: return decodeDeletion(key, value) !== undefined
     case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
     case KIND.path: return isPath(key, value)

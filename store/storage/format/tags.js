@@ -10,18 +10,19 @@ import { KIND, UTF8, aliasKey, tagKey, taggedKey } from './keys.js'
 import { MAX_TIME } from './records.js'
 
 /**
- * @typedef {'raw' | 'hashseq'} TagFormat  `raw`: the tag protects its blob; `hashseq`: it also protects all members of
- *   this hash sequence
+ * @typedef {'raw' | 'hashseq'} TagFormat  `raw`: the tag protects its blob; `hashseq`: the tag protects a hash sequence
+ *   and all its members
  */
 
 /**
  * @typedef {object} Tag
  * @property {string} name
- * @property {Uint8Array} root  of the blob; for a tag of an alias the result of `placeOfAlias`, which is no blob's root
+ * @property {Uint8Array} root  the root of the blob; for a tag of an alias, the result of `placeOfAlias`, which is not
+ *   the root of a blob
  * @property {TagFormat} format  `raw` for an alias
  * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
- * @property {boolean} [weak]  true for a tag that protects nothing; it counts as gone when its blob is
- * @property {number} [expires]  milliseconds since 1970, at which the tag expires; undefined for never
+ * @property {boolean} [weak]  true for a tag that protects nothing; it counts as deleted when its blob is
+ * @property {number} [expires]  the time at which the tag expires, in milliseconds since 1970; undefined for never
  * @property {Uint8Array} [meta]  data that the caller keeps with the tag, as DAG-CBOR
  */
 
@@ -33,14 +34,18 @@ const WEAK = TAG_FORMATS.length
 /** Longest metadata of a tag, in bytes of DAG-CBOR. */
 export const MAX_META_LEN = 4096
 
-/** How deeply arrays and objects may be nested: decoding stored metadata must not overflow the stack. */
+/** How deeply arrays and objects may be nested, because decoding stored metadata must not overflow the stack. */
 const MAX_META_DEPTH = 64
 /** Bytes of a value between the hash and the alias: format, time, length of the alias. */
 const FIXED_LEN = 11
 const ALIAS_LEN_AT = 9
 const NOTHING = new Uint8Array(0)
 
-/** Returns the hash under which the tags of an alias are in the order of the blobs. @param {Uint8Array} multihash */
+/**
+ * Returns the hash at which the tags of an alias are placed in the order of the blobs.
+ *
+ * @param {Uint8Array} multihash
+ */
 export const placeOfAlias = multihash => hash(aliasKey(multihash))
 
 /**
@@ -108,8 +113,8 @@ export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).
 export const isLive = ({ expires }, now) => expires === undefined || now < expires
 
 /**
- * Returns true if an entry in the order of the blobs protects its blob. A damaged entry does, because its tag may not
- * have expired.
+ * Returns true if an entry in the order of the blobs protects its blob. A damaged entry does, because its tag may be
+ * unexpired.
  *
  * @param {Uint8Array} key @param {Uint8Array} value @param {number} now  milliseconds since 1970
  */
@@ -162,5 +167,5 @@ export function decodeMeta (bytes) {
   try {
     const value = decode(bytes)
     return isShallow(value, MAX_META_DEPTH) ? { value } : undefined
-  } catch {} // also when the nesting is so deep that the stack overflows
+  } catch {} // undefined, too, when the nesting is so deep that the stack overflows
 }

@@ -1,5 +1,5 @@
-// Finds the ids that have entries in the data database. It reads all keys in their order, but of an id with many keys
-// it skips most.
+// Finds the ids that have entries in the data database. It reads all keys in their order, but if an id has many keys,
+// it skips most of them.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
@@ -14,7 +14,7 @@ import { orIfUnreadable } from '../errors.js'
  * @property {boolean} isAlone  true if the id has only this key, and it is that of the extent at the start of the blob
  */
 
-/** How many keys of an id are read before the others are skipped. */
+/** How many keys of an id are read before the other ones are skipped. */
 const FEW_KEYS = 16
 
 /**
@@ -42,7 +42,8 @@ export async function * dataIds (data, from, onDamage) {
           onDamage?.()
           break
         }
-        // LevelDB reports damage at the end, and then does not give the last batch. Read its keys again, one by one.
+        // LevelDB reports damage at the end, and then does not return the last batch. So read the keys of that batch
+        // again, one by one.
         isDamaged = true
         await keys.close()
         keys = open(last === undefined ? { gte: allOfId(from).gte } : { gt: last })

@@ -1,4 +1,4 @@
-// Reads the entries of a key range in batches, because a thousand entries take hardly longer than one.
+// Reads the entries of a key range in batches, because reading a thousand entries takes hardly longer than reading one.
 
 import { VIEWS } from '../format/keys.js'
 import { isCorruption } from '../errors.js'
@@ -10,12 +10,12 @@ import { isCorruption } from '../errors.js'
 /** Most entries in a batch. */
 export const BATCH_ENTRIES = 1000
 
-/** Options for an iterator over small entries. LevelDB ends a batch at 16 KiB otherwise. */
+/** Options for an iterator over small entries. Without them, LevelDB ends a batch at 16 KiB. */
 export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
  * Yields the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports that at the
- * end of the range, and then does not give the last batch. So this reads the entries of that batch again, one by one.
+ * end of the range, and then does not return the last batch. So this reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range

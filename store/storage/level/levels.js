@@ -1,7 +1,7 @@
-// Makes the two levels of a store. In Node.js a level is a LevelDB, in browsers an IndexedDB.
+// Makes the two levels of a store. In Node.js, a level is a LevelDB; in browsers, an IndexedDB.
 //
-// There are two because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves it. The
-// index is small, and is written in random order. In one database, each would slow the other down.
+// There are two levels because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves
+// it. The index is small, and is written in random order. In one database, each would slow down the other.
 
 import { Level } from 'level'
 import { realPath } from '#disk'
@@ -9,7 +9,7 @@ import { VIEWS } from '../format/keys.js'
 
 /**
  * The part of abstract-level 3's `AbstractLevel` that a store uses. The store does not import the types of that
- * package, because they need those of Node.js, which programs for browsers do not have.
+ * package, because they need the types of Node.js, which programs for browsers do not have.
  *
  * @typedef {object} AnyLevel  keys and values are bytes
  * @property {string} status
@@ -34,13 +34,13 @@ import { VIEWS } from '../format/keys.js'
 /** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**
- * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as many while it writes
- * one. Of 10 000 blobs of 4 KiB, each costs 23 us of processor time with LevelDB's default of 4 MiB, and 17 us with
- * 32 MiB. 16 MiB are as fast as 32, and keep the process below 150 MB for a store of a million blobs.
+ * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as much while it writes
+ * one. When 10 000 blobs of 4 KiB are put, each costs 23 us of processor time with LevelDB's default of 4 MiB, and 17
+ * us with 32 MiB. 16 MiB are as fast as 32, and keep the process below 150 MB for a store of a million blobs.
  */
 const WRITE_BUFFER_LEN = 1 << 24
 
-/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller gave two levels of any kind */
+/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller has passed two levels of any kind */
 
 /** The kind of levels that this runtime makes. Only LevelDB can repair its files. @type {Kind} */
 export const OUR_KIND = 'repair' in Level ? 'LevelDB' : 'IndexedDB'
@@ -66,8 +66,8 @@ export const levelsAt = location =>
   ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
 /**
- * Returns true if another process has this database open. Callers hold the location of the store: if this process had
- * the lock, LevelDB would end it.
+ * Returns true if another process has this database open. Callers hold the location of the store, because this call
+ * would release a lock that this process itself has.
  *
  * @param {string} path
  */
@@ -78,6 +78,6 @@ export async function isOpen (path) {
   return isLocked(error)
 }
 
-/** @param {unknown} error  of LevelDB, or with such an error as its cause */
+/** @param {unknown} error  of LevelDB, or with an error of LevelDB as its cause */
 export const isLocked = error =>
   [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')

@@ -1,5 +1,5 @@
 // Checks that LevelDB finds every entry that its iterators show. LevelDB trusts the index and the filters of its sorted
-// tables. After one flipped bit there, or in a key, an iterator may show an entry that a search for its key does not
+// tables. If one bit is flipped there, or in a key, an iterator may show an entry that a search for its key does not
 // find, or a search may miss entries that are written later.
 
 import { concat } from '../../../lib/core/bytes.js'
@@ -14,11 +14,11 @@ import { BATCH_ENTRIES } from './entries.js'
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Returns true if LevelDB can read everything, finds every entry that an iterator shows by its key, finds nothing after
- * the last entry, and shows the same number of entries in both directions.
+ * Returns true if LevelDB can read everything, finds every shown entry by its key, does not find anything after the
+ * last entry, and shows the same number of entries in both directions.
  *
- * It reads backwards. If damage has made a key greater, an iterator that goes forwards misses all entries that this key
- * has overtaken, but one that goes backwards misses only one. A damaged index of a table may hide some entries from one
+ * It reads backwards. If damage has made a key greater, a forward iterator misses all entries that this key has
+ * overtaken, but a backward one misses only one entry. A damaged index of a table may hide some entries from one
  * direction and others from the other.
  *
  * @param {SafeDatabase | AnyLevel} database  without snapshots it is not a LevelDB, and counts as in order
@@ -28,7 +28,7 @@ export async function isInOrder (database, signal) {
   if (!database.supports.explicitSnapshots || !database.supports.has) return true
   const snapshot = database.snapshot()
   const options = { ...VIEWS, snapshot, fillCache: false }
-  // Values are read, too: their length limits how many entries are looked up together.
+  // Values are read, too, because their length limits how many entries are looked up together.
   const entries = database.iterator({ ...options, reverse: true, ...{ highWaterMarkBytes: LOOKUP_LEN } })
   try {
     let batch = await entries.nextv(BATCH_ENTRIES)

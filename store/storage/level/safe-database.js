@@ -1,7 +1,7 @@
 // Wraps one of the two databases of a store (a *level*: an abstract-level instance, usually LevelDB). It acknowledges
-// only writes that are still there after the level was closed and opened again.
+// only writes that survive when the level is closed and opened again.
 //
-// When a write to its log fails halfway, LevelDB goes on. It appends later writes after the torn record; they can be
+// When a write to its log fails halfway, LevelDB continues. It appends later writes after the torn record. They can be
 // read, but LevelDB drops them when it replays the log at the next opening. So this class writes one batch after the
 // other. After a failed batch, it closes the level and opens it again before it writes the next one: LevelDB then drops
 // the torn record and begins a new log. Until then, reads use the level as it is.
@@ -40,27 +40,27 @@ import {
  * @property {(error: unknown) => void} reject
  */
 
-/** Writes are joined up to so many bytes of values and so many operations. A single write may have more. */
+/** Writes are joined up to this many bytes of values and this many operations. A single write may have more. */
 const WRITE_LEN = 1 << 20
 const WRITE_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, in addition to those in its logs. */
 const OPENING_LEN = 1 << 20
-/** How often opening is tried. Another process that tries to open the store holds LevelDB's lock for a moment. */
+/** The most tries to open a level. Another process that tries to open the store holds LevelDB's lock for a moment. */
 const LOCK_TRIES = 50
 /** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20
 
 /** Milliseconds between attempts to open a level again. A write does not wait for them. */
 const RETRY_MS = 1000
-/** Milliseconds between checks that the directory is still there, for writes that need not reach the disk. */
+/** Milliseconds between checks that the directory still exists, for writes that need not reach the disk. */
 const LOOK_MS = 1000
 /** Bytes of the witness's value that are compared with the stored value after the level was opened again. */
 const WITNESS_LEN = 64
 
 export class SafeDatabase {
   #level
-  /** The directory of LevelDB; undefined when the level is not LevelDB, or the caller made it. */
+  /** The directory of LevelDB; undefined when the level is not a LevelDB, or a caller has made it. */
   #path
   #location
   /** True if a failed write changes nothing (IndexedDB). */
@@ -80,9 +80,9 @@ export class SafeDatabase {
   #isClosed = false
   /** True if a write may not be on the disk yet. */
   #hasUnsynced = false
-  /** The last acknowledged entry. If it is there, all earlier writes are there. */
+  /** The last acknowledged entry. If it is in the level, all earlier writes are there, too. */
   #witness = /** @type {Witness | undefined} */ (undefined)
-  /** The identity of LevelDB's lock file, and the time of the last check that this file is still in place. */
+  /** The identity of LevelDB's lock file, and the time of the last check whether this file is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 
@@ -127,9 +127,9 @@ export class SafeDatabase {
   get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
-   * Prepares a call of the store, which awaits the returned promise before it begins. After a failed write this opens
-   * the level again, so that no reopening ends the iterators of the call. If the disk has no space for that, the level
-   * stays open for reads.
+   * Prepares a call of the store, which awaits the returned promise before it begins. After a failed write, this opens
+   * the level again, so that no later reopening ends the iterators of the call. If the disk has no space for that, the
+   * level stays open for reads.
    *
    * @returns {Promise<void> | undefined}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed and cannot be opened
@@ -168,10 +168,10 @@ export class SafeDatabase {
    * Writes all operations or none, after all earlier writes.
    *
    * @param {Operation[]} operations  callers must not change them until this resolves
-   * @param {{ sync?: boolean }} [options]  `sync`: this write and all earlier ones are on the disk when it resolves.
-   *   Default: false
+   * @param {{ sync?: boolean }} [options]  `sync`: true if this write and all earlier ones must be on the disk when the
+   *   promise resolves. Default: false
    * @returns {Promise<void>}
-   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED. The operations may still be there after the level
+   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED. The operations may still be in the level after it
    *   was opened again
    */
   batch (operations, { sync = false } = {}) { return this.#write({ operations, sync }) }
@@ -202,8 +202,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Joins the waiting writes, and runs one joined write after the other. If several ran at the same time and one
-   * failed, nothing would tell which of the others came after it.
+   * Joins the waiting writes, and runs the joined writes one after the other. If several ran at the same time and one
+   * failed, nothing would tell which ones came after it.
    */
   async #writeAll () {
     while (this.#waiting.length > 0) {
@@ -241,7 +241,7 @@ export class SafeDatabase {
   async #writeJoined (writes, isRetry = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = writes.some(({ sync }) => sync)
-    if (!sync) this.#hasUnsynced = true // even if the write fails in the middle of a range
+    if (!sync) this.#hasUnsynced = true // even if the write fails halfway through a range
     const [{ range }] = writes
     const operations = writes.length === 1 ? writes[0].operations : writes.flatMap(({ operations }) => operations)
     try {
@@ -256,7 +256,7 @@ export class SafeDatabase {
       await placeCheck
     } catch (error) {
       // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot read the keys of a range that it
-      // should clear. In both cases there is no need to reopen the level.
+      // should clear. In both cases, the level need not be reopened.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
       // 2. The log may have a torn record: write nothing until the level is open again.
       if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
@@ -270,7 +270,7 @@ export class SafeDatabase {
   /** @param {Write[]} writes @param {unknown} error */
   #fail (writes, error) {
     this.#failure = error
-    // The failed writes may be there after reopening, and then may have changed the entry of the witness.
+    // The failed writes may be in the level after it is reopened, and may have changed the entry of the witness.
     if (this.#witness !== undefined && touches(writes, this.#witness.key)) this.#witness = undefined
   }
 
@@ -287,12 +287,15 @@ export class SafeDatabase {
 
   async #isInPlace () { return await this.#lockIdentity() === this.#identity }
 
-  /** @throws {BaoError} STORE_MOVED when the path leads to another directory than the one that was opened */
+  /** @throws {BaoError} STORE_MOVED when the path leads to a directory other than the one that was opened */
   async #assertInPlace () {
     if (!await this.#isInPlace()) throw movedError(this.#location)
   }
 
-  /** Returns the identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
+  /**
+   * Returns the identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same
+   * identity.
+   */
   async #lockIdentity () { return this.#path === undefined ? undefined : identityOf(`${this.#path}/LOCK`) }
 
   /** @template T @param {() => Promise<T>} read @returns {Promise<T>} */
@@ -328,7 +331,7 @@ export class SafeDatabase {
     await assertSpaceFor(`${this.#path}.space`, await logsLen(this.#path) + OPENING_LEN)
   }
 
-  /** Opens the level. While another process holds its lock, it tries again. */
+  /** Opens the level. It tries again while another process holds the lock of the level. */
   async #openWhenUnlocked () {
     for (let tries = 1; ; tries++) {
       try {
@@ -341,8 +344,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is there, all earlier
-   * acknowledged writes are there, too.
+   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is in the level, all
+   * earlier acknowledged writes are there, too.
    *
    * @throws {BaoError} STORE_WRITE_FAILED when the witness is missing
    */
@@ -385,8 +388,8 @@ const touches = (writes, key) => writes.some(({ operations, range }) => range ==
   : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
 
 /**
- * Returns true if LevelDB has failed on a table or the manifest, and not on the log. It then refuses all writes until
- * it is reopened, even when there is space again.
+ * Returns true if LevelDB has failed on a table or the manifest, and not on the log. LevelDB then refuses all writes
+ * until it is reopened, even when there is space again.
  *
  * @param {unknown} error
  */

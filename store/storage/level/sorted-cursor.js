@@ -1,5 +1,5 @@
-// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs. This needs no
-// lookups and little memory.
+// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs, without lookups and
+// with little memory.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../errors.js'
@@ -36,8 +36,8 @@ export class SortedCursor {
   }
 
   /**
-   * Returns true if a blob has an entry that `isMeant` accepts. Callers ask for blobs in the order of their hashes, for
-   * each only once.
+   * Returns true if a blob has an entry that `isMeant` accepts. Callers ask for blobs in the order of their hashes, and
+   * only once for each blob.
    *
    * @param {Uint8Array} root @param {(entry: Entry) => boolean} isMeant
    */
@@ -68,7 +68,7 @@ export class SortedCursor {
 /**
  * Compares a hash with the hash in a key.
  *
- * @param {Uint8Array} root @param {Uint8Array} key  a damaged one may be too short
+ * @param {Uint8Array} root @param {Uint8Array} key  a damaged key may be too short
  * @returns {number} below 0 if the hash sorts before that of the key, 0 if they are equal, above 0 otherwise
  */
 function compareWithKey (root, key) {

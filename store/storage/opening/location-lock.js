@@ -1,9 +1,9 @@
 // Makes sure that only one store at a time is open at a location.
 //
-// LevelDB keeps other processes away with a lock file. But if a process tries to lock a file that it has locked
-// already, it loses its lock. So before LevelDB opens anything, this file finds out whether this process has the store
-// open, under any name of its directory. IndexedDB lets every page in, so pages use a lock of the browser: two open
-// stores would give the same ids to different blobs, and each would delete the data that the other one is putting.
+// LevelDB keeps other processes away with a lock file. But a process that tries to lock a file twice loses its lock. So
+// before LevelDB opens anything, this module finds out whether this process has the store open, under any name of its
+// directory. IndexedDB lets every page in, so pages use a lock of the browser. Without it, two open stores would give
+// the same ids to different blobs, and each would delete the data that the other one is putting.
 
 import { claimFolder, identityOf, lockOwner, ownPid, realPath } from '#disk'
 import { lockedError } from '../errors.js'
@@ -14,7 +14,7 @@ import { NAMES } from '../level/levels.js'
 const HELD = Symbol.for('baobox.locations')
 /**
  * The paths and the identities of the directories that this thread holds. All copies of this package in the thread
- * share this set.
+ * share the set.
  */
 const held = /** @type {Set<string>} */ (/** @type {any} */ (globalThis)[HELD] ??= new Set())
 
@@ -22,7 +22,7 @@ const held = /** @type {Set<string>} */ (/** @type {any} */ (globalThis)[HELD] ?
 const browserLocks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
 
 /**
- * @param {string} location  of a store. LevelDB must get the real path of it, see `levelsAt`
+ * @param {string} location  of a store. LevelDB must get its real path, see `levelsAt`
  * @returns {Promise<() => Promise<void>>} releases the location
  * @throws {BaoError} STORE_LOCKED when this process, or another page, holds it
  */

@@ -1,6 +1,6 @@
 // Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut has interrupted. So the
 // store makes each database under a temporary name, and renames it when all its files are on the disk. It makes the
-// index first; the data gets the index's id of the store.
+// index first, because the data database gets the id of the store from it.
 
 import { isMissing, nameStore, placeFolder, removeFolder, removeFoldersLike, storeIdOf, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'

@@ -23,7 +23,7 @@ const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 200
 
 /**
- * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
+ * @param {string | DatabasePair} where  a directory (in a browser, a name), or two databases
  * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
  * @returns {Promise<Databases>}
  * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_CORRUPT, STORE_FULL
@@ -64,15 +64,15 @@ function assertWhere (where) {
 async function tryOpening (where, { sync, create, signal }) {
   const options = { sync, create, isRescue: false, signal }
   if (typeof where !== 'string') return openHeld(where, options)
-  const failed = (/** @type {unknown} */ cause) => {
+  const fail = (/** @type {unknown} */ cause) => {
     throw cause instanceof BaoError ? cause : notOpened('open', where, cause)
   }
-  if (create) await makeFolders(where).catch(failed)
-  const release = await holdLocation(where).catch(failed)
+  if (create) await makeFolders(where).catch(fail)
+  const release = await holdLocation(where).catch(fail)
   try {
     await assertOwnFolders(where)
     await assertOpenable(where, create)
-    await makeMissing(where, { sync }).catch(failed)
+    await makeMissing(where, { sync }).catch(fail)
     return await openHeld(where, { ...options, release })
   } catch (error) {
     await release()
@@ -86,7 +86,7 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.isRescue  true if a rescue opens the store: then `leftovers` is undefined, because `fsck`
+ * @param {boolean} options.isRescue  true if a rescue opens the store. Then `leftovers` is undefined, because `fsck`
  *   looks at all data
  * @param {AbortSignal} [options.signal]
  * @param {() => Promise<void>} [options.release]  called when the store is closed, but not when it cannot be opened
@@ -97,7 +97,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
-  // A level opens itself as soon as it is made. So LevelDB's files are checked before.
+  // A level opens itself as soon as it is made. So LevelDB's files are checked before that.
   const checked = isDirectory && !isRescue ? await checkTables(location, path, options.signal) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases

@@ -1,5 +1,5 @@
-// Opens a store for reading, and leaves its directory as it is. LevelDB writes when it opens a database. So this file
-// copies the two databases to a temporary folder, and opens the copies. It reads the files of large blobs in place.
+// Opens a store for reading, and leaves its directory as it is. LevelDB writes when it opens a database. So this module
+// copies the two databases to a temporary folder, and opens the copies. The files of large blobs are read in place.
 //
 // Another process may have the store open. The index is copied before the data, because a store writes data before the
 // record that names it. So the copy has the data of each of its records, unless the other process has deleted the blob.
@@ -86,7 +86,7 @@ async function openCopy (location, copy, signal) {
 }
 
 /**
- * If a copy is damaged, replaces it by a new database with everything that can be read of it, because LevelDB must not
+ * If a copy is damaged, replaces it with a new database of everything that is readable in it, because LevelDB must not
  * read damaged tables.
  *
  * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]

@@ -29,7 +29,7 @@ export async function recordedIds (index, signal) {
       else add(recorded, record)
     }
   }
-  // The record of a sharer may be damaged, and its entry not.
+  // The record of a sharer may be damaged while its entry is sound.
   for await (const entries of readEntries(index, allSharers, () => { recorded.areAll = false })) {
     for (const [key, value] of entries) {
       const [place, sharer] = [placeOfSharer(key), decodeSharer(key, value)]

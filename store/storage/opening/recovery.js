@@ -1,10 +1,10 @@
-// Recovers a store that was not closed: completes deletions, and finds the next free id. For a store that was closed it
-// does not read all records. check/orphans.js restores or deletes orphans.
+// Recovers a store that was not closed: completes deletions, and finds the next free id. If the store was closed, it
+// need not read all records. check/orphans.js restores or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
-import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
-import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
+import { VIEWS, allDeletions, idOfKey } from '../format/keys.js'
+import { LAYOUT_VERSION, decodeDeletion } from '../format/records.js'
 
 /** @import { Databases } from '../databases.js' */
 /** @import { Recorded } from './recorded-ids.js' */
@@ -17,13 +17,13 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
- * An index may have lost records if it lacks its state, or if there is data under an id that it has not given: it was
- * damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written until
- * `fsck` has looked at all data.
+ * An index may have lost records if it lacks its state, or if there is data under an id that it has not given out: it
+ * was damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written
+ * until `fsck` has looked at all data.
  *
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, isRescue: boolean, takesLostIndex: boolean, signal?: AbortSignal }} options  see
- *   `openHeld`. `takesLostIndex`: true to accept an index without entries although there is data
+ *   `openHeld`. `takesLostIndex`: true to accept an index without entries even though there is data
  * @returns {Promise<Leftovers | undefined>} for `Orphans.sweepLeftovers`; undefined when there is nothing to sweep
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
@@ -40,7 +40,7 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
   // LevelDB may have lost the last state and show an older one. So the records tell which ids are in use.
   const recorded = state?.isClean && isWhole ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, taken, recorded?.after ?? 0)
-  await deleteAllDoomed(databases)
+  await finishDeletions(databases)
   const mustSweep = !isRescue && isWhole && recorded !== undefined
   await ids.begin({ next, swept, isSwept: !mustSweep, isWhole })
   return mustSweep ? { recorded, swept } : undefined
@@ -67,12 +67,12 @@ async function idsAfterData ({ data, files }) {
 }
 
 /** @param {Databases} databases */
-async function deleteAllDoomed (databases) {
-  for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
-    const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
-    if (doomed === undefined) continue
-    databases.doom(doomed)
-    await orIfUnreadable(databases.deleteDoomed(doomed)) // If it fails, the note stays.
+async function finishDeletions (databases) {
+  for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDeletions, ...VIEWS }))) {
+    const givenUp = decodeDeletion(key, value)?.map(id => ({ id }))
+    if (givenUp === undefined) continue
+    databases.noteDeletion(givenUp)
+    await orIfUnreadable(databases.deleteGivenUp(givenUp)) // If it fails, the note stays.
   }
   await databases.dropNotes()
 }

@@ -1,9 +1,9 @@
 // Marks a store that is being rescued, so that nobody opens it, and lets only one process at a time rescue it.
 //
 // The mark is the folder `rescue`. It stays when a rescue is interrupted, because the rescue may have lost records, and
-// opening the store would delete the data of these. The folder contains a database without entries, whose lock ends
-// with the process. A rescue takes this lock and then checks those of the store. A store takes its own locks and then
-// checks for the mark. So at least one of the two sees the other.
+// opening the store would delete their data. The folder contains an empty database, whose lock ends with the process. A
+// rescue takes this lock and then checks those of the store. A store takes its own locks and then checks for the mark.
+// So at least one of the two sees the other.
 
 import { Level } from 'level'
 import { exists, makeFolder, moveFolder, realPath, removeFolder } from '#disk'
@@ -28,8 +28,8 @@ export async function rescueAt (location) {
  * Marks a store, and takes the lock of its rescue.
  *
  * @param {string} location  a directory, which the caller holds
- * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock. Without
- *   `isMarked` it also deletes the mark, with everything in its folder
+ * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock. Unless
+ *   `isMarked` is true, it also deletes the mark, with everything in its folder
  * @throws {BaoError} STORE_LOCKED when the store is open, or another process rescues it
  */
 export async function markRescue (location) {
@@ -46,7 +46,8 @@ export async function markRescue (location) {
   }
 
   const end = async (/** @type {{ isMarked: boolean }} */ { isMarked }) => {
-    // Rename the folder under the lock, so that no other rescue uses it. Windows cannot: the folder has an open file.
+    // Rename the folder under the lock, so that no other rescue uses it. Windows cannot rename a folder with an open
+    // file.
     const isMoved = !isMarked &&
       await moveFolder(rescueFolder(location), doneFolder(location)).then(() => true, () => false)
     await lock.close()

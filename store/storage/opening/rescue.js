@@ -1,4 +1,4 @@
-// Rescues a store whose LevelDB files are damaged: makes new databases with everything that can be read of the old
+// Rescues a store whose LevelDB files are damaged: makes new databases with everything that is readable in the old
 // ones, and puts them in the place of the old ones. A sound data database stays as it is.
 //
 // All of this happens in the folder `rescue`, which marks the store until the rescue is done:
@@ -8,8 +8,8 @@
 //   rescue/new     the new databases, complete and synced. Before this name exists, the store has not changed
 //   rescue/old     the old databases, once the new ones have taken their places
 //
-// The caller repeats an interrupted rescue. If it finds `rescue/new`, it goes on from there; otherwise it starts again.
-// Large blobs are in files that do not belong to LevelDB: they stay where they are, and need no more space.
+// The caller repeats an interrupted rescue. If it finds `rescue/new`, it resumes from there; otherwise it starts again.
+// Large blobs are in files that do not belong to LevelDB: they stay where they are, and do not need more space.
 
 import {
   assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
@@ -33,11 +33,13 @@ const newOf = location => `${rescueFolder(location)}/new`
 /** @param {string} location */
 const oldOf = location => `${rescueFolder(location)}/old`
 
-/** With `isRescue`, opening deletes no orphans. The rescue may have lost their records, so `check` looks at them. */
+/**
+ * With `isRescue`, opening does not delete orphans. The rescue may have lost their records, so `check` looks at them.
+ */
 const RESCUED = { sync: true, create: true, isRescue: true }
 
 /**
- * Rescues a store. In a browser there are no files to rescue, so the store is only checked.
+ * Rescues a store. In a browser, there are no files to rescue, so the store is only checked.
  *
  * @template T
  * @param {string} location
@@ -66,21 +68,21 @@ export async function rescueDatabases (location, check, signal) {
  * @param {AbortSignal} [signal]
  */
 async function rescueFiles (location, check, signal) {
-  const failed = (/** @type {unknown} */ cause) => {
+  const fail = (/** @type {unknown} */ cause) => {
     throw signal?.aborted ? signal.reason : notRescued(location, cause)
   }
   let isMarked = await exists(newOf(location))
   const fault = isMarked ? undefined : await rescueFault(location)
-  if (fault !== undefined) failed(fault)
-  const mark = await markRescue(location).catch(failed)
+  if (fault !== undefined) fail(fault)
+  const mark = await markRescue(location).catch(fail)
   isMarked ||= await exists(newOf(location))
   try {
-    const lostBytes = isMarked ? undefined : await copyAll(location, signal).catch(failed)
+    const lostBytes = isMarked ? undefined : await copyAll(location, signal).catch(fail)
     isMarked = true
-    await replaceAll(location).catch(failed)
+    await replaceAll(location).catch(fail)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // This opening has marked all ids as swept, or has left the index without a state. Either way no later opening
+    // This opening has marked all ids as swept, or has left the index without a state. Either way, no later opening
     // deletes orphans, even if `check` fails.
     isMarked = false
     return await check(databases, lostBytes)
@@ -90,7 +92,7 @@ async function rescueFiles (location, check, signal) {
 }
 
 /**
- * Makes `rescue/new`. If that fails, it leaves nothing.
+ * Makes `rescue/new`. If that fails, it leaves nothing behind.
  *
  * @param {string} location @param {AbortSignal} [signal]
  * @returns {Promise<number>} bytes of LevelDB's files in which nothing could be read
@@ -107,8 +109,8 @@ async function copyAll (location, signal) {
       const lostSince = await bytesLostSinceClosing(location, name)
       lostBytes += lostSince
       if (name === 'data' && await isSound(from, signal)) continue
-      const change = (/** @type {Entry} */ entry) => changed(location, entry)
-      // Missing files may count in both numbers.
+      const change = (/** @type {Entry} */ entry) => entryToWrite(location, entry)
+      // Missing files may be counted in both numbers.
       lostBytes += Math.max(await copyReadable(name, { from, to, change, signal }) - lostSince, 0)
       await nameStore(to, storeId)
       await syncFiles(to)
@@ -122,7 +124,7 @@ async function copyAll (location, signal) {
 }
 
 /**
- * Returns true if LevelDB can read a data database without harm. It may have damaged values: the store verifies them.
+ * Returns true if LevelDB can read a data database safely. Its values may be damaged: the store verifies them.
  *
  * @param {string} path @param {AbortSignal} [signal]
  */
@@ -132,8 +134,8 @@ async function isSound (path, signal) {
 }
 
 /**
- * Returns the entry to write for an entry that was read. The state must not say that the store was closed: it may be an
- * older one than the last, so the next opening must look for the ids that are in use. The log of changes is left out,
+ * Returns the entry to write for an entry that was read. The state must not say that the store was closed: it may not
+ * be the latest state, so the next opening must look for the ids that are in use. The log of changes is left out,
  * because it does not say which changes were lost.
  *
  * @param {string} location
@@ -141,7 +143,7 @@ async function isSound (path, signal) {
  * @returns {Entry | undefined} undefined to write none
  * @throws {BaoError} STORE_VERSION
  */
-function changed (location, [key, value]) {
+function entryToWrite (location, [key, value]) {
   const isState = key.length === stateKey.length && key[0] === stateKey[0]
   if (isEventKey(key)) return undefined
   const state = isState ? decodeState(value) : undefined
@@ -151,7 +153,7 @@ function changed (location, [key, value]) {
 }
 
 /**
- * Replaces the old databases by the new ones. It completes an earlier call that was interrupted at any step.
+ * Replaces the old databases with the new ones. It completes an earlier call that was interrupted at any step.
  *
  * @param {string} location
  */

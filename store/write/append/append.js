@@ -12,7 +12,7 @@ import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
 import { Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
-import { readEdge } from '../../read/verified/edge.js'
+import { readRightEdge } from '../../read/verified/right-edge.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
@@ -21,7 +21,7 @@ import { readEdge } from '../../read/verified/edge.js'
 /** @import { Uses } from '../../catalog/uses.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
 /** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
@@ -87,15 +87,15 @@ export class Appender {
    * @param {Uint8Array} root @param {BlobRecord} record @param {number} base  the id of its file
    * @param {NewOptions} options
    * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: a longer blob is in it,
-   *   or is being written to it; the file has other names (hard links); the base does not have all of its pairs; or
-   *   something is damaged
+   *   or is being written to it; the file has other names (hard links); the base lacks some of its pairs; or something
+   *   is damaged
    */
   async #share (root, record, base, options) {
     const { bases } = this.#parts.catalog
     if (!bases.tryLock(base)) return undefined
     let blob
     try {
-      blob = await this.#shareClaimed(root, record, base, options)
+      blob = await this.#shareLocked(root, record, base, options)
       return blob
     } catch (error) {
       // `compose` will read all bytes, find this damage again, and heal it if possible.
@@ -107,7 +107,7 @@ export class Appender {
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
-  async #shareClaimed (root, record, base, options) {
+  async #shareLocked (root, record, base, options) {
     const { activity, catalog, databases } = this.#parts
     const { bases } = catalog
     const { data, files } = databases
@@ -116,7 +116,7 @@ export class Appender {
     if (files === undefined || !bases.isLongest(record)) return undefined
     const isSharer = sharerOf(record) !== undefined
     const tree = new TrustedTree(root, record)
-    const edge = await readEdge(tree, data, size)
+    const edge = await readRightEdge(tree, data, size)
     // The sharer has its own copies of pairs that the base has lost. A longer blob would not find these.
     if (isSharer && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
     const source = contentOf(databases, root, record).reader([edge.start, size])
@@ -141,10 +141,10 @@ export class Appender {
   }
 
   /**
-   * Turns a blob into a sharer. Its old id becomes the base, which keeps the file and the shared pairs. The blob gets a
-   * new id, which has only the pairs of its right edge.
+   * Turns a blob into a sharer. Its old id becomes the id of the base, which keeps the file and the shared pairs. The
+   * blob gets a new id, which has only the pairs of its right edge.
    *
-   * @param {Uint8Array} root @param {BlobRecord} seen @param {Edge} edge
+   * @param {Uint8Array} root @param {BlobRecord} seen @param {RightEdge} edge
    * @returns {Promise<boolean>} false when another call has replaced or deleted the blob
    */
   async #turnIntoSharer (root, seen, edge) {
@@ -163,7 +163,7 @@ export class Appender {
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
-        // From now on its bytes count for the base; `commit` adds them to it.
+        // From now on, its bytes count for the base; `commit` adds them to the base.
         await catalog.commit([{ root, before, after, gained: 0 - before.size }])
         isRecorded = true
         mayBeRecorded = false
@@ -174,7 +174,7 @@ export class Appender {
         activity.noteLeftovers()
       } else {
         if (!isRecorded) await databases.deleteData(id).catch(() => activity.noteLeftovers())
-        ids.settle(id)
+        ids.release(id)
       }
     }
   }

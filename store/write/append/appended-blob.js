@@ -1,5 +1,5 @@
-// Appends bytes to a blob in the same file, before the hash of the new, longer blob is known. It hashes only the
-// appended bytes.
+// Appends bytes to a blob in its file, before the hash of the new, longer blob is known. It hashes only the appended
+// bytes.
 //
 // The pairs of whole subtrees go to the pages of the base. The pairs of a sharer's right edge are kept under the
 // sharer's own id. So no shorter sharer reads the new pairs, and an interruption does not change any blob that has a
@@ -20,7 +20,7 @@ import { NewBlob } from '../new-blob.js'
 /** @import { Catalog } from '../../catalog/catalog.js' */
 /** @import { Activity } from '../../storage/concurrency/activity.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { RightEdge } from '../../read/verified/right-edge.js' */
 
 /** Bytes between two writes of the pages of whole subtrees. */
 const PAGES_EACH = 1 << 28
@@ -32,7 +32,7 @@ const PAGES_EACH = 1 << 28
  * @property {Uint8Array} root
  * @property {number} base  the id of the base, whose file is locked
  * @property {number} size  bytes
- * @property {Edge} edge
+ * @property {RightEdge} edge
  * @property {Uint8Array} bytes  the bytes from `edge.start` on
  * @property {FileWriter} file
  */
@@ -94,13 +94,13 @@ export class AppendedBlob extends NewBlob {
     await this.writeLater(() => this.#parts.databases.data.batch(this.#shared.take(complete)))
   }
 
-  /** Returns the root of the blob. The caller adds no bytes after this. */
+  /** Returns the root of the blob. The caller must not add bytes after this. */
   root () {
     this.#wholeChunks = Math.floor(this.size / CHUNK_LEN)
     return this.#tail.hash()
   }
 
-  /** Writes the rest. With the durability `sync` it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -114,7 +114,7 @@ export class AppendedBlob extends NewBlob {
     await this.closeFile()
   }
 
-  /** @throws {BaoError} STORE_NOT_FOUND when all sharers of the file were deleted, and the file with them */
+  /** @throws {BaoError} STORE_NOT_FOUND when all sharers and the file were deleted */
   assertMayCommit () {
     if (this.#parts.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
@@ -122,8 +122,8 @@ export class AppendedBlob extends NewBlob {
   /** Unlocks the file for other calls. That cuts off the appended bytes if no record names them. */
   async release () {
     const { activity, catalog: { bases }, databases } = this.#parts
-    await this.settle()
-    // This call may have written to a base that another call has deleted.
+    await this.endWrites()
+    // The base may have been deleted by another call while this one was writing to it.
     const deleting = bases.isGone(this.base) ? databases.deleteData(this.base) : undefined
     await allOf([deleting, bases.unlock(this.base)]).catch(() => activity.noteLeftovers())
   }
@@ -131,7 +131,7 @@ export class AppendedBlob extends NewBlob {
   /** @param {number} node @param {number} at  in the arena */
   #setPair (node, at) {
     const end = node + 1 + 2 ** levelOf(node)
-    if (end <= this.#firstChunk) return // The pair is stored already, and its page may not be in memory.
+    if (end <= this.#firstChunk) return // The pair is already stored, and its page may not be in memory.
     const pages = end <= this.#wholeChunks ? this.#shared : this.#own
     pages.setPair(node, u8, at)
   }

@@ -1,4 +1,4 @@
-// Makes a blob of parts: ranges of stored blobs, and new bytes. Bytes that keep their offset keep their subtrees, so
+// Makes a blob from parts: ranges of stored blobs, and new bytes. Bytes that keep their offset keep their subtrees, so
 // they are not hashed again. Bytes that move are hashed again, because BLAKE3 hashes each chunk with its index.
 
 import { assertMany, untilSignal } from '../../../lib/async/in-order.js'
@@ -52,10 +52,10 @@ import { Original } from './original.js'
 /** @typedef {StoredPart | NewPart} BlobPart */
 
 /**
- * Options as for `put`; `expect` and `size` are about the new blob.
+ * The options of `put`; `expect` and `size` are those of the new blob.
  *
  * @typedef {object} ComposeOwnOptions
- * @property {boolean} [verify]  also compare the bytes that keep their offset with the root. Bytes that are hashed
+ * @property {boolean} [verify]  compare even the bytes that keep their offset with the root. Bytes that are hashed
  *   again are always compared. Default: the option `verify` of the store
  */
 
@@ -71,7 +71,7 @@ export const COMPOSE_OPTIONS = [
  *
  * @typedef {object} Piece
  * @property {Original} [original]  undefined for new bytes
- * @property {number} start  where the part begins in the original, in bytes
+ * @property {number} start  where the part begins in the original blob, in bytes
  * @property {number} end  where it ends there
  * @property {number} [len]  bytes; undefined while the length of a source is not known
  * @property {AsyncGenerator<Uint8Array>} [pieces]  the new bytes
@@ -128,7 +128,7 @@ export class Composition {
   }
 
   /**
-   * Fills a blob. On failure it cancels all sources. The caller calls `release` when the blob is kept, or has failed.
+   * Fills a blob. On failure, it cancels all sources. The caller calls `release` when the blob is kept, or has failed.
    *
    * @param {IncomingBlob} blob  empty @param {Many<BlobPart>} parts @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
@@ -145,7 +145,11 @@ export class Composition {
     }
   }
 
-  /** Cancels the sources among the parts: all of an array, else those taken so far. @param {Many<BlobPart>} parts */
+  /**
+   * Cancels the sources among the parts: all parts of an array, otherwise those taken so far.
+   *
+   * @param {Many<BlobPart>} parts
+   */
   cancel (parts) {
     for (const part of Array.isArray(parts) ? parts : this.#given) {
       if (part?.source !== undefined) cancelSource(part.source)
@@ -156,7 +160,7 @@ export class Composition {
   release () { for (const release of this.#releases.splice(0)) release() }
 
   /**
-   * Looks a part up, and proves the size of its blob.
+   * Looks up a part, and proves the size of its blob.
    *
    * @param {BlobPart} part @param {AbortSignal} [signal]
    */
@@ -203,7 +207,7 @@ export class Composition {
   }
 
   /**
-   * Clones for the empty blob the file from which it can keep most bytes.
+   * For the empty blob, clones the file from which it can keep the most bytes.
    *
    * @param {IncomingBlob} blob
    */
@@ -287,8 +291,8 @@ function keptOf ({ original, start, end }, at, isLast) {
 }
 
 /**
- * Gives the bytes that pieces may keep. After a piece of unknown length, a later piece counts if it could still keep
- * its offset.
+ * Yields the bytes that pieces may keep. After a piece of unknown length, a later piece is included if it could still
+ * keep its offset.
  *
  * @param {Piece[]} pieces @param {number} first  index of the first piece
  * @param {number} at  where that piece begins in the new blob

@@ -33,7 +33,7 @@ export class CopiedBytes {
     this.#options = options
   }
 
-  /** @param {ByteRange} span  begins where the last one ended @param {Subtree} _subtree */
+  /** @param {ByteRange} span  begins where the previous one ended @param {Subtree} _subtree */
   async keep ({ start, end }, _subtree) {
     const { read, verifies, end: last } = this.#options
     this.#pieces ??= read(start, last, verifies)
@@ -56,7 +56,7 @@ export class CopiedBytes {
   async close () { await this.#pieces?.return(undefined) }
 }
 
-/** Leaves the bytes in the cloned file, and first compares them there if wanted. */
+/** Leaves the bytes in the cloned file, where it first compares them if `verifies` is true. */
 export class SharedBytes {
   #files
   #blob
@@ -77,7 +77,8 @@ export class SharedBytes {
     this.#file ??= this.#files.reader(this.#blob.id)
     const bytes = await this.#file.read(start, end)
     if (bytes.length === len && areEqual(cv, 0, subtreeCv(bytes, start / CHUNK_LEN))) return this.#blob.skip(len)
-    // The original is damaged, too, unless it was healed after the clone was made. Reading it heals it, or throws.
+    // The original is damaged, too, unless it was healed after the clone was made. Reading the original heals it, or
+    // throws.
     for await (const piece of read(start, end, true)) await this.#blob.writeProven(piece)
   }
 

@@ -1,6 +1,6 @@
-// A stored blob whose bytes become a part of another blob. Bytes that are hashed again are verified first: otherwise
-// the new hash would declare damaged bytes right. Bytes that keep their subtrees need no check: damage in them still
-// shows as a mismatch.
+// A stored blob whose bytes become a part of another blob. Bytes that are hashed again are verified first, because the
+// new hash would make damaged bytes look right. Bytes that keep their subtrees need not be checked: damage in them
+// still shows as a mismatch.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
@@ -19,7 +19,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /**
  * @typedef {object} OriginalOptions
- * @property {boolean} verifies  true to compare also kept bytes with the root
+ * @property {boolean} verifies  true to compare even the kept bytes with the root
  * @property {AbortSignal} [signal]
  */
 
@@ -76,7 +76,7 @@ export class Original {
 
   /**
    * Clones this blob's file for an empty blob, if more than 1 MiB may be kept and the file system can share blocks. The
-   * file of a base may be longer than this blob: the new blob overwrites the rest, or cuts it off at the end.
+   * file of a base may be longer than this blob: the new blob overwrites the rest, or cuts it off when it is finished.
    *
    * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */

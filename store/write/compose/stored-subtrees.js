@@ -1,5 +1,5 @@
-// Finds subtrees of a stored blob that a new blob can keep: their chaining values and pairs, which the pairs above them
-// prove without the bytes.
+// Finds subtrees of a stored blob that a new blob can keep: their chaining values and pairs. The pairs above them prove
+// these without the bytes.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -33,8 +33,8 @@ export class StoredSubtrees {
 
   /**
    * @param {ByteRange} span  see `keptSpans`
-   * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged. Its bytes
-   *   may still be right
+   * @returns {Promise<Subtree | undefined>} undefined when pairs in it or above it are lost or damaged; its bytes may
+   *   still be right
    */
   async find ({ start, end }) {
     try {
@@ -52,7 +52,7 @@ export class StoredSubtrees {
   }
 
   /**
-   * Adds the pairs of a perfect subtree, after comparing each with the one above it.
+   * Adds the pairs of a perfect subtree, after comparing each with the pair above it.
    *
    * @param {Subtree['pairs']} pairs @param {ByteRange} span @param {Uint8Array} cv  the expected chaining value of the
    *   span
@@ -77,9 +77,9 @@ const FAULTS = ['BAO_PARENT_MISMATCH', 'BAO_TRUNCATED']
 const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
- * Gives adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
- * blob. A root has no chaining value, and the first subtree may be the root of this blob or of the new one. So the
- * first is divided in two.
+ * Yields adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
+ * blob. The first subtree may be the whole of this blob or of the new one, and a root has no chaining value. So the
+ * first subtree is divided in two.
  *
  * @param {ByteRange} span  more than the first group @param {number} size  of the blob
  * @returns {Generator<ByteRange>}

@@ -1,5 +1,5 @@
-// A blob whose bytes are already in a file: the file of a reference, or a clone of the imported file in the store. It
-// hashes the file, on several threads where that is faster, and writes only the tree.
+// A blob whose bytes are already in a file: the file of a reference, or a clone of the imported file in the store. This
+// class hashes the file, on several threads if that is faster, and writes only the tree.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -53,7 +53,7 @@ export class FileBlob extends NewBlob {
 
   root () { return this.#hashed.root }
 
-  /** Writes the rest. With the durability `sync` it syncs everything to the disk. */
+  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     const { file } = this
     const { files, isSync } = this.#databases
@@ -64,8 +64,8 @@ export class FileBlob extends NewBlob {
     await this.closeFile()
   }
 
-  async settle () {
-    await this.#pages.settle()
-    await super.settle()
+  async endWrites () {
+    await this.#pages.endWrites()
+    await super.endWrites()
   }
 }

@@ -1,5 +1,5 @@
-// Puts a file into the store: as a reference to the file, as a clone that shares its blocks, or as a copy where the
-// file system cannot share blocks.
+// Puts a file into the store: as a reference to the file, as a clone that shares its blocks, or as a copy if the file
+// system cannot share blocks.
 
 import { absolute, openRegular } from '#disk'
 import { CheckedFile, toPieces } from '../../../lib/source/source.js'
@@ -16,11 +16,11 @@ import { FileBlob } from './file-blob.js'
 /**
  * @typedef {object} ImportFileOwnOptions
  * @property {'copy' | 'reference'} [mode]  `copy` keeps the bytes as `put` does, or shares the blocks of a file above 1
- *   MiB where the file system can do that. `reference` keeps only the tree, and reads the file whenever a caller reads
- *   the blob. Those bytes are always verified: reading a changed file throws STORE_CORRUPT { cid, start, len }, reading
- *   a missing one STORE_MISSING { cid, ranges }. The store never deletes the file. Default: `copy`
+ *   MiB if the file system can do that. `reference` keeps only the tree, and reads the file each time a caller reads
+ *   the blob. Those bytes are always verified: reading a changed file throws STORE_CORRUPT { cid, start, len }, and
+ *   reading a missing one throws STORE_MISSING { cid, ranges }. The store never deletes the file. Default: `copy`
  * @property {(fd: number) => void} [check]  gets the descriptor of the open file, and throws if that is the wrong file.
- *   With `check` the path must not be a link
+ *   With `check`, the path must not be a link
  */
 /** @typedef {PutOptions & ImportFileOwnOptions} ImportFileOptions */
 
@@ -66,13 +66,16 @@ export class FileImporter {
     }
     /** @type {Fill<IncomingBlob | FileBlob>} */
     const fill = async (blob, signal) => {
-      const how = { signal, onProgress, type: 'baobox:put' }
-      if (blob instanceof FileBlob) return blob.hash(how)
-      for await (const piece of toPieces(source, how)) await blob.write(piece)
+      const reading = { signal, onProgress, type: 'baobox:put' }
+      if (blob instanceof FileBlob) return blob.hash(reading)
+      for await (const piece of toPieces(source, reading)) await blob.write(piece)
     }
-    const keeper = mode === 'reference' ? location : undefined
-    const known = { path: keeper, begin, closing: new AbortController(), cancel () {} }
-    return this.#writer.fill(fill, options, known)
+    return this.#writer.fill(fill, options, {
+      path: mode === 'reference' ? location : undefined,
+      begin,
+      closing: new AbortController(),
+      cancel () {}
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may come in any order.
+// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may arrive in any order.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Chunks between two writes of pages: those of 256 MiB. */
+/** Chunks between two writes of pages: 256 MiB. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
@@ -19,7 +19,7 @@ export class PageWriter {
   #each
   #pages
   #eachPair
-  /** All subtrees before this chunk are here. `#ahead`: the ends of subtrees after a gap, by their first chunks. */
+  /** All subtrees before this chunk have arrived. `#ahead`: the ends of subtrees after a gap, by their first chunks. */
   #joined = 0
   #ahead = /** @type {Map<number, number>} */ (new Map())
   /** Pages before this chunk are complete. Pages before `#written` are written, or are being written. */
@@ -44,7 +44,7 @@ export class PageWriter {
   /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks, at) {
     this.#eachPair.subtree(level, index, startChunk, chunks, at)
-    this.#complete = startChunk // A parent above the last subtree may come with this one.
+    this.#complete = startChunk // A parent above the last subtree may arrive with this one.
   }
 
   /** @type {SubtreeSink['putSubtree']} */
@@ -63,8 +63,8 @@ export class PageWriter {
   }
 
   /**
-   * Begins to write complete pages when there are enough, after the write before. Resolves when the write before has
-   * ended. Several calls may wait at the same time: one for each thread that hashes.
+   * Begins to write complete pages if there are enough, once the previous write has ended. It resolves when the
+   * previous write has ended. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
     if (this.#complete - this.#written < this.#each) return
@@ -83,7 +83,7 @@ export class PageWriter {
   }
 
   /** Waits until all writes have ended, and ignores failures. */
-  settle () { return this.#writing.catch(() => {}) }
+  endWrites () { return this.#writing.catch(() => {}) }
 }
 
 /**

@@ -1,5 +1,5 @@
-// The state of a slice that is being received: its verifier, the groups that it has proven, and the file for their
-// bytes, if the blob is in a file.
+// The state of a slice that is being received: its verifier, the groups that the slice has proven, and the file for
+// their bytes if the blob is in a file.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -22,14 +22,15 @@ export class IncomingSlice {
   len = 0
   /** True if the blob is complete now. */
   complete = false
-  /** The file for the bytes. `isNamed`: its name is synced, or the store does not sync. */
+  /** The file for the bytes. `isNamed`: true if its name is synced, or the store does not sync. */
   #file = /** @type {{ id: number, writer: FileWriter, isNamed: boolean } | undefined} */ (undefined)
   /** True if the system has failed to sync the file. */
   isUnsure = false
 
   /**
    * @param {Databases} databases @param {SliceOptions & { cid: Uint8Array }} options
-   * @param {(len: number) => void} [onKept]  called whenever bytes are recorded, with how many of them were missing
+   * @param {(len: number) => void} [onKept]  called each time bytes are recorded, with how many of them were missing
+   *   before
    */
   constructor (databases, options, onKept = () => {}) {
     this.#databases = databases
@@ -82,8 +83,8 @@ export class IncomingSlice {
   }
 
   /**
-   * Syncs the file, so that its bytes survive a power cut. When that fails, nobody knows which bytes are on the disk:
-   * the system forgets that it could not write some.
+   * Syncs the file, so that its bytes survive a power cut. When that fails, nobody knows which bytes are on the disk,
+   * because the system forgets which ones it could not write.
    */
   async sync () {
     try {

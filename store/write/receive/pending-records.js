@@ -1,4 +1,4 @@
-// Keeps the pending blobs: slices of them are being received, and they have no record yet. Their data is written under
+// Keeps the pending blobs. They have no record yet, and slices of them are being received. Their data is written under
 // ids that count as under way. The record is written after the first groups.
 
 import { contentOf, homeOf } from '../../storage/content/content-of.js'
@@ -13,9 +13,9 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /**
  * @typedef {object} PendingBlob
  * @property {BlobRecord} record  the record that the blob will get
- * @property {Set<IncomingSlice>} slices  the slices that may bring its first groups
- * @property {number} len  bytes that its pages mark as present; they count towards the quota
- * @property {boolean} hasFile  true if a file was made for it
+ * @property {Set<IncomingSlice>} slices  the slices that may bring the first groups of the blob
+ * @property {number} len  bytes that the pages of the blob mark as present; they count towards the quota
+ * @property {boolean} hasFile  true if a file was made for the blob
  * @property {boolean} mayBeRecorded  true if the write of the record has begun and is not acknowledged
  */
 
@@ -80,7 +80,7 @@ export class PendingRecords {
       await this.#catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
       const stored = await this.#catalog.get(root).catch(() => undefined)
-      if (stored?.id === after.id) this.#end(root, blob) // The record was written in spite of the error.
+      if (stored?.id === after.id) this.#end(root, blob) // The record was written despite the error.
       throw error
     }
     this.#end(root, blob)
@@ -90,7 +90,7 @@ export class PendingRecords {
   has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
 
   /**
-   * Notes that a slice has ended. Deletes the pending blob, unless another slice may still bring groups of it.
+   * Notes that a slice has ended. Deletes the pending blob, unless another slice may still bring its groups.
    *
    * @param {IncomingSlice} slice
    */
@@ -114,7 +114,7 @@ export class PendingRecords {
   /** Forgets a pending blob that has a record, or no data. @param {Uint8Array} root @param {PendingBlob} blob */
   #end (root, { record }) {
     this.#blobs.delete(nameOf(root))
-    this.#databases.ids.settle(record.id)
+    this.#databases.ids.release(record.id)
   }
 
   /** @param {number} size  a claim @returns {Promise<PendingBlob>} */

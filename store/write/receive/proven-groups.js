@@ -14,7 +14,7 @@ import { u8 } from '../../../lib/engine/arena.js'
 /** @import { Reservation } from '../../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 
-/** Bytes of gathered groups, or of pairs, that make a batch full. */
+/** A batch is full when it has this many bytes of groups, or of pairs. */
 const BATCH_LEN = 1 << 22
 /** Bytes of one piece of memory for groups; the first pieces are smaller. */
 const MEMORY_LEN = 1 << 20
@@ -36,7 +36,7 @@ const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 /**
  * Groups and pairs that were proven one after the other and are stored together. The life of a batch:
  * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
- * A batch that needs no recording goes from taken to forgotten by `discard`.
+ * A batch that need not be recorded goes from taken to forgotten by `discard`.
  */
 export class ProvenBatch {
   runs = /** @type {Run[]} */ ([])
@@ -54,7 +54,7 @@ export class ProvenBatch {
   /** True if any bytes are only in memory. */
   get isHeld () { return this.file === undefined && this.len > 0 }
 
-  /** Gives each group, in increasing order. */
+  /** Yields each group, in increasing order. */
   * groups () {
     for (const { start, len, memory, at } of this.runs) {
       for (let done = 0; done < len; done += GROUP_LEN) {
@@ -70,7 +70,7 @@ export class ProvenBatch {
     return sum
   }
 
-  /** Gives up all groups after the first runs. @param {number} [runs]  how many runs stay */
+  /** Gives up the groups of all runs except the first ones. @param {number} [runs]  how many runs stay */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
@@ -85,7 +85,7 @@ export class ProvenGroups {
   #filled = 0
   /** Memory that can be used again, because its groups are in a file. */
   #free = /** @type {Uint8Array[]} */ ([])
-  /** Pairs that are in no batch yet. The first `#provenPairs` of them have a verified leaf below them. */
+  /** Pairs that are not in a batch yet. Below the first `#provenPairs` of them, a leaf was verified. */
   #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
   /** Recorded pairs that are above the next groups, and the id under which they are recorded. */
@@ -97,15 +97,15 @@ export class ProvenGroups {
   waiting = 0
   #since = 0
 
-  /** Bytes that are in no batch yet. */
+  /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** True if there are enough bytes to write: of groups, or of pairs, as slices may have pairs without any group. */
+  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs without groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
-   * Since when bytes have waited for their recording to begin, as a time of `performance.now`; Infinity when no bytes
-   * wait.
+   * The time, as `performance.now` gives it, since which bytes have waited for their recording to begin; Infinity when
+   * no bytes wait.
    */
   get oldestSince () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
@@ -115,8 +115,8 @@ export class ProvenGroups {
   }
 
   /**
-   * Takes a verified leaf. It keeps only whole groups, because the store could not prove a part of one. The last group
-   * is whole when it ends where the blob ends. A verified leaf that ends at the claimed size proves that size.
+   * Takes a verified leaf. It keeps only whole groups, because the store could not prove a part of a group. The last
+   * group is whole when it ends where the blob ends. A verified leaf that ends at the claimed size proves that size.
    *
    * @param {number} start  where the leaf begins in the blob, in bytes
    * @param {Uint8Array} memory  borrowed; the bytes are copied
@@ -160,7 +160,11 @@ export class ProvenGroups {
     return [...this.provenBatches]
   }
 
-  /** Forgets batches that need no recording; nothing counts as waiting then. @param {ProvenBatch[]} batches */
+  /**
+   * Forgets batches that need not be recorded. After that, nothing counts as waiting.
+   *
+   * @param {ProvenBatch[]} batches
+   */
   discard (batches) {
     this.#nothingWaits()
     this.forget(batches)
@@ -172,7 +176,7 @@ export class ProvenGroups {
   }
 
   /**
-   * Writes the bytes of a batch to their positions in a file. They count once the batch is recorded.
+   * Writes the bytes of a batch to their positions in a file. They count as present once the batch is recorded.
    *
    * @param {ProvenBatch} batch @param {FileWriter} file @param {number} id  of the file
    * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
@@ -223,8 +227,8 @@ export class ProvenGroups {
    * @param {ChunkRanges} present
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
    *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
-   *   `lens`: how many fresh bytes each batch has. `puts` is not empty if any chunk is present: writing an empty batch
-   *   would not sync earlier writes to the disk
+   *   `lens`: how many fresh bytes each batch has. `puts` is not empty if any chunk is present, because writing an
+   *   empty batch would not sync earlier writes to the disk
    */
   async operations (batches, { databases: { data, extentLen }, fileId, record: { id } }, present) {
     // If the blob was deleted and has a new id, its old file and the pairs on the path were deleted, too.
@@ -276,7 +280,7 @@ export class ProvenGroups {
     this.#id = id
   }
 
-  /** Takes back memory of groups that are no longer needed. @param {Run[]} runs */
+  /** Takes back the memory of groups that are no longer needed. @param {Run[]} runs */
   #recycle (runs) {
     const memories = new Set(runs.map(({ memory }) => memory))
     for (const memory of memories) if (memory.length === MEMORY_LEN) this.#free.push(memory)

@@ -37,7 +37,8 @@ const RECORD_MS = 1000
 /**
  * @typedef {object} ReceiveOwnOptions
  * @property {number} [size]  the length of the blob, for slices without a header
- * @property {(len: number) => void} [onKept]  called whenever bytes are recorded, with how many of them were missing
+ * @property {(len: number) => void} [onKept]  called each time bytes are recorded, with how many of them were missing
+ *   before
  */
 /** @typedef {ProgressOptions & ReceiveOwnOptions} ReceiveOptions  `onProgress` gets `baobox:receive` */
 
@@ -126,7 +127,7 @@ export class BlobReceiver {
         await writing.end()
         await recording.end()
       } catch (error) {
-        // A failure of the background work aborts the loop. Then that failure is the cause, so throw it.
+        // A failure of the background work aborts the loop. Then throw that failure, because it is the cause.
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
         await this.#keepProven(slice, { writing, recording, keep }).catch(() => {})
         await this.#end(slice, release).catch(() => {})
@@ -138,7 +139,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Stores the groups that were proven before a failure. They are still right.
+   * Stores the groups that were proven before a failure, which are still right.
    *
    * @param {IncomingSlice} slice
    * @param {{ writing: Background, recording: Background, keep: (options: KeepOptions) => Promise<void> }} stages
@@ -148,9 +149,10 @@ export class BlobReceiver {
     // 1. Verify the rest of the buffered bytes.
     if (verifier.error === undefined) flush(verifier)
     // 2. Wait for the background work.
-    await writing.settle()
-    await recording.settle()
-    // 3. If a sync has failed, nobody knows which bytes the disk has: give up bytes in files that are not recorded yet.
+    await writing.waitQuietly()
+    await recording.waitQuietly()
+    // 3. If a sync has failed, nobody knows which bytes the disk has. So give up the bytes in files that are not
+    // recorded yet.
     if (slice.isUnsure) received.cutFiled()
     // 4. Write and record the rest.
     await keep({ isLast: true, hasFailed: true })
@@ -158,7 +160,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Ends a slice: closes its file, releases its quota, and deletes its pending blob if no other slice needs that.
+   * Ends a slice: closes its file, releases its quota, and deletes its pending blob if no other slice needs it.
    *
    * @param {IncomingSlice} slice @param {() => void} release  ends the protection of the blob
    */
@@ -173,8 +175,8 @@ export class BlobReceiver {
   }
 
   /**
-   * Writes the batches that were taken, to a file or to the database. Also records them, unless a file must be synced
-   * first.
+   * Writes the batches that were taken, to a file or to the database. It records them, too, unless a file must be
+   * synced first.
    *
    * @param {IncomingSlice} slice @param {KeepOptions} options
    * @returns {Promise<boolean>} true if a file must be synced before the batches can be recorded
@@ -233,14 +235,14 @@ export class BlobReceiver {
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     after.isDamaged = !after.complete && before.isDamaged
-    // Sync a complete blob before observers hear of it.
+    // Sync a complete blob before observers are told of it.
     const sync = isLast || after.complete
     // Sync the first groups before the first record, so that no record exists without groups.
     const isFirstRecord = this.#pending.isUnder(root, before.id)
     let gained = 0
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
-    // A sharer's bytes count for its base as long as the base has any sharer.
+    // A sharer's bytes count for its base as long as the base has a sharer.
     const groups = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
@@ -254,7 +256,7 @@ export class BlobReceiver {
    * Reserves quota for the bytes of a batch that are not present.
    *
    * @param {Uint8Array} root @param {ProvenBatch} batch @param {KeepOptions} options
-   * @returns {Promise<Reservation | undefined>} undefined when there is too little space and the batch was given up
+   * @returns {Promise<Reservation | undefined>} undefined when there was too little space and the batch was given up
    */
   async #reserve (root, batch, { hasFailed }) {
     try {
@@ -267,14 +269,14 @@ export class BlobReceiver {
   }
 
   /**
-   * Reserves quota for the copy of a reference of which a part is missing: its right bytes are copied first.
+   * Reserves quota for the copy of a reference that is present in part: its right bytes are copied first.
    *
    * @param {Uint8Array} root @returns {Promise<Reservation[]>}
    */
   async #reserveCopy (root) {
     if (!this.#quota.isLimited) return []
     const { record } = await this.#catalog.find(root)
-    if (record === undefined || !this.#isPartOfOthers(root, record)) return []
+    if (record === undefined || !this.#isPartialReference(root, record)) return []
     const len = rangesLen(await this.#presence.of(record), record.size)
     return [await this.#evictor.reserve(root, () => len)]
   }
@@ -282,8 +284,8 @@ export class BlobReceiver {
   /**
    * Finds the record of the blob, or makes the record that it will get. The caller holds the blob's lock.
    *
-   * Sets `slice.complete`. Discards the batches if they need no recording. If the blob is already complete, tells the
-   * catalog that the blob was put again.
+   * Sets `slice.complete`. Discards the batches if they need not be recorded. If the blob is already complete, tells
+   * the catalog that the blob was put again.
    *
    * @param {IncomingSlice} slice
    * @param {ProvenBatch[]} batches
@@ -294,7 +296,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     let { record } = await this.#catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
-    if (record !== undefined && hasGroups && this.#isPartOfOthers(root, record)) {
+    if (record !== undefined && hasGroups && this.#isPartialReference(root, record)) {
       record = await this.#damage.copyReference(root, record, forCopy)
     }
     slice.complete = record?.complete ?? false
@@ -306,8 +308,8 @@ export class BlobReceiver {
     return record ?? this.#pending.recordFor(slice, verifier.size)
   }
 
-  /** Returns true for a reference of which a part is missing. @param {Uint8Array} root @param {BlobRecord} record */
-  #isPartOfOthers (root, record) {
+  /** Returns true for a reference that is present in part. @param {Uint8Array} root @param {BlobRecord} record */
+  #isPartialReference (root, record) {
     return !record.complete && !contentOf(this.#databases, root, record).isOurs
   }
 }
@@ -325,8 +327,8 @@ function flush (verifier) {
 
 /**
  * Returns the size for the record: the proven size, if there is one, otherwise the claim under which the last present
- * group was verified. All groups before that one are in subtrees of 2^n whole chunks, which have the same shape under
- * any size.
+ * group was verified. All groups before that one are in subtrees of 2^n whole chunks, whose shape does not depend on
+ * the size.
  *
  * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present
  * @param {number} reach  index of the first chunk after the last group that was verified under the claim

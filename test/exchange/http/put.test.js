@@ -3,9 +3,11 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
+import { turns } from '../../support/fake-clock.js'
 import { noise } from '../../support/inputs.js'
 import { hexOf, newHandlers } from '../../support/store/served.js'
 import { sliceOf } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const BYTES = noise(300_000)
 const ROOT = hash(BYTES)
@@ -94,16 +96,22 @@ describe('an HTTP handler keeps uploads', () => {
 
   it('unless the client stalls, breaks off or disconnects', async function () {
     if (!hasStreams) this.skip()
-    const served = await serve({ put, idleTimeout: 40 })
-    const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
-    const slow = await served.got(PATH, upload(stuck))
-    expect([slow.status, slow.json().code]).to.deep.equal([408, 'HTTP_STALLED'])
+    const idleTimeout = 12_345
+    const served = await serve({ put, idleTimeout })
+    await withTimeoutsHeld(idleTimeout, async endTimeouts => {
+      const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
+      const stalling = served.got(PATH, upload(stuck))
+      await turns()
+      endTimeouts()
+      const { status, json } = await stalling
+      expect([status, json().code]).to.deep.equal([408, 'HTTP_STALLED'])
 
-    const gone = new AbortController()
-    const waiting = served.got(PATH, { ...upload(new ReadableStream({})), signal: gone.signal })
-    await new Promise(resolve => setTimeout(resolve, 10))
-    gone.abort()
-    expect((await waiting).status).to.equal(499)
+      const gone = new AbortController()
+      const waiting = served.got(PATH, { ...upload(new ReadableStream({})), signal: gone.signal })
+      await turns()
+      gone.abort()
+      expect((await waiting).status).to.equal(499)
+    })
 
     const broken = new ReadableStream({ pull (controller) { controller.error(new Error('reset')) } })
     expect((await served.got(PATH, upload(broken))).status).to.equal(400)

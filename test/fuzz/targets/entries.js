@@ -3,9 +3,9 @@ import { checkOf, encode } from '../../../store/storage/format/codec.js'
 import {
   EVENTS, decodeEntry, encodeBeginning, encodeEntry, placeOfEntry
 } from '../../../store/storage/format/events.js'
-import { aliasKey, doomedKey, eventKey, hashOfKey, placeOfKey } from '../../../store/storage/format/keys.js'
+import { aliasKey, deletionKey, eventKey, hashOfKey, placeOfKey } from '../../../store/storage/format/keys.js'
 import {
-  MAX_TIME, decodeAlias, decodeDoomed, decodePath, decodeRecord, decodeState, decodeTime, encodeAlias, encodeDoomed,
+  MAX_TIME, decodeAlias, decodeDeletion, decodePath, decodeRecord, decodeState, decodeTime, encodeAlias, encodeDeletion,
   encodePath, encodeRecord, encodeState, encodeTime
 } from '../../../store/storage/format/records.js'
 import {
@@ -81,7 +81,7 @@ function records (random) {
   expectOnly(random, 'record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
   expectOnly(random, 'state', encodeState(state), decodeState, state)
   const ids = [id, ...Array.from({ length: random.below(4) }, () => random.below(2 ** 40))]
-  expectOnly(random, 'note', encodeDoomed(ids), bytes => decodeDoomed(doomedKey(id), bytes), ids)
+  expectOnly(random, 'note', encodeDeletion(ids), bytes => decodeDeletion(deletionKey(id), bytes), ids)
   const path = random.pick(['/', 'C:\\blobs\\é', '\\\\server\\share', '/tmp/\ud83d\ude00'])
   expectOnly(random, 'path', encodePath(id, path), bytes => decodePath(id, bytes), path)
   expectThat(decodePath(id, encodePath(id, random.pick(['a', './a', '/a\0b']))) === undefined, () => 'a wrong path')

@@ -8,7 +8,7 @@ import { same } from '../../support/bytes.js'
 import { collect } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
-  afterNextRead, aliasEntry, indexKeys, tagBesideBlobEntry, tagEntry, taggedKeys
+  afterNextRead, aliasEntry, indexKeys, tagOfBlobEntry, tagEntry, taggedKeys
 } from '../../support/store/inspect.js'
 import { expectSound } from '../../support/store/mending.js'
 import { newStores } from '../../support/store/stores.js'
@@ -53,7 +53,7 @@ describe('store: fsck() beside other calls', () => {
   it('a tag that is set while fsck() reads its damaged entry keeps both entries', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES, { tag: 'a' })
-    await tagBesideBlobEntry(index, ROOT, 'a').write(new Uint8Array(5))
+    await tagOfBlobEntry(index, ROOT, 'a').write(new Uint8Array(5))
     afterNextRead(index, taggedKeys, () => store.tags.set('a', ROOT))
     expect(await store.fsck({ repair: true })).to.include({ isSound: true })
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
@@ -65,7 +65,7 @@ describe('store: fsck() beside other calls', () => {
     await store.put(BYTES, { tag: 'a' })
     await store.tags.set('b', ROOT)
     await tagEntry(index, 'a').write(new Uint8Array(5))
-    await tagBesideBlobEntry(index, ROOT, 'b').remove()
+    await tagOfBlobEntry(index, ROOT, 'b').remove()
     const events = store.watch()
     await store.fsck({ repair: true })
     await store.tags.set('c', ROOT)

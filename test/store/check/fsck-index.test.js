@@ -7,7 +7,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
   changeRecord, damageRecord, databasesOf, deletionEntry, entriesOf, isPage, malformedKeys, readRecord,
-  recordEntry, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
+  recordEntry, stateEntry, tagOfBlobEntry, tagEntry, usedEntry, writeRecord
 } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing } from '../../support/store/mending.js'
@@ -189,13 +189,13 @@ describe('store: fsck() of a damaged index', () => {
         const deleted = store.delete(ROOT)
         await deleting.isHere
         const databases = databasesOf(store)
-        const isGoing = databases.isGoing.bind(databases)
-        databases.isGoing = async id => {
+        const isGivenUp = databases.isGivenUp.bind(databases)
+        databases.isGivenUp = async id => {
           if (isOver) {
             deleting.goOn()
             await deleted
           }
-          return isGoing(id)
+          return isGivenUp(id)
         }
         expect(await store.fsck({ repair }), `repair: ${repair}, over: ${isOver}`).to.include({ isSound: true })
         expect(await entriesOf(data)).to.have.length(isOver ? 0 : length)
@@ -227,7 +227,7 @@ describe('store: fsck() of a damaged index', () => {
   describe('and its tags', () => {
     const FORMATS = ['raw', 'hashseq']
     const named = index => tagEntry(index, 'a')
-    const beside = index => tagBesideBlobEntry(index, ROOT, 'a')
+    const beside = index => tagOfBlobEntry(index, ROOT, 'a')
     const WAYS = {
       'a tag whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
       'a tag that is lost under its name': { spoil: index => named(index).remove() },

@@ -8,7 +8,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import {
   changeState, damageRecord, databasesOf, deletionsIn, flipStoredByte, idsIn, recordEntry, recordOf, stateEntry,
-  tagBesideBlobEntry, writesRecord
+  tagOfBlobEntry, writesRecord
 } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
@@ -322,12 +322,12 @@ describe('store: orphans', () => {
           const roots = TAGGED.map(bytes => hash(bytes))
           const store = await place.open()
           const databases = databasesOf(store)
-          const { deleteDoomed } = databases
-          databases.deleteDoomed = async doomed => {
-            databases.deleteDoomed = deleteDoomed
+          const { deleteGivenUp } = databases
+          databases.deleteGivenUp = async givenUp => {
+            databases.deleteGivenUp = deleteGivenUp
             await sweep(store)
             endsWith()
-            return deleteDoomed.call(databases, doomed)
+            return deleteGivenUp.call(databases, givenUp)
           }
           expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
           for (const root of roots) expect(await store.has(root)).to.equal(false)
@@ -363,13 +363,13 @@ describe('store: orphans', () => {
         'fsck({ repair: true })': () => store.fsck({ repair: true })
       })) {
         it(`keep their note while ${what} runs during the deletion`, async () => {
-          const { deleteDoomed } = databases
+          const { deleteGivenUp } = databases
           let noted
-          databases.deleteDoomed = async doomed => {
-            databases.deleteDoomed = deleteDoomed
+          databases.deleteGivenUp = async givenUp => {
+            databases.deleteGivenUp = deleteGivenUp
             await sweep()
             noted = await deletionsIn(databases.index)
-            return deleteDoomed.call(databases, doomed)
+            return deleteGivenUp.call(databases, givenUp)
           }
           expect(await store.deleteMany(roots, { force: true })).to.include({ blobs: roots.length })
           expect(noted).to.include.members(ids)
@@ -433,7 +433,7 @@ describe('store: orphans', () => {
       await loseRecords()
       await place.look(async ({ index }) => {
         await changeState(index, { isClean: false, swept: 0 })
-        await tagBesideBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
+        await tagOfBlobEntry(index, hash(SEQUENCE), 'sequence').write(new Uint8Array(20))
       })
       const store = await place.open()
       expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })

@@ -29,10 +29,10 @@ describe('store: gc() beside other calls', () => {
    * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up the
    *   first blob and those beside it, and is about to check which of them are protected now. In a later batch: the
    *   collection is deleting the records of the first blob and some others
-   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile
+   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} act
    *   @returns the store, afterwards
    */
-  async function collectBeside (where, prepare, meanwhile) {
+  async function collectBeside (where, prepare, act) {
     const { store } = await newStore()
     const { index } = databasesOf(store)
     await store.put(swept.bytes)
@@ -54,7 +54,7 @@ describe('store: gc() beside other calls', () => {
     const collecting = store.gc()
     await reached
     index[method] = original
-    const doing = meanwhile(store)
+    const doing = act(store)
     // Only calls that need a lock of the collection may have to wait for it.
     await Promise.race([doing, ...where === 'in its batch' ? [turns()] : []])
     go()
@@ -69,7 +69,7 @@ describe('store: gc() beside other calls', () => {
   const part = blobOf(100_000, 5)
   const tagSequence = store => store.tags.set('sequence', sequence.root, { format: 'hashseq' })
   for (const where of /** @type {const} */ (['in its batch', 'in a later batch'])) {
-    for (const [what, prepare, meanwhile, kept] of [
+    for (const [what, prepare, act, kept] of [
       ['tags it', store => store.put(one.bytes), store => store.tags.set('a', one.root), [one]],
       ['tags it temporarily', store => store.put(one.bytes), store => store.tempTag(one.root), [one]],
       ['puts it again', store => store.put(one.bytes), store => store.put(one.bytes), [one]],
@@ -125,7 +125,7 @@ describe('store: gc() beside other calls', () => {
       ]
     ]) {
       it(`a call that ${what} keeps the blob, ${where}`, async () => {
-        const { store } = await collectBeside(where, prepare, meanwhile)
+        const { store } = await collectBeside(where, prepare, act)
         expect(await namesIn(store)).to.deep.equal(namesOf(kept))
         await expectKept(store, kept)
       })

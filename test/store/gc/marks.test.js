@@ -8,7 +8,7 @@ import { noise } from '../../support/inputs.js'
 import { nameOf } from '../../support/store/inspect.js'
 
 describe('store: Marks', () => {
-  it('settle() reads sequences of hashes from pieces of any length', async () => {
+  it('readSequences() reads sequences of hashes from pieces of any length', async () => {
     const members = Array.from({ length: 40 }, (_, i) => hash(noise(100 + i, 700 + i)))
     const bytes = concat(members)
     for (const pieces of [ragged(bytes, 3), oneByOne(bytes), [bytes, Uint8Array.of(1, 2)]]) {
@@ -17,13 +17,13 @@ describe('store: Marks', () => {
         access: { present: () => stream(pieces) }
       })
       marks.keep(hash(bytes), 'hashseq')
-      await marks.settle()
+      await marks.readSequences()
       expect(marks.size).to.equal(members.length + 1)
       for (const root of members) expect(marks.has(nameOf(root))).to.equal(true)
     }
   })
 
-  it('settle() reads a sequence once, however often it arrived before, and again when more arrived during the read',
+  it('readSequences() reads a sequence once, however often it arrived, and again when more arrived during the read',
     async () => {
       const root = hash(noise(64))
       let reads = 0
@@ -37,13 +37,13 @@ describe('store: Marks', () => {
         }
       })
       marks.keep(root, 'hashseq')
-      await marks.settle()
+      await marks.readSequences()
       for (let i = 0; i < 100; i++) marks.arrived(root)
-      await marks.settle()
+      await marks.readSequences()
       expect(reads).to.equal(3)
     })
 
-  it('settle() that failed reads the sequence in the next call', async () => {
+  it('readSequences() that failed reads the sequence in the next call', async () => {
     const root = hash(noise(64))
     let reads = 0
     const marks = new Marks({
@@ -56,8 +56,8 @@ describe('store: Marks', () => {
       }
     })
     marks.keep(root, 'hashseq')
-    expect(await errorOf(marks.settle())).to.have.property('message', 'not today')
-    await marks.settle()
+    expect(await errorOf(marks.readSequences())).to.have.property('message', 'not today')
+    await marks.readSequences()
     expect(marks.size).to.equal(3)
   })
 })

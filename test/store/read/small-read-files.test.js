@@ -70,8 +70,8 @@ describe('store: small reads of blobs in files', () => {
       expect(await errorOf(store.bytes(hash(other), RANGE, { verify }))).to.include({ code: 'STORE_MISSING' })
     }
     // The file has later bytes by now, but they are not present either.
-    const behind = { start: 20 * GROUP, end: 21 * GROUP }
-    await store.receive(hash(other), sliceOf(other, behind), behind)
+    const later = { start: 20 * GROUP, end: 21 * GROUP }
+    await store.receive(hash(other), sliceOf(other, later), later)
     expect(await errorOf(store.bytes(hash(other), RANGE, { verify: false }))).to.include({ code: 'STORE_MISSING' })
   })
 

@@ -20,7 +20,7 @@ const reason = new Error('the disk is full')
 const hasRecords = operations => operations.some(writesRecord)
 
 /** Makes the next batch of records fail after it was written. */
-function failBehind (level) {
+function failAfterWrite (level) {
   const { batch } = level
   level.batch = async (operations, ...args) => {
     if (!hasRecords(operations)) return batch.call(level, operations, ...args)
@@ -56,7 +56,7 @@ describe('store: writes that fail', () => {
       for (const isClosed of [true, false]) {
         const { place, store, index } = await crashing()
         for (const job of jobs) {
-          failBehind(index)
+          failAfterWrite(index)
           expect(await errorOf(job(store))).to.equal(reason)
         }
         if (isClosed) await store.close()
@@ -131,13 +131,13 @@ describe('store: writes that fail', () => {
   it('a receive that cannot keep anything leaves the earlier groups', async () => {
     const { store, data } = await newStore()
     const bytes = noise(3 * MIB, 14)
-    const [before, behind] = [{ start: 0, end: MIB }, { start: MIB, end: 2 * MIB }]
-    await store.receive(hash(bytes), sliceOf(bytes, before), before)
+    const [first, second] = [{ start: 0, end: MIB }, { start: MIB, end: 2 * MIB }]
+    await store.receive(hash(bytes), sliceOf(bytes, first), first)
     const restore = fail(data, 'batch', { always: true })
-    expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes, behind), behind))).to.equal(reason)
+    expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes, second), second))).to.equal(reason)
     restore()
-    expect((await store.missing(hash(bytes), before)).isEmpty).to.equal(true)
-    expect(same(await store.bytes(hash(bytes), before), bytes.subarray(0, MIB))).to.equal(true)
+    expect((await store.missing(hash(bytes), first)).isEmpty).to.equal(true)
+    expect(same(await store.bytes(hash(bytes), first), bytes.subarray(0, MIB))).to.equal(true)
   })
 
   it('a receive that fails throws its own error, not that of keeping the received groups', async () => {

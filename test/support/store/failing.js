@@ -7,11 +7,11 @@ export const reason = new Error('enough')
 
 export const DONE = 'is done, and said to have failed'
 
-/** Faults by name. `at` replaces the failing call, and `behind` the calls after it. */
+/** Faults by name. `at` replaces the failing call, and `later` the calls after it. */
 export const FAULTS = {
-  'fails once': { at: () => Promise.reject(reason), behind: write => write() },
-  'ends the process': { at: () => Promise.reject(reason), behind: () => Promise.reject(reason), isDeath: true },
-  [DONE]: { at: async write => { await write(); throw reason }, behind: write => write() }
+  'fails once': { at: () => Promise.reject(reason), later: write => write() },
+  'ends the process': { at: () => Promise.reject(reason), later: () => Promise.reject(reason), isDeath: true },
+  [DONE]: { at: async write => { await write(); throw reason }, later: write => write() }
 }
 
 /**
@@ -46,15 +46,15 @@ function tapped (store, happens) {
  * Makes a write of a store fail.
  *
  * @param {number} moment  the number of the write, from 0
- * @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, behind: (write: () => Promise<unknown>) =>
+ * @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, later: (write: () => Promise<unknown>) =>
  *   Promise<unknown> }} fault
  * @returns {{ isReached: () => boolean, untap: () => void }}
  */
-export function failAt (store, moment, { at, behind }) {
+export function failAt (store, moment, { at, later }) {
   let calls = 0
   const untap = tapped(store, write => {
     const call = calls++
-    return call < moment ? write() : call === moment ? at(write) : behind(write)
+    return call < moment ? write() : call === moment ? at(write) : later(write)
   })
   return { isReached: () => calls > moment, untap }
 }

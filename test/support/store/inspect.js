@@ -8,12 +8,12 @@ import { downloadBy } from '../../../exchange/download/download.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allOfIndex, allTagged,
-  allSharers, allUsed, blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey,
-  tagKey, taggedKey, tagsWith, usedKey
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDeletions, allEvents, allOfId, allOfIndex, allTagged,
+  allSharers, allUsed, blobKey, deletionKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey,
+  stateKey, tagKey, taggedKey, tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
-  decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeSharer,
+  decodeDeletion, decodeRecord, decodeState, encodeAlias, encodeDeletion, encodePath, encodeRecord, encodeSharer,
   encodeState
 } from '../../../store/storage/format/records.js'
 import { encodeTag } from '../../../store/storage/format/tags.js'
@@ -126,15 +126,15 @@ export const recordEntry = (index, root) => new Entry(index, blobKey(root))
 /** The time of the last use of a blob. */
 export const usedEntry = (index, root) => new Entry(index, usedKey(root))
 /** The note that the data of an id is being deleted. */
-export const deletionEntry = (index, id) => new Entry(index, doomedKey(id))
+export const deletionEntry = (index, id) => new Entry(index, deletionKey(id))
 /** The path of the file of a reference. */
 export const pathEntry = (index, id) => new Entry(index, pathKey(id))
 /** The two entries of a tag: under its name, and beside the blob that it names. */
 export const tagEntry = (index, name) => new Entry(index, tagKey(name))
-export const tagBesideBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
+export const tagOfBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
 /** The two entries of an alias: under its multihash, and beside its blob. */
 export const aliasEntry = (index, multihash) => new Entry(index, aliasKey(multihash))
-export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
+export const aliasOfBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
 /** The index entry of a sharer. @param {number} size  the blob's size */
 export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(base, size))
 /** An extent. @param {number} offset  bytes, whole chunks */
@@ -148,7 +148,7 @@ export const taggedKeys = allTagged
 
 /** Keys of a record, a time of use and a deletion with a wrong length. @param {number} len  bytes */
 export const malformedKeys = len =>
-  [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
+  [allBlobs, allUsed, allDeletions].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
 
 // Damage to a blob of an open store
 
@@ -237,7 +237,7 @@ export function writeSharer (index, { base, size, root, id }) {
 }
 
 /** Notes that the data of an id is being deleted. */
-export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed([id]))
+export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDeletion([id]))
 
 /** @param {string} path  the file that has the bytes of an id */
 export const writePath = (index, id, path) => pathEntry(index, id).write(encodePath(id, path))
@@ -250,7 +250,7 @@ export async function writeTag (index, tag) {
 /** Gives a blob an alias. @param {Uint8Array} multihash */
 export async function writeAlias (index, root, multihash) {
   await aliasEntry(index, multihash).write(encodeAlias(multihash, { root, isForgotten: false }))
-  await aliasBesideBlobEntry(index, root, multihash).write(new Uint8Array(0))
+  await aliasOfBlobEntry(index, root, multihash).write(new Uint8Array(0))
 }
 
 // All entries of one kind
@@ -259,9 +259,9 @@ export async function writeAlias (index, root, multihash) {
 export const recordsIn = async index =>
   (await entriesBetween(index, allBlobs)).map(([key, value]) => decodeRecord(hashOfKey(key), value))
 
-/** Returns the doomed ids in the index; undefined for a damaged note. */
+/** Returns the ids in the notes of deletions; undefined for a damaged note. */
 export const deletionsIn = async index =>
-  (await entriesBetween(index, allDoomed)).flatMap(([key, value]) => decodeDoomed(key, value))
+  (await entriesBetween(index, allDeletions)).flatMap(([key, value]) => decodeDeletion(key, value))
 
 /** Returns the keys of both entries of all aliases in an index. */
 export const aliasKeysIn = async index =>

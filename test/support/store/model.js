@@ -74,13 +74,17 @@ export class Model {
     return this.#groups.delete(i)
   }
 
-  /** Tags by name, with the number of the blob and the time at which the tag expires. */
+  /** Tags by name, with the number of the blob, the time at which the tag expires, and whether it is weak. */
   tags = new Map()
   get liveTags () {
-    return new Map([...this.tags].filter(([, { expires }]) => expires === undefined || clock.time < expires))
+    return new Map([...this.tags].filter(([, { blob, expires, weak }]) =>
+      (expires === undefined || clock.time < expires) &&
+      (!weak || this.isThere(blob) || BLOBS[blob].bytes.length === 0)))
   }
 
-  isTagged (i) { return [...this.liveTags.values()].some(({ blob }) => blob === i) }
+  /** Tags that protect their blobs. */
+  get strongTags () { return [...this.liveTags.values()].filter(({ weak }) => !weak) }
+  isTagged (i) { return this.strongTags.some(({ blob }) => blob === i) }
   get ids () { return this.#groups.size }
 }
 

@@ -65,7 +65,7 @@ export function testFailing (jobs, stride = 1) {
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
   let leftovers = 0
 
-  const faults = { ...FAULTS, [FOR_A_WHILE]: { at: fails, behind: fails } }
+  const faults = { ...FAULTS, [FOR_A_WHILE]: { at: fails, later: fails } }
   for (const [[what, { bytes, before, run }], [how, fault]] of pairsOf(Object.entries(jobs), Object.entries(faults))) {
     it(`${what}: any call ${how}`, async () => {
       let moment = 0

@@ -1,5 +1,5 @@
-// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use: otherwise the slice would
-// wait for the server of the outboard again and again.
+// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use, because the slice would
+// otherwise wait for the server of the outboard again and again.
 
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
 import { PAIR_LEN } from '../../../lib/core/constants.js'
@@ -15,7 +15,8 @@ const COUNT = 512
  * @typedef {object} Pairs  pairs that were read together
  * @property {number[]} nodes  the node numbers of the parents
  * @property {Uint8Array} bytes  the pairs, in the same order
- * @property {number} count  how many of the parents have a pair: those before the first one that the outboard lacks
+ * @property {number} count  how many of the parents have a pair: those before the first parent whose pair the outboard
+ *   lacks
  */
 
 export class PairsAhead {
@@ -44,14 +45,14 @@ export class PairsAhead {
     return this.#index < nodes.length
   }
 
-  /** The pair that `seek` has found. @returns {Uint8Array | undefined} undefined if the outboard lacks it */
+  /** The pair that `seek` has found. @returns {Uint8Array | undefined} undefined if the outboard lacks the pair */
   get pair () {
     const { bytes, count } = this.#current
     const at = this.#index * PAIR_LEN
     return this.#index < count ? bytes.subarray(at, at + PAIR_LEN) : undefined
   }
 
-  /** Waits for the next pairs. @returns {Promise<boolean>} true if there are any */
+  /** Waits for the next pairs. @returns {Promise<boolean>} false at the end */
   async load () {
     this.#current = await (this.#next ?? this.#read())
     this.#index = 0

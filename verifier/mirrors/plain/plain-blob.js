@@ -36,7 +36,7 @@ export async function hasProvenSize (blob, { root, key }, signal) {
  * Makes a blob from its bytes in memory.
  *
  * @param {Uint8Array} bytes @param {{ root: Uint8Array, key?: Uint8Array }} name
- * @returns {PlainBlob | undefined} undefined if the bytes have another root
+ * @returns {PlainBlob | undefined} undefined if the bytes have a different root
  */
 export function blobInMemory (bytes, { root, key }) {
   const table = new PairTable(bytes.length, DEFAULT_GROUP_LOG, 'pre')

@@ -1,5 +1,5 @@
-// Makes slices of a blob whose bytes and outboard are in different places, in files or on a server. It verifies
-// nothing: the caller does that.
+// Makes slices of a blob whose bytes and outboard are in different places, in files or on a server. It does not verify
+// anything: the caller does that.
 
 import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
@@ -13,7 +13,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 
 /** @import { ReadPieces } from './span-reader.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
-/** @import { Mode, SliceOutboard } from '../../../lib/core/types.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
 
 /**
  * @typedef {object} PlainBlob
@@ -23,23 +23,23 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
 /**
- * Waits until more of a slice can be made. False if there is no more: at the end of the slice, or because the blob or
- * its outboard ends too early.
+ * Waits until more of a slice can be made. False at the end of the slice, or if the blob or its outboard ends too
+ * early.
  *
  * @typedef {() => Promise<boolean> | boolean} ReadOn
  */
 
 /** The length at which a piece of the slice is complete. */
 const PIECE_LEN = 1 << 17
-/** A last pair may exceed it. */
+/** The length with a last pair, which may exceed PIECE_LEN. */
 const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
 
 /**
  * The slice with its header. The bytes of each contiguous range are read in one stream. Bytes that have arrived are
- * given before it waits for more.
+ * yielded before it waits for more.
  *
- * If the groups of the outboard are larger than those of the slice, it has fewer pairs than the slice needs. The others
- * are computed from the bytes of its groups, so these are read whole.
+ * If the groups of the outboard are larger than those of the slice, the outboard has fewer pairs than the slice needs.
+ * The other pairs are computed from the bytes of the outboard's groups, which are therefore read whole.
  *
  * @param {PlainBlob} blob
  * @param {Wanted} wanted
@@ -61,7 +61,7 @@ export async function * sliceOfPlain (blob, wanted, signal) {
   }
 }
 
-/** Makes a slice of the bytes and pairs that have arrived, and says which wait comes next. */
+/** Makes a slice from the bytes and pairs that have arrived, and says what to wait for next. */
 class PlainSlice {
   #size
   #groupLog
@@ -93,7 +93,7 @@ class PlainSlice {
   /**
    * Puts the bytes and pairs that have arrived into the piece.
    *
-   * @returns {ReadOn} to be called before the next `advance`
+   * @returns {ReadOn} which the caller must call before the next `advance`
    */
   advance () {
     while (this.piece.len < PIECE_LEN) {
@@ -128,7 +128,7 @@ class PlainSlice {
     this.#isDue = false
   }
 
-  /** Adds bytes of the blob, as many as the piece has room for. @returns {ReadOn | undefined} */
+  /** Adds as many bytes of the blob as the piece has room for. @returns {ReadOn | undefined} */
   #addLeaf () {
     const { start, len } = this.#walk
     const { start: groupStart, end: groupEnd, bytes } = this.#group
@@ -148,7 +148,8 @@ class PlainSlice {
   /**
    * Reads the bytes of a group of the outboard, and computes the pairs inside it.
    *
-   * @param {number} within  the offset of a byte in it @returns {Promise<boolean>} true if the blob has all of it
+   * @param {number} within  the offset of a byte in the group @returns {Promise<boolean>} true if the blob has all of
+   *   it
    */
   async #openGroup (within) {
     const groupLen = CHUNK_LEN * 2 ** this.#groupLog

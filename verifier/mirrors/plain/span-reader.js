@@ -1,4 +1,4 @@
-// Reads spans of a blob in increasing order, each of them as one stream.
+// Reads spans of a blob in increasing order, each span as one stream.
 
 /**
  * Gives the bytes of a blob from `start` to `end`, in pieces of any length: fewer where the blob ends earlier.
@@ -31,7 +31,7 @@ export class SpanReader {
   /**
    * The bytes of a range that have arrived.
    *
-   * @param {number} start  in a span, and not below the one of any earlier call @param {number} end
+   * @param {number} start  in a span, and not below that of any earlier call @param {number} end
    * @returns {Uint8Array} borrowed until `readOn` or `read`; empty if none have arrived
    */
   available (start, end) {
@@ -39,7 +39,12 @@ export class SpanReader {
     return from < 0 ? this.#piece.subarray(0, 0) : this.#piece.subarray(from, from + end - start)
   }
 
-  /** Reads on to the piece that has a byte. @param {number} start @returns {Promise<boolean>} false if the blob ends */
+  /**
+   * Continues to read up to the piece that has a byte.
+   *
+   * @param {number} start
+   * @returns {Promise<boolean>} false if the blob ends
+   */
   async readOn (start) {
     while (this.#at <= start) {
       if (this.#current === undefined || start >= this.#end) await this.#open(start)

@@ -1,5 +1,5 @@
 // Asks a Bao endpoint for slices. Its answers have the type `application/vnd.bao-slice`: the size of the blob in 8
-// bytes, then the slice. Some endpoints also give many members of a hash sequence in one answer.
+// bytes, then the slice. Some endpoints can give many members of a hash sequence in one answer, too.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
@@ -13,7 +13,9 @@ import { locationOf } from '../../sources/http/urls.js'
 
 const SLICE_TYPE = 'application/vnd.bao-slice'
 const MEMBERS_TYPE = 'application/vnd.bao-members'
-/** The most ranges of members in a request, and the most characters of them: servers limit the length of a URL. */
+/**
+ * The most ranges of members in a request, and the most characters of them, because servers limit the length of a URL.
+ */
 const MAX_RANGES = 256
 const MAX_TEXT_LEN = 2048
 /** The most characters of the JSON in which a server says which bytes it lacks. */
@@ -38,7 +40,7 @@ export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onL
 
 /**
  * Whole members of a sequence, as slices one after the other, unverified. They end early where the server lacks a
- * member, or where the URL has no space for more indices.
+ * member, or where the URL does not have space for more indices.
  *
  * @param {URL} url  of the sequence
  * @param {number[]} indices  in increasing order, counted from 0
@@ -79,7 +81,7 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
 }
 
 /**
- * The indices of members as half-open ranges, as many as fit into a URL.
+ * The indices of members as half-open ranges, as many of them as fit into a URL.
  *
  * @param {number[]} indices  in increasing order
  */
@@ -97,8 +99,8 @@ function membersText (indices) {
 }
 
 /**
- * Ranges as a query: one range in bytes, which every endpoint understands; several in chunks. Both are half-open. If
- * there are no ranges, the query asks for an empty range, which means one chunk.
+ * Ranges as a query: a single range in bytes, which every endpoint understands; several ranges in chunks. Both are
+ * half-open. Without ranges, the query asks for an empty range, which means one chunk.
  *
  * @param {ChunkRanges} ranges
  * @returns {[name: string, value: string][]}
@@ -154,7 +156,7 @@ async function refusal (location, response) {
 function rangesOf (missing) {
   if (!Array.isArray(missing)) return undefined
   const parts = missing.map(([start, end]) => ChunkRanges.fromBytes(start, end ?? Infinity))
-  // Neighbours are joined in rounds, which halve their number: one by one, ten thousand ranges would take seconds.
+  // Adjacent parts are joined in rounds that halve their number. Ten thousand ranges would take seconds one by one.
   while (parts.length > 1) {
     for (let i = 0; i * 2 < parts.length; i++) {
       parts[i] = i * 2 + 1 < parts.length ? parts[i * 2].union(parts[i * 2 + 1]) : parts[i * 2]

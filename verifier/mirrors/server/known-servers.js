@@ -1,5 +1,5 @@
-// Remembers how servers have answered, so that the next request to one begins in the way that has worked. Each set of
-// headers counts as a server of its own, because a server may answer other credentials differently. Notes expire,
+// Remembers how servers have answered, so that the next request to a server begins with the way that has worked. Each
+// set of headers counts as a separate server, because a server may answer other credentials differently. Notes expire,
 // because servers change.
 
 import { LruCache } from '../../../lib/core/lru.js'
@@ -47,7 +47,7 @@ export class KnownServers {
 }
 
 /**
- * The name under which a server is known. It has a hash of the headers, because the headers may be secret.
+ * The name under which a server is known. It contains a hash of the headers, because the headers may be secret.
  *
  * @param {URL} url @param {HttpOptions} http
  */

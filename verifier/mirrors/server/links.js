@@ -8,7 +8,7 @@ const MAX_LEN = 1 << 13
 const MAX_OUTBOARDS = 3
 /** How many duplicates of one header are used. */
 const MAX_DUPLICATES = 16
-/** The priority of a duplicate without one: the lowest. */
+/** The priority of a duplicate that does not state one: the lowest. */
 const LAST = 999_999
 
 /** @typedef {{ url: URL, parameters: string }} Link */
@@ -34,7 +34,7 @@ export function outboardLinks (header, base, asked = base) {
  *
  * @param {string} header @param {URL} base  the URL of the answer
  * @param {URL} [asked]  the URL of the request, if it redirects to `base`
- * @returns {URL[]} without `base` and `asked` themselves
+ * @returns {URL[]} except `base` and `asked` themselves
  */
 export function duplicateLinks (header, base, asked = base) {
   const links = linksOf(header, { base, asked }, 'duplicate').map(({ url, parameters }) => {
@@ -48,8 +48,8 @@ export function duplicateLinks (header, base, asked = base) {
 }
 
 /**
- * The links of a relation that may be followed. They have no user or password, and their protocol is https; http is
- * allowed only if the request and the answer used http.
+ * The links of a relation that may be followed. These do not have a user or password, and their protocol is https, or
+ * http if the request and the answer used http.
  *
  * @param {string} header @param {{ base: URL, asked: URL }} from @param {string} relation
  * @returns {Link[]}

@@ -39,13 +39,18 @@ const OUTBOARD_MS = 30_000
  *   only the first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  a possible outboard, and the URLs that led to it */
-/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if it tells the size */
+/**
+ * @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if the size follows from it
+ */
 
 export class PlainFinder {
   #url
   #http
   #file
-  /** The errors of outboards that stalled until their request was ended, by URL. The next search skips these URLs. */
+  /**
+   * The errors of outboards that stalled until the request for them was ended, by URL. The next search skips these
+   * URLs.
+   */
   #stalled = /** @type {Map<string, unknown>} */ (new Map())
   /** The errors of places in the last search. @type {unknown[]} */
   #failures = []
@@ -66,7 +71,7 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {() => void} onAnswer  called when the server has answered the request for the blob
-   * @returns {Promise<FoundBlob | undefined>} undefined if there is none
+   * @returns {Promise<FoundBlob | undefined>} undefined if none was found
    */
   async find (request, signal, onAnswer) {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
@@ -90,7 +95,8 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
-   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or else FETCH_REFUSED
+   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or FETCH_REFUSED if
+   *   there is none
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
@@ -126,13 +132,13 @@ export class PlainFinder {
 
   /**
    * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
-   * @returns {Promise<FoundBlob | undefined>} undefined if there is no outboard, or that of another blob
+   * @returns {Promise<FoundBlob | undefined>} undefined if the place has no outboard, or the outboard of another blob
    */
   async #tryPlace (place, request, signal) {
     try {
       return await untilAborted(this.#look(place, request, signal), signal)
     } catch (error) {
-      // The mirror stalled here. It will be asked again.
+      // The mirror has stalled here, and will be asked again.
       if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
       signal.throwIfAborted()
       if (!meansNotHere(error)) this.#failures.push(error)
@@ -171,7 +177,7 @@ export class PlainFinder {
         const log = logOf(file.size, at, size) ?? groupLog
         const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog: log }))
         const pieces = tail ?? blob.pieces
-        // A server that ignores ranges would send all of a long blob for its end.
+        // A server that ignores ranges would send all of a long blob to give its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
         if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
@@ -189,7 +195,7 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have. The first is the one that the server states. The others follow from the length of the
+   * Sizes that the blob may have: first the size that the server states. The others follow from the length of the
    * outboard, which says where the last group begins, and from the number of bytes in that group.
    *
    * @param {SliceRequest} request

@@ -1,5 +1,5 @@
 // The mirror at a URL. It finds out how the server gives the blob: as a Bao endpoint, as a plain file with an outboard,
-// or as a plain file alone. The next URL of that server is first tried in the way that has worked.
+// or as a plain file alone. For the next URL of that server, the way that has worked is tried first.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -20,7 +20,7 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 /** @import { FoundBlob } from './plain-finder.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 
-/** Bytes that are read of an endpoint's smallest slice. */
+/** How many bytes of an endpoint's smallest slice are read. */
 const FIRST_READ_LEN = 1 << 14
 
 /** Statuses that do not rule out requests for members: the server wants credentials, or lacks the first member. */
@@ -34,7 +34,7 @@ const allKnown = new KnownServers()
  * @property {ChunkRanges} ranges
  * @property {number} groupLog
  * @property {Uint8Array} [key]  of a keyed tree
- * @property {number} [size]  bytes of the blob, if that is proven; then the size that the server states is not used
+ * @property {number} [size]  bytes of the blob, if the size is proven. Then the size that the server states is not used
  * @property {OnDuplicate} [onDuplicate]
  * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the
  *   blob but no outboard, and the blob is too long to be verified in memory
@@ -42,10 +42,10 @@ const allKnown = new KnownServers()
 /**
  * @typedef {object} WholeFile  all bytes of a blob, unverified
  * @property {number} [size]  a claim
- * @property {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  reads it from its start
+ * @property {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  reads the file from its start
  */
 /**
- * Called for each further URL of the blob that a server names, when its first answer arrives.
+ * Called for each other URL of the blob that a server names, when the first answer of the server arrives.
  *
  * @callback OnDuplicate
  * @param {URL} url
@@ -64,7 +64,7 @@ export class UrlMirror {
   #name
   /** How the server gives the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
   #access
-  /** Further URLs of the blob, and the options of requests to them. @type {[URL, HttpOptions][] | undefined} */
+  /** Other URLs of the blob, and the options of requests to them. @type {[URL, HttpOptions][] | undefined} */
   #duplicates
 
   /** @param {string | URL} url @param {HttpOptions} http @param {KnownServers} [known] */
@@ -81,7 +81,7 @@ export class UrlMirror {
   /** The name under which the server is known. */
   get #server () { return (this.#name ??= serverOf(this.#url, this.#http)) }
 
-  /** True if the server gives files only from their start: then one long range costs less than many short ones. */
+  /** True if the server gives files only from their start, so that one long range costs less than many short ones. */
   get isSequential () { return this.#file.ignoresRanges }
 
   /**
@@ -108,7 +108,7 @@ export class UrlMirror {
 
   /**
    * Whole members of the sequence at the URL, as slices one after the other, unverified. A server that does not know
-   * this kind of request gets no more of them for ten minutes.
+   * this kind of request is not sent another one for ten minutes.
    *
    * @param {number[]} indices  in increasing order, counted from 0
    * @param {AbortSignal} signal
@@ -133,7 +133,7 @@ export class UrlMirror {
   }
 
   /**
-   * Takes further URLs of the blob from the first answer that has a `Link` header.
+   * Takes other URLs of the blob from the first answer that has a `Link` header.
    *
    * @param {SliceRequest} request @param {LinkHeader} [link]
    */
@@ -145,7 +145,7 @@ export class UrlMirror {
     this.#reportDuplicates(request)
   }
 
-  /** Tells a caller the further URLs that are known so far. @param {SliceRequest} request */
+  /** Tells a caller the other URLs that are known so far. @param {SliceRequest} request */
   #reportDuplicates (request) {
     for (const [url, http] of this.#duplicates ?? []) request.onDuplicate?.(url, http)
   }
@@ -172,7 +172,8 @@ export class UrlMirror {
    * Tries the ways in which a server may give a blob, one after the other.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
-   * @param {{ isNoEndpoint: boolean }} tried  true if the server has just answered that it is not an endpoint
+   * @param {{ isNoEndpoint: boolean }} tried  `isNoEndpoint`: true if the server has just answered that it is not an
+   *   endpoint
    * @returns {Promise<'bao' | PlainBlob>}
    */
   async #findAccess (request, signal, { isNoEndpoint }) {
@@ -254,5 +255,9 @@ export class UrlMirror {
   }
 }
 
-/** True if the ranges begin beyond the end of any blob: they mean its last chunk. @param {ChunkRanges} ranges */
+/**
+ * True if the ranges begin beyond the end of any blob, so that they mean its last chunk.
+ *
+ * @param {ChunkRanges} ranges
+ */
 const isLastChunk = ranges => (ranges.boundaries[0] ?? 0) * CHUNK_LEN >= Number.MAX_SAFE_INTEGER

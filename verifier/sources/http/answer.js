@@ -58,7 +58,7 @@ export function linkHeaderOf ({ headers }, base) {
 }
 
 /**
- * The error for an answer whose status is not one of success. Its `retryAfter` comes from the `Retry-After` header.
+ * The error for an answer whose status does not mean success. Its `retryAfter` comes from the `Retry-After` header.
  *
  * @param {string} location @param {Response} response
  */

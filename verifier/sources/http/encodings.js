@@ -1,6 +1,6 @@
 // Works around a fault of Node.js (seen from 20.20 to 26.10). Its `fetch` rejects an answer with more than five content
-// encodings, but leaves the connection open without an error listener. If the server breaks the connection later, or
-// the caller aborts, the process ends.
+// encodings, but leaves the connection open without an error listener. If the server then breaks the connection, or the
+// caller aborts, the process ends.
 
 /** The most that `fetch` of Node.js accepts. */
 const MAX_ENCODINGS = 5
@@ -12,14 +12,14 @@ export function endOverEncoded () {
   if (isDone) return
   isDone = true
   const { process } = /** @type {{ process?: typeof import('node:process') }} */ (globalThis)
-  // Other runtimes publish nothing under this name.
+  // Other runtimes do not publish anything under this name.
   process?.getBuiltinModule?.('node:diagnostics_channel').subscribe('undici:request:headers', onHeaders)
 }
 
 /**
  * Called before `fetch` sees the headers.
  *
- * @param {any} message  `headers`: alternating names and values, as bytes; with HTTP/2 an object
+ * @param {any} message  `headers`: alternating names and values, as bytes; with HTTP/2, an object
  */
 function onHeaders ({ request, response: { headers } }) {
   const list = Array.isArray(headers) ? headers : Object.entries(headers).flat()

@@ -1,5 +1,5 @@
-// Reads a file at a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked
-// only to fail early with a clear error, and to download no more than was asked for.
+// Reads a file at a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked only
+// to fail early with a clear error, and never to download more than was asked for.
 
 import { BaoError, fetchChanged, fetchRefused } from '../../../lib/core/errors.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -11,7 +11,7 @@ import { locationOf, urlOf } from './urls.js'
 /** @import { FileClaims, LinkHeader } from './answer.js' */
 /** @import { HttpOptions } from './options.js' */
 
-/** The most bytes that are read and dropped if a server gives files only from their start. */
+/** The most bytes that are read and dropped when a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
 /** How many answers in a row may end too early with less than 16 KiB. */
 const MAX_BREAKS = 4
@@ -24,7 +24,7 @@ export class HttpFile {
   #isLenient
   /** The claims of the first answer. Later answers must make the same claims. @type {FileClaims | undefined} */
   #first
-  /** As the server claims. @type {number | undefined} */
+  /** The size that the server claims. @type {number | undefined} */
   size
   /** The `Link` header of the first answer that had one. @type {LinkHeader | undefined} */
   link
@@ -59,7 +59,7 @@ export class HttpFile {
   /**
    * The bytes of a range, piece by piece. If an answer ends too early, the next request continues there.
    *
-   * @param {number} start @param {number} end  Infinity: to the end of the file
+   * @param {number} start @param {number} end  Infinity for the end of the file
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
    */
@@ -90,8 +90,8 @@ export class HttpFile {
   }
 
   /**
-   * Bytes of the whole file, from a request without a range: from Content-Length, which scripts may read from other
-   * origins, or else counted to the end.
+   * Bytes of the whole file, from a request without a range: the Content-Length, which scripts may read from other
+   * origins, or else a count to the end.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<number>} a claim
@@ -141,8 +141,8 @@ export class HttpFile {
   /** @param {number} start @param {number} end @returns {Record<string, string>} */
   #rangeHeaders (start, end) {
     const range = `bytes=${start}-${end === Infinity ? '' : end - 1}`
-    // With If-Range the server sends no part of a changed file. A browser would ask another origin for permission to
-    // send this header, so pages leave it out there.
+    // With If-Range, the server never sends a part of a changed file. A browser would ask another origin for permission
+    // to send this header, so pages leave it out there.
     const etag = this.#isLenient ? undefined : this.#first?.etag
     const origin = globalThis.location?.origin ?? this.#url.origin
     return etag?.startsWith('"') && origin === this.#url.origin ? { range, 'if-range': etag } : { range }
@@ -168,7 +168,7 @@ export class HttpFile {
     }
     if (status === 416) {
       if (this.#isLenient || (claims.size !== undefined && start >= claims.size)) return Infinity
-      throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends before`)
+      throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends there`)
     }
     this.ignoresRanges = true
     if (this.#isLenient || start <= MAX_SKIP) return start

@@ -2,11 +2,11 @@
 
 /**
  * @typedef {object} HttpOptions
- * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's, for example to add credentials, to retry, or to
- *   refuse redirects or hosts. It is called for each redirect, with `redirect: 'manual'`; in a page it is called once
- *   more after a redirect, with `redirect: 'follow'` and without `headers`
+ * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's `fetch`, for example to add credentials, to
+ *   retry, or to refuse redirects or hosts. It is called for each redirect, with `redirect: 'manual'`. In a page, it is
+ *   called once more after a redirect, with `redirect: 'follow'` and without `headers`
  * @property {ConstructorParameters<typeof Headers>[0]} [headers]  for every request to the origin of the URL, in
- *   any form that `new Headers` takes. Other origins, to which a server redirects or refers, do not get them
+ *   any form that `new Headers` takes. They are not sent to other origins, to which a server redirects or refers
  * @property {AbortSignal} [signal]
  */
 
@@ -27,7 +27,7 @@ export function optionsFor (url, from, options) {
 
 /** Options for requests without headers of the caller and without cookies. @param {HttpOptions} options */
 export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
-  // Some runtimes on servers have no cookies, and refuse the option.
+  // Some runtimes on servers do not have cookies, and refuse the option.
   if (!('credentials' in Request.prototype)) return { fetch, signal }
   /** @type {typeof globalThis.fetch} */
   const fetchPlain = (input, init) => fetch(input, { ...init, credentials: 'omit' })

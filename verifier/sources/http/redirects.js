@@ -18,12 +18,12 @@ import { locationOf } from './urls.js'
 const MAX_REDIRECTS = 20
 const STATUSES = [301, 302, 303, 307, 308]
 
-/** Functions that hide the targets of redirects, as `fetch` does in pages. Their first redirect shows it. */
+/** Functions that hide the targets of redirects, as `fetch` does in pages. Their first redirect shows that they do. */
 const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
 
 /**
  * Requests a URL and follows its redirects. The caller's headers are sent until a redirect leaves the origin of the
- * URL, and not after that. If `fetch` hides redirects, they are not sent once there has been one.
+ * URL, and not after that. If `fetch` hides redirects, the headers are not sent after the first one.
  *
  * @param {FileRequest} request @param {AbortSignal} signal
  * @returns {Promise<{ response: Response, url: URL }>} `url`: the URL that answered
@@ -57,7 +57,7 @@ export async function follow ({ url, http, headers: needed }, signal) {
 }
 
 /**
- * Waits for the answer or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
+ * Waits for the answer or an abort, whichever comes first, because a caller's own `fetch` may ignore the signal.
  *
  * @param {Promise<Response>} answer @param {AbortSignal} signal
  * @returns {Promise<Response>}
@@ -82,7 +82,7 @@ function targetOf ({ headers }, base) {
 }
 
 /**
- * The reason not to follow a redirect; undefined if there is none.
+ * The reason not to follow a redirect; undefined if it may be followed.
  *
  * @param {URL} from @param {URL | undefined} to
  */

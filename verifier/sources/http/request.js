@@ -20,7 +20,8 @@ import { locationOf } from './urls.js'
 export async function * requestBody (request, check) {
   endOverEncoded()
   const given = [request.http.signal, request.signal].filter(signal => signal !== undefined)
-  // `fetch` gets a signal of its own, which never aborts after `fetch` has failed: some implementations fail on that.
+  // `fetch` gets a signal of its own, which never aborts after `fetch` has failed, because some implementations cannot
+  // handle that.
   const ending = new AbortController()
   const onAbort = () => ending.abort(given.find(({ aborted }) => aborted)?.reason)
   for (const signal of given) signal.addEventListener('abort', onAbort)

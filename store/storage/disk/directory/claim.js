@@ -1,7 +1,7 @@
 // Makes sure that only one caller in this process has a folder.
 //
-// Threads of Node.js share no variables, but they share the descriptors of the process, and Linux lists these with
-// their files. So a caller first opens the folder, and then looks whether another caller has it open. Of two callers,
+// Threads of Node.js do not share variables, but they share the descriptors of the process, and Linux lists these with
+// their files. So a caller first opens the folder, and then checks whether another caller has it open. Of two callers,
 // at least one sees the other. A child process does not inherit these descriptors, but it inherits those of LevelDB.
 
 import { close, constants, open } from 'node:fs'
@@ -12,7 +12,7 @@ import { identityOf } from './level-folder.js'
 /** Descriptors are numbers here: a FileHandle would be closed as soon as nothing refers to it. */
 const [openFile, closeFile] = [promisify(open), promisify(close)]
 
-/** How often a caller tries. Two callers that try at the same moment see each other, and neither gets the folder. */
+/** The most tries of a caller. Two callers that try at the same moment see each other, and neither gets the folder. */
 const TRIES = 10
 /** The longest pause between two tries, in milliseconds. Pauses are random, so that one of two callers comes first. */
 const LONGEST_PAUSE = 20
@@ -21,7 +21,7 @@ const LONGEST_PAUSE = 20
  * @param {string} path  of a folder
  * @param {string[]} locks  files that the owner of the folder may have locked; may be missing
  * @returns {Promise<(() => Promise<void>) | undefined>} a function that releases the folder; undefined when another
- *   caller in this process has it. On systems other than Linux every caller gets the folder
+ *   caller in this process has it. On systems other than Linux, every caller gets the folder
  */
 export async function claimFolder (path, locks) {
   if (process.platform !== 'linux') return async () => {}
@@ -41,7 +41,7 @@ export async function claimFolder (path, locks) {
 /**
  * @param {string} path  of a folder that the caller has open @param {string[]} locks
  * @returns {Promise<{ isHeld: boolean, isAlone: boolean }>} `isHeld`: true when this process has locked one of the
- *   files; `isAlone`: true when it has not, and has no second descriptor of the folder
+ *   files; `isAlone`: true when it has locked none of them, and has no second descriptor of the folder
  */
 async function lookAround (path, locks) {
   const descriptors = await openFiles()

@@ -1,5 +1,5 @@
-// Does in a directory of LevelDB what LevelDB itself does not: syncs old logs, checks that there is space for opening
-// the database, and finds out which process has it open.
+// Does what LevelDB does not do in its directory: syncs old logs, checks that there is space for opening the database,
+// and finds out which process has it open.
 
 import { randomFillSync } from 'node:crypto'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { withRoom } from '../../../../lib/source/open-files.js'
 const PIECE_LEN = 1 << 20
 
 /**
- * Returns a text that identifies a file or folder on this machine as long as it is open, whatever its path is.
+ * Returns a text that identifies a file or folder on this machine, whatever its path is, as long as it is open.
  *
  * @param {string} path @returns {Promise<string>} empty when nothing is there, or the file system has no inode numbers
  */
@@ -23,7 +23,7 @@ export async function identityOf (path) {
   }
 }
 
-/** Returns the bytes in the logs of a LevelDB. Opening it writes as many to tables. @param {string} path */
+/** Returns how many bytes the logs of a LevelDB have. Opening it writes them to tables. @param {string} path */
 export async function logsLen (path) {
   const sizes = await Promise.all((await logsIn(path)).map(log => stat(log).then(({ size }) => size, () => 0)))
   return sizes.reduce((sum, size) => sum + size, 0)
@@ -83,7 +83,7 @@ export async function lockOwner (paths) {
   const locks = [...(await readFile('/proc/locks', 'utf8').catch(() => '')).matchAll(POSIX_LOCK)]
   for (const file of files) {
     const [, pid = 0] = locks.find(lock => isOn(lock, file)) ?? []
-    // The number of a process in another container may be hidden here.
+    // The id of a process in another container may be hidden here.
     if (Number(pid) > 0) return Number(pid)
   }
   return undefined

@@ -1,16 +1,16 @@
-// Finds out which parts of a store are in its directory, before LevelDB opens them. Where LevelDB finds no database, it
-// makes one; and it takes a folder without the file CURRENT for a new one, and deletes everything in it. But when the
-// index was lost, or belongs to another store, opening it beside the data would make all data orphans.
+// Finds out which parts of a store are in its directory, before LevelDB opens them. Where LevelDB does not find a
+// database, it makes one. It takes a folder without the file CURRENT for a new one, and deletes everything in it. But
+// if the index was lost, or belongs to another store, opening it beside the data would make all data orphans.
 //
-// LevelDB ignores files with unknown names. So each database of a store also has an empty file whose name says which
-// store the database belongs to.
+// LevelDB ignores files with unknown names. So the folder of each database has an empty file, too, whose name says
+// which store the database belongs to.
 
 import { randomBytes } from 'node:crypto'
 import { opendir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { isId } from '../blob-folder.js'
 import { unlessMissing } from '../folders.js'
 
-/** The files that LevelDB leaves in a folder even when it makes no database there. */
+/** The files that LevelDB leaves in a folder even if it does not make a database there. */
 const TRACE = /^(LOCK|LOG|LOG\.old)$/
 const TABLE = /^\d+\.(ldb|sst)$/
 const STORE_ID = /^STORE-([0-9a-f]{16})$/
@@ -20,14 +20,17 @@ const FILES = [TABLE, LOG, STORE_ID, /^(CURRENT|MANIFEST-\d+)$/]
 
 /**
  * @typedef {object} LevelPart  the state of the folder of a database
- * @property {'none' | 'whole' | 'broken' | 'foreign'} state  `none`: no database was made there. `whole`: LevelDB can
- *   open it, unless its files are damaged. `broken`: it lacks the file CURRENT, or the manifest that CURRENT names.
+ * @property {'none' | 'whole' | 'broken' | 'foreign'} state  `none`: nobody has made a database there. `whole`: LevelDB
+ *   can open it, unless its files are damaged. `broken`: it lacks the file CURRENT, or the manifest that CURRENT names.
  *   `foreign`: the files are not those of a database
  * @property {boolean} hasEntries  true if the database may have entries
  * @property {string} [storeId]  the id of its store; undefined when the folder has none
  */
 
-/** @typedef {{ index: LevelPart, data: LevelPart, hasBlobs: boolean }} Parts  `hasBlobs`: true if it has blob files */
+/**
+ * @typedef {{ index: LevelPart, data: LevelPart, hasBlobs: boolean }} Parts  `hasBlobs`: true if the store has blob
+ *   files
+ */
 
 /** Returns true if there is a store, or a part of one. @param {string} location */
 export async function isStoreAt (location) {
@@ -46,7 +49,7 @@ export async function openingFault (location) {
     const parts = await partsOf(location)
     return foreignFault(parts) ?? brokenFault(parts) ?? lossFault(parts)
   }
-  // Another process may just be making the store. Then the second look finds everything.
+  // Another process may be making the store right now. Then the second look finds everything.
   const fault = await find() === undefined ? undefined : await find()
   return fault === undefined ? undefined : new Error(fault)
 }
@@ -95,7 +98,7 @@ function brokenFault ({ index, data }) {
 function lossFault ({ index, data, hasBlobs }) {
   if (index.state === 'whole' && data.state === 'whole') return undefined
   if (data.state === 'whole') return `its index is missing: ${RESCUE}`
-  // The index is made before the data. So an index without entries may be alone.
+  // The index is made before the data. So an index without entries may exist without data.
   if (index.state === 'whole') return index.hasEntries || hasBlobs ? `its data is missing: ${RESCUE}` : undefined
   return hasBlobs ? `its index and its data are missing: ${RESCUE}` : undefined
 }

@@ -22,7 +22,7 @@ const SNAPPY = 1
 const MAX_BLOCK_LEN = 1 << 26
 /** Snappy expands three bytes to 64 at most. (snappy: format_description.txt) */
 const MAX_RATIO = 22
-/** Of so many keys in a row, LevelDB writes at least one in full. (leveldb: block_restart_interval) */
+/** Among this many keys in a row, LevelDB writes at least one in full. (leveldb: block_restart_interval) */
 const MAX_RUN = 16
 
 /** LevelDB adds these bytes to the user's key: the kind of the entry, and its sequence number. */
@@ -34,14 +34,19 @@ export const VALUE = 1
  * @typedef {object} Versioned  an entry as LevelDB keeps it
  * @property {Uint8Array} key
  * @property {Uint8Array} [value]  undefined: the key was deleted
- * @property {number} sequence  of the entries with one key, the one with the greatest number counts
+ * @property {number} sequence  among entries with the same key, the one with the greatest number counts
  */
 
 /** Returns true if the checksum of a block is right. @param {Uint8Array} block  with its trailer */
 export const isIntact = block =>
   block.length >= TRAILER_LEN && checksumOf(block.subarray(0, -CHECKSUM_LEN)) === checksumIn(block)
 
-/** Corrects a single wrong bit of a block in place. @param {Uint8Array} block @returns {boolean} true if it is right */
+/**
+ * Corrects a single wrong bit of a block, in place.
+ *
+ * @param {Uint8Array} block
+ * @returns {boolean} true if it is right
+ */
 export const correctBlock = block =>
   isIntact(block) || correctBit(block.subarray(0, -CHECKSUM_LEN), checksumIn(block))
 
@@ -84,9 +89,9 @@ export function rawEntriesOf (contents) {
     const end = contents.length - 4 * (restarts + 1)
     const isEndKnown = end >= 0 && restarts > 0
     const cursor = new Cursor(isEndKnown ? contents.subarray(0, end) : contents)
-    /** Where the entries begin that have their keys in full. */
+    /** The starts of the entries that have their keys in full. */
     const starts = /** @type {Set<number>} */ (new Set())
-    // Without a limit to the keys in a row that share bytes, a short block could expand to many long keys.
+    // If there were no limit to how many keys in a row share bytes, a short block could expand to many long keys.
     for (let last = new Uint8Array(0), run = 0; cursor.left > 0;) {
       const start = cursor.at
       const [shared, rest, len] = [cursor.varint(), cursor.varint(), cursor.varint()]
@@ -147,7 +152,7 @@ function versioned (stored, value) {
   const [low, high] = [cursor.u32(), cursor.u32()]
   const [kind, sequence] = [low & 255, (low >>> 8) + high * 2 ** 24]
   if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) {
-    throw new RangeError('LevelDB does not write such a key')
+    throw new RangeError('LevelDB does not write keys like this one')
   }
   return { key, sequence, value: kind === VALUE ? value : undefined }
 }

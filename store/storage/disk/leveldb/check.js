@@ -17,7 +17,7 @@ import { entriesOfBatch } from './write-batch.js'
  * @typedef {object} CheckOptions
  * @property {boolean} [isClosed]  true if the database was closed after its last write, so that no log may be torn.
  *   Default: false
- * @property {boolean} [isInUse]  true if the database is open: files may come and go, and logs are not checked.
+ * @property {boolean} [isInUse]  true if the database is open. Then files may come and go, and logs are not checked.
  *   Default: false
  * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  returns true for a table that was checked before and
  *   need not be read. Default: all are read
@@ -28,14 +28,14 @@ import { entriesOfBatch } from './write-batch.js'
  * @property {AbortSignal} [signal]
  */
 
-/** How often a check starts again because LevelDB has deleted a file during the check. */
+/** The most tries of a check, which starts again when LevelDB has deleted a file during it. */
 const TRIES = 100
 
 /**
  * @param {string} path  of the database
  * @param {CheckOptions} [options]
  * @returns {Promise<{ fault?: string, checked: Map<string, Stamp> }>} `fault`: the first damage, for messages;
- *   `checked`: the tables that are right, by this check or an earlier one
+ *   `checked`: the tables that this check or an earlier one has found right
  */
 export async function checkDatabase (path, options = {}) {
   await loadChecksum()

@@ -13,7 +13,7 @@ import { readManifest } from './manifest.js'
  * @property {number} changed  milliseconds since 1970
  */
 
-/** Longest file that is read. The files of a store's LevelDB are less than a quarter as long. */
+/** Longest file that is read. The files of a store's LevelDB have less than a quarter of this length. */
 const MAX_FILE_LEN = 1 << 28
 const TABLE = /^\d+\.(ldb|sst)$/
 const LOG = /^\d+\.log$/
@@ -22,7 +22,7 @@ const MANIFEST = /^MANIFEST-\d+$/
 /** @param {string} name  of a file */
 export const isManifest = name => MANIFEST.test(name)
 
-/** @param {string} path @returns {Promise<Uint8Array | undefined>} undefined when there is no such file */
+/** @param {string} path @returns {Promise<Uint8Array | undefined>} undefined when the file is missing */
 export async function readWhole (path) {
   const file = await openRegular(path).catch(unlessNoFile)
   if (file === undefined) return undefined

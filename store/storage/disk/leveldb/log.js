@@ -16,7 +16,7 @@ const LENGTH_AT = 4
 /** The checksum covers the bytes from here on. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
-/** The most records of a block that are corrected. Each takes as long as the whole block. */
+/** The most records of a block that are corrected, because each correction may go through the whole block. */
 const MAX_CORRECTED = 8
 
 const FULL = 1
@@ -24,10 +24,10 @@ const MIDDLE = 3
 const LAST = 4
 
 /**
- * @typedef {object} Lost  bytes of a log that hold no readable record
+ * @typedef {object} Lost  bytes of a log in which no record can be read
  * @property {number} start
  * @property {number} end
- * @property {boolean} isTorn  true if a power cut may have left them of a write that was under way
+ * @property {boolean} isTorn  true if they may be what a power cut has left of a write that was under way
  */
 
 /** @typedef {{ start: number, end: number, kind: number, payload: Uint8Array }} LogRecord */

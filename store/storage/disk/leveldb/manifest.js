@@ -15,7 +15,7 @@ import { readLog } from './log.js'
  * @typedef {object} Manifest
  * @property {TableEntry[]} tables  in the order of their numbers
  * @property {number} log  number of the first log whose writes are not in tables; 0 before the first
- * @property {number} previousLog  number of another such log; 0 when there is none
+ * @property {number} previousLog  number of another log whose writes are not in tables; 0 when there is none
  * @property {boolean} isTorn  true if it ends with a torn change
  */
 
@@ -28,7 +28,7 @@ const COMPACTION_POINTER = 5
 const DELETED_TABLE = 6
 const NEW_TABLE = 7
 const PREVIOUS_LOG = 9
-/** The name of the order in which LevelDB sorts the store's keys. */
+/** LevelDB's name for the order of the store's keys. */
 const COMPARATOR_NAME = 'leveldb.BytewiseComparator'
 const LEVELS = 7
 const TEXT = new TextDecoder()
@@ -55,7 +55,8 @@ export function readManifest (bytes, options) {
 
 /**
  * @param {Uint8Array} change @param {Map<number, TableEntry>} tables
- * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of the facts so far. This adds to all
+ * @param {{ log: number, previousLog: number }} logs @param {Set<number>} kinds  of the facts so far. The function adds
+ *   to `tables`, `logs` and `kinds`
  * @returns {true | undefined} undefined for a fact that LevelDB does not write
  */
 function apply (change, tables, logs, kinds) {

@@ -1,4 +1,4 @@
-// Reads everything that can be read of a damaged LevelDB. It corrects a single flipped bit of a block or a record,
+// Reads everything that is readable in a damaged LevelDB. It corrects a single flipped bit of a block or a record,
 // because the checksum tells which bit it is.
 
 import { correctBlock, contentsOf, entriesOf } from './block.js'
@@ -13,7 +13,7 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} Salvaged
- * @property {Versioned[]} entries  in no order; may have several versions of a key
+ * @property {Versioned[]} entries  in any order, maybe with several versions of a key
  * @property {boolean} isDoubtful  true if the checksum was wrong: keys, values and sequence numbers may be wrong, too
  */
 
@@ -42,7 +42,7 @@ export class Salvage {
 
   /**
    * Returns the files that the manifest names; all files when the manifest is damaged or names a missing table or log.
-   * Such a manifest may have lost its end, which named other tables.
+   * A manifest that names a missing file may have lost its end, which named other tables.
    */
   async #files () {
     const stamps = await stampsIn(this.#path)
@@ -70,7 +70,7 @@ export class Salvage {
         continue
       }
       const { entries, isInOrder } = entriesOf(contentsOf(block) ?? NOTHING)
-      // Without the index, only their order tells the blocks with entries from the other blocks.
+      // Without the index, only the order of the entries tells blocks with entries from other blocks.
       if (table !== undefined || isInOrder) yield { entries, isDoubtful: false }
     }
     if (doubtful.length > 0) this.#doubtful.set(name, doubtful)
@@ -87,7 +87,8 @@ export class Salvage {
   }
 
   /**
-   * Reads the entries of damaged blocks. It leaves out deletions, because a flipped bit turns a value into a deletion.
+   * Reads the entries of damaged blocks. It leaves out deletions, because a flipped bit may have turned a value into a
+   * deletion.
    *
    * @param {string} name @param {Span[]} spans
    * @returns {AsyncGenerator<Salvaged>}

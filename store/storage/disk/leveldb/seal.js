@@ -1,6 +1,6 @@
 // The file `seal` in the directory of a store. A store writes it when it is closed. It lists the files of LevelDB, so
 // that the next opening knows which files have changed, and need not read checked tables again. A seal is valid until
-// LevelDB is opened: each opening makes a manifest with a new name.
+// LevelDB is opened, because each opening makes a manifest with a new name.
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { checkDatabase } from './check.js'
@@ -18,8 +18,8 @@ const VERSION = 1
 const DATABASES = /** @type {const} */ (['index', 'data'])
 
 /**
- * The most bytes of tables of the data database that one opening checks. These tables may be many more than those of
- * the index, and a flipped bit in one rarely harms more than one blob.
+ * The most bytes of tables of the data database that one opening checks. There may be many more of these tables than of
+ * the index's, and a flipped bit in one rarely harms more than one blob.
  */
 const DATA_LEN = 1 << 28
 
@@ -28,7 +28,7 @@ const sealOf = location => `${location}/seal`
 
 /**
  * Checks the databases of a store before they are opened. It reads the tables that were not checked before, and all
- * tables of the index if the store was not closed. Of the data database it reads `DATA_LEN` bytes at most.
+ * tables of the index if the store was not closed. In the data database, it reads at most `DATA_LEN` bytes.
  *
  * @param {string} location @param {AbortSignal} [signal]
  * @returns {Promise<{ fault?: string, checked: Checked }>} `fault`: the damaged file and its damage, for messages
@@ -43,7 +43,7 @@ export async function checkBeforeOpening (location, signal) {
     const isClosed = isSealed(sealed, stamps)
     const [change] = isClosed ? lossesSince(sealed, stamps) : []
     if (change !== undefined) return { fault: `${name}/${change.loss}`, checked }
-    // After a crash all tables of the index are read, because the index decides which data is orphaned.
+    // After a crash, all tables of the index are read, because the index decides which data is orphaned.
     const isRemembered = isClosed || name === 'data'
     const result = await checkDatabase(path, {
       isClosed,
@@ -96,7 +96,7 @@ export async function sealStore (location, checked) {
 /** Removes the seal of a store whose files are being replaced. @param {string} location */
 export const removeSeal = location => rm(sealOf(location), { force: true })
 
-/** @param {string} location @returns {Promise<Pick<Seal, 'index' | 'data'>>} without files when there is no seal */
+/** @param {string} location @returns {Promise<Pick<Seal, 'index' | 'data'>>} without files when the seal is missing */
 async function readSeal (location) {
   const lines = new TextDecoder().decode(await readWhole(sealOf(location))).split('\n')
   const isWritten = lines.length === 3 && lines[1] === await checkOf(lines[0])

@@ -39,7 +39,7 @@ export class Table {
   }
 
   /**
-   * Reads where the blocks of a table are.
+   * Finds the blocks of a table.
    *
    * @param {Uint8Array} bytes  of the whole table
    * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of the index in place. Default:
@@ -78,7 +78,7 @@ export class Table {
    *
    * @param {object} options
    * @param {boolean} options.forgivesValues  true to accept damaged values, which do not harm LevelDB
-   * @param {boolean} options.checksOrder  true to check that all keys are in order. If its checksums are right, a table
+   * @param {boolean} options.checksOrder  true to check that all keys are in order. A table whose checksums are right
    *   is in order, unless LevelDB took the entries from a damaged table
    * @returns {string | undefined} the damage, for messages
    */
@@ -95,7 +95,7 @@ export class Table {
     return isSuspect && !this.#isInOrder() ? 'its keys are damaged' : undefined
   }
 
-  /** Returns true if all keys are in order, and the index has a right key for each block. */
+  /** Returns true if all keys are in order, and the index has the right key for each block. */
   #isInOrder () {
     /** @type {{ entry: Versioned, key: Uint8Array, separator: Uint8Array } | undefined} */
     let last

@@ -113,6 +113,18 @@ describe('a download of a long blob of which servers can prove no part', () => {
     expect(await store.has(other)).to.equal(false)
   }, { quota: 18 * MIB }))
 
+  for (const [limit, maxUnverified, ending] of [
+    ['the quota', undefined, ', the quota of the store. Open the store with a larger "quota"'],
+    ['"maxUnverified"', 16 * MIB, '. Give an outboard, or raise "maxUnverified" (--max-unverified)']
+  ]) {
+    it(`that is longer than ${limit} is refused, and the error says what to raise`, () => withStore(async store => {
+      const error = await errorOf(download(store, cid, { from: [plain('long')], maxUnverified }))
+      expect(error.cause.errors[0]).to.include({ code: 'FETCH_REFUSED', location: 'long' })
+      expect(error.message).to.include(`longer than ${16 * MIB} bytes${ending}`)
+      await expectNothing(store)
+    }, { quota: maxUnverified === undefined ? 16 * MIB : 20 * MIB }))
+  }
+
   it('does not happen for a part, with "maxUnverified: 0", or in fetchVerified', () => withStore(async store => {
     const from = plain('plain')
     for (const options of [{ ranges: { start: 0, end: 10 } }, { maxUnverified: 0 }]) {

@@ -230,8 +230,8 @@ describe('serve()', () => {
     closers.push(() => place.remove())
     const store = await place.open({ durability: 'process' })
     const piece = noise(1 << 20)
-    const { cid, size } = await store.put((async function * () { for (let i = 0; i < 48; i++) yield piece })())
-    const { port, events } = await served({ idleTimeout: 300 }, { store })
+    const { cid, size } = await store.put((async function * () { for (let i = 0; i < 32; i++) yield piece })())
+    const { port, events } = await served({ idleTimeout: 100 }, { store })
     const before = process.memoryUsage().arrayBuffers
     const COUNT = 40
     const sockets = Array.from({ length: COUNT }, () => {

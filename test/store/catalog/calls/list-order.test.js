@@ -64,8 +64,8 @@ describe('store: list() in an order', () => {
           expect(namesOf(await listed(store.list({ order, prefix, reverse: true })))).to.deep.equal([...some].reverse())
           for (const after of [orders.hash[0], orders.hash[39]]) {
             if (order !== 'hash') continue
-            const behind = await listed(store.list({ prefix, after }))
-            expect(namesOf(behind)).to.deep.equal(some.filter(name => name > after))
+            const rest = await listed(store.list({ prefix, after }))
+            expect(namesOf(rest)).to.deep.equal(some.filter(name => name > after))
             const before = await listed(store.list({ prefix, after, reverse: true }))
             expect(namesOf(before)).to.deep.equal(some.filter(name => name < after).reverse())
           }

@@ -10,7 +10,7 @@ import { flipped } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { cidOf } from '../../../support/store/blocks.js'
-import { aliasEntry, tagBesideBlobEntry, tagEntry } from '../../../support/store/inspect.js'
+import { aliasEntry, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const DAG_PB = 0x70
@@ -260,7 +260,7 @@ describe('store: tags of aliases', () => {
     expect(await store.fsck()).to.include({ isSound: true })
     const named = tagEntry(index, 'a')
     const stored = await named.read()
-    const beside = tagBesideBlobEntry(index, stored.subarray(0, 32), 'a')
+    const beside = tagOfBlobEntry(index, stored.subarray(0, 32), 'a')
     expect(await beside.read(), 'the entry in the order of the blobs').to.not.equal(undefined)
     const spoilt = [
       () => named.write(flipped(stored, 40)), () => named.remove(), () => beside.remove(),

@@ -6,7 +6,7 @@ import { concat, flipped } from '../../../support/bytes.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
-import { databasesOf, tagBesideBlobEntry, tagEntry, writeTag } from '../../../support/store/inspect.js'
+import { databasesOf, tagOfBlobEntry, tagEntry, writeTag } from '../../../support/store/inspect.js'
 import { forEachPlace, newStores } from '../../../support/store/stores.js'
 
 const BYTES = noise(1000)
@@ -54,7 +54,7 @@ describe('store: tags that expire', () => {
       expect(await store.gc()).to.include({ blobs: 1 })
       for (const name of ['put', 'set']) {
         expect(await tagEntry(databasesOf(store).index, name).read()).to.equal(undefined)
-        expect(await tagBesideBlobEntry(databasesOf(store).index, ROOT, name).read()).to.equal(undefined)
+        expect(await tagOfBlobEntry(databasesOf(store).index, ROOT, name).read()).to.equal(undefined)
       }
       expect(await store.fsck()).to.include({ isSound: true })
     })
@@ -212,7 +212,7 @@ describe('store: tags that expire', () => {
       it(`by the ${where} is found at every byte, still protects, and is repaired from the other entry`, async () => {
         const { store, index } = await newStore()
         await store.put(BYTES)
-        const entry = where === 'name' ? tagEntry(index, 'a') : tagBesideBlobEntry(index, ROOT, 'a')
+        const entry = where === 'name' ? tagEntry(index, 'a') : tagOfBlobEntry(index, ROOT, 'a')
         await store.tags.set('a', ROOT, LASTING)
         const right = await entry.read()
         for (let i = 0; i < right.length; i++) {

@@ -6,7 +6,7 @@ import { hex } from '../../../support/bytes.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
-import { clearTags, tagBesideBlobEntry, tagEntry } from '../../../support/store/inspect.js'
+import { clearTags, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const first = hash(Uint8Array.of(1))
@@ -265,13 +265,13 @@ describe('store: tags', () => {
     it('gc() deletes nothing while one of the entries of a tag is damaged', async () => {
       const { store, index } = await newStore()
       const { cid } = await store.put(Uint8Array.of(9))
-      const beside = tagBesideBlobEntry(index, first, 'b')
+      const beside = tagOfBlobEntry(index, first, 'b')
       for (const [what, spoil] of Object.entries({
         'the value is wrong': () => beside.change(value => flippedAt(value, 4)),
         'the value is cut': () => beside.write(new Uint8Array(3)),
         'the value is empty': () => beside.write(new Uint8Array(0)),
         'the key names another blob': async () => {
-          await tagBesideBlobEntry(index, second, 'b').write(await beside.read())
+          await tagOfBlobEntry(index, second, 'b').write(await beside.read())
           await beside.remove()
         },
         'it is not in the order of the blobs': () => beside.remove(),

@@ -7,7 +7,7 @@ import { copy } from '../../../../exchange/transfer/index.js'
 import { flipped } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { databasesOf, recordEntry, tagBesideBlobEntry, tagEntry } from '../../../support/store/inspect.js'
+import { databasesOf, recordEntry, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, inMemory } from '../../../support/store/stores.js'
 
 const BYTES = noise(1000)
@@ -57,7 +57,7 @@ describe('store: weak tags', () => {
       expect(await namesIn(store)).to.deep.equal([])
     })
 
-    it('free their names, and leave no entry behind once gc() has run', async () => {
+    it('free their names, and leave no entry once gc() has run', async () => {
       await store.put(BYTES, { tag: 'key', weak: true })
       await store.put(OTHER, { tag: 'stays', weak: true })
       await store.delete(ROOT)
@@ -70,7 +70,7 @@ describe('store: weak tags', () => {
       await store.gc()
       expect(await namesIn(store)).to.deep.equal(['keeps', 'key', 'stays'])
       expect(await tagEntry(index, 'absent').read()).to.equal(undefined)
-      expect(await tagBesideBlobEntry(index, ROOT, 'absent').read()).to.equal(undefined)
+      expect(await tagOfBlobEntry(index, ROOT, 'absent').read()).to.equal(undefined)
       await store.close()
       await expectNoOrphans(place)
     })
@@ -118,7 +118,7 @@ describe('store: weak tags', () => {
 
     it('protect when they are damaged, until fsck() has mended them', async () => {
       await store.put(BYTES, { tag: 'key', weak: true })
-      const entry = tagBesideBlobEntry(databasesOf(store).index, ROOT, 'key')
+      const entry = tagOfBlobEntry(databasesOf(store).index, ROOT, 'key')
       await entry.write(flipped(await entry.read(), 3))
       expect((await errorOf(store.gc())).code).to.equal('STORE_CORRUPT')
       expect((await store.fsck({ repair: true })).tags).to.deep.equal([{ name: 'key', isRestored: true }])

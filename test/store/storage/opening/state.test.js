@@ -2,15 +2,18 @@
 
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import { equals } from 'uint8arrays/equals'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { VIEWS } from '../../../support/constants.js'
 import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
+import { cidOf } from '../../../support/store/blocks.js'
 import {
-  databasesOf, deletionEntry, entriesOf, extentEntry, idsIn, isRecordKey, malformedKeys, noteDeletion, recordEntry,
-  stateEntry, usedEntry
+  aliasEntry, databasesOf, deletionEntry, entriesOf, extentEntry, idsIn, isRecordKey, malformedKeys, noteDeletion,
+  recordEntry, stateEntry, usedEntry
 } from '../../../support/store/inspect.js'
 import { sliceOf } from '../../../support/store/stores.js'
 
@@ -215,7 +218,7 @@ describe('store: the state', () => {
     expect(await asked, 'asked before the id was given').to.equal(true)
     expect(await ids.isStateSound(), 'asked while the state is written').to.equal(true)
     write()
-    ids.settle(await giving)
+    ids.release(await giving)
     expect(await ids.isStateSound(), 'asked after the write').to.equal(true)
     await stateEntry(pair.index).write(old)
     expect(await ids.isStateSound(), 'asked when the disk has an old state').to.equal(false)
@@ -344,6 +347,22 @@ describe('store: the state', () => {
       pair.data.get = unreadable
       const error = await errorOf(collect(store.slice(hash(bytes))))
       expect(error).to.include({ code: 'STORE_CORRUPT', start: 0, len: bytes.length })
+      await store.close()
+    })
+
+    it('lists the other aliases before it reports unreadable ones', async () => {
+      const aliases = await Promise.all([sha256, sha512].map(hasher => cidOf(hasher, first)))
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      for (const alias of aliases) await store.put(first, { alias })
+      const { get } = pair.index
+      const isSpoilt = key => equals(key, aliasEntry(pair.index, aliases[0].multihash.bytes).key)
+      pair.index.getMany = unreadable
+      pair.index.get = function (key, ...args) { return isSpoilt(key) ? unreadable() : get.call(this, key, ...args) }
+      const seen = []
+      const reading = (async () => { for await (const { alias } of store.aliases.list()) seen.push(`${alias}`) })()
+      expect(await errorOf(reading)).to.include({ code: 'STORE_CORRUPT' })
+      expect(seen).to.deep.equal([`${aliases[1]}`])
       await store.close()
     })
 

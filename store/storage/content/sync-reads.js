@@ -1,5 +1,5 @@
 // Reads small values and parts of files synchronously as long as that is fast: see `Pace`. The option
-// `syncReads: false` of a store turns synchronous reads off.
+// `syncReads: false` of a store turns off synchronous reads.
 
 import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 
@@ -7,24 +7,24 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /**
- * Reads a small value, which is usually in memory. Reads synchronously if the database can, as long as that is fast.
+ * Reads a small value, which is usually in memory: synchronously if the database can, as long as that is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
- * @returns {Promise<Uint8Array | undefined>}
- */
-export const getSmall = async (database, key, options) => getSoon(database, key, options)
-
-/**
- * Does the same as `getSmall`, and returns the value without a promise when it was read synchronously.
- *
- * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
- * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
+ * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} no promise when the read was synchronous
  */
 export function getSoon (database, key, options) {
   const later = () => database.get(key, options)
   if (!database.canReadNow) return later()
   return paceOf(database).read(() => database.getSync(key, options), later)
 }
+
+/**
+ * Does the same as `getSoon`, but always returns a promise, which rejects when the read fails.
+ *
+ * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
+ * @returns {Promise<Uint8Array | undefined>}
+ */
+export const getSoonAsync = async (database, key, options) => getSoon(database, key, options)
 
 /** Longest read of a file that may be synchronous, in bytes. */
 const MAX_LEN_NOW = 5 << 14
@@ -44,7 +44,7 @@ export function readSoon (files, id, start, end) {
       file.release()
     }
   }
-  // The pace learns nothing from a read that cannot be synchronous.
+  // The pace does not learn anything from a read that cannot be synchronous.
   if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
 }

@@ -1,5 +1,4 @@
-// Reads the right edge of a stored tree: the part of the tree that is needed to append to the blob. The root proves all
-// of it.
+// Reads the right edge of a stored tree: the part that is needed to append to the blob. The root proves all of it.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { leftLen } from '../../../lib/tree/geometry.js'
@@ -11,21 +10,22 @@ import { VIEWS } from '../../storage/format/keys.js'
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
 /**
- * @typedef {object} Edge
- * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right; every longer blob has them, too
- * @property {{ node: number, pair: Uint8Array }[]} pairs  pairs that a longer blob lacks, or that differ there
+ * @typedef {object} RightEdge
+ * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right; every blob that begins with this one has
+ *   them, too
+ * @property {{ node: number, pair: Uint8Array }[]} pairs  pairs that a longer blob does not have, or that differ there
  * @property {number} start  where the last group begins, in bytes, if it is not full; otherwise the size
  */
 
 /**
  * @param {TrustedTree} tree @param {SafeDatabase} data @param {number} size  bytes: more than a group
- * @returns {Promise<Edge>}
+ * @returns {Promise<RightEdge>}
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_TRUNCATED
  */
-export async function readEdge (tree, data, size) {
+export async function readRightEdge (tree, data, size) {
   const expected = async (/** @type {number} */ start, /** @type {number} */ end) =>
     new Uint8Array(await tree.expected(start, end, data, () => VIEWS))
-  /** @type {Edge} */
+  /** @type {RightEdge} */
   const edge = { subtrees: [], pairs: [], start: 0 }
   while (size - edge.start > GROUP_LEN) {
     const { start } = edge
