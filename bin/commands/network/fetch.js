@@ -38,6 +38,9 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
   if (maxUnverified !== undefined && (isSequence || range !== undefined || output === '-')) {
     throw new UsageError('--max-unverified is for one whole blob, into the store or a file')
   }
+  if (values.update && !(isSequence && output !== undefined)) {
+    throw new UsageError('--update is for the files of a collection in the folder OUTPUT')
+  }
   if (isSequence) {
     if (range !== undefined) throw new UsageError('a collection is fetched whole: leave out --start, --end and --count')
     return fetchCollection(wanted, output, values, context)
@@ -60,7 +63,7 @@ async function fetchCollection ({ root, from }, output, values, context) {
   const result = await download({ root, isSequence: true, from: anyBlob }, undefined, values, context)
   if (output !== undefined) {
     await withStore(values, context, store => withProgress({ name: output }, onProgress =>
-      exportDirectory(store, cid, output, { signal, onProgress })), { onlyReads: true })
+      exportDirectory(store, cid, output, { update: values.update, signal, onProgress })), { onlyReads: true })
   }
   await printDownload(values, result)
 }
