@@ -25,7 +25,7 @@ import { requirePresent } from './stored-blob.js'
 export async function answerBytes (served, blob, { headers, size, status = 200, isClaim, chunksOf, read }) {
   const { request, isHead } = served
   const isFound = status === 200
-  if (isFound && isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  if (isFound && isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)
   const range = isHead || !isFound ? 'whole' : rangeOf(request.headers, headers.etag, size)
   // A range after the end needs the last bytes, because they prove the size.
   const span = range === 'whole' ? { start: 0, end: size } : range === 'none' ? { start: size, end: size } : range

@@ -39,7 +39,7 @@ import { Collection, getCollection, putCollection } from 'baobox/collections'
 import type { CollectionEntry } from 'baobox/collections'
 import { diffDirectory, exportDirectory, importDirectory } from 'baobox/collections/node'
 import type { DirectoryDifference, ImportDirectoryResult } from 'baobox/collections/node'
-import { createHandler } from 'baobox/http'
+import { bearer, createHandler } from 'baobox/http'
 import type { Handler, RequestEvent } from 'baobox/http'
 import { serve } from 'baobox/http/node'
 import type { StoreServer } from 'baobox/http/node'
@@ -75,7 +75,7 @@ await exportDirectory(store, folder.cid, 'copy', { mode: 'reflink' })
 const differences: AsyncIterable<DirectoryDifference> = diffDirectory(store, folder.cid, 'folder')
 for await (const { type, name } of differences) console.log(type, name)
 const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
-const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
+const handler: Handler = createHandler(store, { authorize: bearer('secret'), onRequest })
 const answer: Response = await handler(new Request('http://localhost/blobs'))
 const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
 console.log(server.url, server.handler.stats().outcomes.complete)

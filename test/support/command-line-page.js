@@ -11,7 +11,8 @@ export const commandLinePage = () => withContents(`# The command line
 <!-- Made by: node test/support/command-line-page.js -->
 
 \`npx baobox COMMAND\`, or \`node bin/baobox.js COMMAND\` in a checkout. Results go to stdout, errors and progress to
-stderr; progress is shown on terminals only.
+stderr. Where stderr is no terminal, work of more than 10 s prints a line every 10 s, but not with \`--json\` or
+\`--quiet\`.
 
 <!-- contents -->
 <!-- /contents -->
@@ -28,8 +29,10 @@ stderr; progress is shown on terminals only.
   \`rm\`, \`tag\`, \`gc\` and \`compact\`, and each command says so. Others fail with \`STORE_LOCKED\`, or wait
   with \`--wait\`. While another command has the store open, every command that changes it waits, 10 seconds or as long
   as \`--wait\` says. So several commands can be started at once.
-- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
-  exact numbers where people otherwise get KiB, MiB or GiB.
+- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. An error is
+  \`{ "error": { "code", "message", ... } }\` on stderr, with the code and properties of [errors.md](errors.md), or with
+  the code of the system; \`USAGE\`, \`INTERRUPTED\` or \`FAILED\` for all others. \`--bytes\` prints exact numbers
+  where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
   below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the store.
@@ -51,11 +54,12 @@ baobox tag NAME CID; baobox gc; baobox rm CID  # name what gc must keep; delete 
 baobox compact; baobox fsck; baobox rescue     # free disk space; check a store; rebuild a broken one
 baobox fetch CID FILE --from URL --from URL    # download from several mirrors, verified; it can be resumed
 baobox fetch -r CID -o DIR --from URL/{cid}    # a folder, with all of its files
+baobox push FILE --to URL --token TOKEN        # send a file or folder to a server that keeps uploads
 baobox serve --port 4700                       # let others read the store over HTTP, verified
 baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
 baobox fetch TICKET                            # download what a peer of iroh has, such as sendme
 baobox encode FILE FILE.bao                    # with the arguments of bao: bytes and hash tree in one
-baobox outboard FILE FILE.obao                 # the hash tree alone
+baobox outboard FILE FILE.obao4                # the hash tree alone; the ending says at which group log
 baobox decode HASH FILE.bao FILE               # verify an encoding, and write its bytes
 baobox slice 1MiB 64KiB FILE.bao part.slice    # cut what proves a range; also from a blob in a store
 baobox decode-slice HASH 1MiB 64KiB part.slice # verify a slice from anyone, and write its bytes

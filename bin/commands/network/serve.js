@@ -1,7 +1,7 @@
 // baobox serve
 
 import { once } from 'node:events'
-import { createHandler } from '../../../exchange/http/index.js'
+import { bearer, createHandler } from '../../../exchange/http/index.js'
 import { serve as serveStore } from '../../../exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
@@ -24,7 +24,7 @@ const GRACE = 10_000
 export const serve = ({ values }, context) => {
   const { port = DEFAULT_PORT, host, socket, list, site: cid, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
-  const put = putRules(values)
+  const { authorize, maxBytes } = writing(values)
   const site = siteOf(values)
   const place = socket === undefined ? { port, host } : { path: socket }
   /** @param {RequestEvent} event */
@@ -41,7 +41,9 @@ export const serve = ({ values }, context) => {
       throw new UsageError(`--site: '${cid}' is neither a CID nor a tag of the store`)
     }
     if (site !== undefined) await warnOfSite(store, site)
-    const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
+    const server = await serveStore(store, {
+      ...place, authorize, maxBytes, list, site, allowTags, ...!quiet && { onRequest }
+    })
     try {
       const calls = await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
       try {
@@ -55,7 +57,7 @@ export const serve = ({ values }, context) => {
     } finally {
       await server.close({ grace: GRACE })
     }
-  }, { create: put !== false })
+  }, { create: authorize !== undefined })
 }
 
 /**
@@ -85,12 +87,17 @@ async function warnOfSite (store, site) {
   process.stderr.write(`baobox: warning: --site: '${site.cid}' has no page at /: ${why}\n`)
 }
 
-/** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */
-function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
+/**
+ * Who may write. The token allows uploads and nothing else.
+ *
+ * @param {{ 'put-token'?: string, 'max-put'?: number }} values
+ * @returns {Pick<HandlerOptions, 'authorize' | 'maxBytes'>}
+ */
+function writing ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
   if (!token) {
     if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
-    return false
+    return {}
   }
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')
-  return { token, maxBytes }
+  return { authorize: bearer(token), maxBytes }
 }

@@ -1,6 +1,6 @@
 // The parts of baobox add, get and ls for folders and collections; and baobox diff
 
-import { UsageError, errorLine } from '../../terminal/errors.js'
+import { UsageError, errorLine, errorRecord } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
 import { outputOf, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
@@ -38,7 +38,8 @@ export async function addFolders ({ values, operands }, context) {
             fail()
             skipped++
             hideProgress()
-            process.stderr.write(`${errorLine(error).replace(/^baobox: /, `baobox: left out ${entryText(name)}: `)}\n`)
+            const line = errorLine(error).replace(/^baobox: /, `baobox: left out ${entryText(name)}: `)
+            process.stderr.write(`${values.json ? JSON.stringify({ error: { ...errorRecord(error), name } }) : line}\n`)
           }
           return importInto(store, name, { ...choice, mode, tag, signal, onProgress, ...skips && { onError } })
         })
@@ -98,10 +99,12 @@ export async function getFolder ({ values, operands: [name, operand] }, context)
   if (folder === undefined) throw new UsageError('missing argument OUTPUT: --recursive writes to a folder')
   if (folder === '-') throw new UsageError('OUTPUT is -: a collection cannot be written to stdout, name a folder')
   const { signal } = context
+  const { update } = values
   const mode = values.link ? 'link' : values.reflink ? 'reflink' : 'copy'
   await withStore(values, context, async store => {
     const root = await rootIn(store, name)
-    await withProgress({ name }, onProgress => exportDirectory(store, root, folder, { mode, signal, onProgress }))
+    await withProgress({ name }, onProgress =>
+      exportDirectory(store, root, folder, { mode, update, signal, onProgress }))
   }, { onlyReads: true })
 }
 

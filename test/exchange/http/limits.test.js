@@ -21,12 +21,16 @@ describe('an HTTP handler', () => {
   it('refuses wrong options', async () => {
     const { store } = await newStore()
     for (const options of [{ lists: true }, { basePath: 'x' }, { basePath: '/x/' }, { basePath: '/?' }, { put: true },
-      { put: {} }, { put: { token: '' } }, { put: { token: 'a b' } }, { put: { token: 'x', max: 1 } },
+      { authorize: 'token' }, { maxBytes: '1' }, { cors: true }, { cors: { origin: '*' } }, { cors: { origins: 'a' } },
+      { cors: { origins: ['https://a.test/'] } }, { cors: { origins: ['*'] } }, { cors: { origins: ['null'] } },
+      { cors: { credentials: true } }, { cors: { origins: '*', credentials: true } },
+      { cors: { origins: [], credentials: 1 } },
       { mirrors: 'https://a.test' }, { mirrors: ['a'] }, { idleTimeout: '5' }, { contentType: 'text/html' },
       { onRequest: true }]) {
       expect(() => createHandler(store, options), JSON.stringify(options)).to.throw(TypeError)
     }
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
+    expect(() => createHandler(store, { maxBytes: -1 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, '"store" expected a store')
     expect(await errorOf(createHandler(store).close({ now: true }))).to.be.instanceOf(TypeError)
     // A longer timer would end immediately, and break every answer.
@@ -90,7 +94,8 @@ describe('an HTTP handler', () => {
     expect(hashes).to.deep.equal(hashes.toSorted())
     const { cid, ...first } = listed[0]
     expect(first).to.deep.equal({ hash: hashes[0], size: first.size, sizeProven: true, complete: true })
-    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=']) {
+    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=',
+      '?limit=1&limit=2', `?after=${hashes[0]}&after=${hashes[0]}`]) {
       expect((await served.got(`/blobs${query}`)).status, query).to.equal(400)
     }
   })

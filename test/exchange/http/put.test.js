@@ -1,6 +1,7 @@
 // Uploads.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
+import { bearer } from '../../../exchange/http/index.js'
 import { same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { turns } from '../../support/fake-clock.js'
@@ -16,7 +17,7 @@ const TOKEN = 'correct-horse'
 
 describe('an HTTP handler keeps uploads', () => {
   const serve = newHandlers()
-  const put = { token: TOKEN, maxBytes: 400_000 }
+  const options = { authorize: bearer(TOKEN), maxBytes: 400_000 }
   const upload = (body, headers) => ({
     method: 'PUT', body, duplex: 'half', headers: { authorization: `Bearer ${TOKEN}`, ...headers }
   })
@@ -31,7 +32,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('that are the blob that the path names', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     const first = await served.got(PATH, upload(streamed(BYTES.subarray(0, 5), BYTES.subarray(5))))
     expect(first.status).to.equal(201)
     expect(first.json()).to.deep.include({ size: BYTES.length, isNew: true })
@@ -45,12 +46,12 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('as slices, which are verified while they are received', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     const type = { 'content-type': 'application/vnd.bao-slice; group-log=4' }
     const slice = sliceOf(BYTES)
     const { status, json } = await served.got(PATH, upload(slice, type))
     expect([status, json().complete, json().received]).to.deep.equal([200, true, BYTES.length])
-    const other = await serve({ put })
+    const other = await serve(options)
     slice[200_000] ^= 1
     const wrong = await other.got(PATH, upload(slice, type))
     expect([wrong.status, wrong.json().code]).to.deep.equal([422, 'BAO_LEAF_MISMATCH'])
@@ -60,7 +61,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('of runtimes that give the body of a request as a Blob only', async () => {
-    const { handler, store } = await serve({ put })
+    const { handler, store } = await serve(options)
     const request = init => Object.defineProperty(new Request(`http://store.test${PATH}`, init), 'body', {})
     const large = await handler(request(upload(new Blob([BYTES, BYTES]))))
     expect([large.status, (await large.json()).code]).to.deep.equal([413, 'HTTP_TOO_LARGE'])
@@ -69,7 +70,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('and nothing else', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     /** @type {[path: string, init: object, status: number, code: string][]} */
     const cases = [
       [PATH, upload(BYTES, { authorization: '' }), 401, 'HTTP_UNAUTHORIZED'],
@@ -97,7 +98,7 @@ describe('an HTTP handler keeps uploads', () => {
   it('unless the client stalls, breaks off or disconnects', async function () {
     if (!hasStreams) this.skip()
     const idleTimeout = 12_345
-    const served = await serve({ put, idleTimeout })
+    const served = await serve({ ...options, idleTimeout })
     await withTimeoutsHeld(idleTimeout, async endTimeouts => {
       const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
       const stalling = served.got(PATH, upload(stuck))
