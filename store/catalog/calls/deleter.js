@@ -18,7 +18,7 @@ import { nameOf } from '../../../lib/hash/roots.js'
  *   store had
  */
 
-/** Most blobs that are deleted in one write. */
+/** At most this many blobs are deleted in one write. */
 const BATCH_BLOBS = 1000
 
 export class Deleter {
@@ -65,7 +65,7 @@ export class Deleter {
     const deleted = { blobs: 0, bytes: 0 }
     let done = 0
     let roots = /** @type {Map<string, Uint8Array>} */ (new Map())
-    const take = async () => {
+    const deleteGathered = async () => {
       signal?.throwIfAborted()
       const batch = roots
       roots = new Map()
@@ -76,9 +76,9 @@ export class Deleter {
     for await (const cid of untilSignal(cids, signal)) {
       const root = parseRoot(cid, 'cid')
       roots.set(nameOf(root), root)
-      if (roots.size === BATCH_BLOBS) await take()
+      if (roots.size === BATCH_BLOBS) await deleteGathered()
     }
-    if (roots.size > 0) await take()
+    if (roots.size > 0) await deleteGathered()
     return deleted
   }
 

@@ -50,7 +50,7 @@ function targetOrAlias (cid, options = {}) {
   const alias = multihashOf(cid)
   if (alias === undefined) return target(cid, options)
   if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }
-  throw new TypeError('"format" expected \'raw\' for a CID of another hash function than BLAKE3, got \'hashseq\'')
+  throw new TypeError('"format" expected \'raw\' for a CID of a hash function other than BLAKE3, got \'hashseq\'')
 }
 
 /** @param {BlobName} cid @param {{ format?: TagFormat }} options @returns {TagFormat} */
@@ -120,7 +120,7 @@ export function assertName (argument, name) {
 }
 
 /**
- * Refuses text with half of a surrogate pair. UTF-8 cannot express it, so different names would become the same.
+ * Rejects a string with half a surrogate pair. UTF-8 cannot express it, so different names would get the same bytes.
  *
  * @param {string} argument @param {string} text
  */

@@ -42,9 +42,9 @@ export class Tags {
    * Protects a blob, even one that the store does not have yet. Replaces a tag of that name. A weak tag protects
    * nothing.
    *
-   * @param {string} name  any text except an empty one
-   * @param {BlobName} cid  or a CID of another hash function, which names an alias: the tag protects the blob that the
-   *   alias leads to, even if the store gets that blob later
+   * @param {string} name  any string except the empty one
+   * @param {BlobName} cid  the name of the blob, or an alias, which is a CID of another hash function. Then the tag
+   *   protects the blob that the alias leads to, even if the store gets that blob later
    * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
@@ -55,7 +55,7 @@ export class Tags {
   /**
    * Protects a blob as `set` does, unless there is a tag of that name.
    *
-   * @param {string} name  any text except an empty one
+   * @param {string} name  any string except the empty one
    * @param {BlobName} cid  as for `set`
    * @param {TagOptions} [options]
    * @returns {Promise<boolean>} false when a tag already has the name, even a damaged one. Then nothing has changed
@@ -68,8 +68,8 @@ export class Tags {
   /**
    * Sets many tags in one write: all of them, or none if it fails. It holds all of them in memory.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have one name, the
-   *   last one counts
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have the same
+   *   name, the last one counts
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')
