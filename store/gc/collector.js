@@ -32,7 +32,7 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
- * @property {boolean} [compact]  then give the space of deleted blobs back to the disk, as `compact` does. Without
+ * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does. Without
  *   this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
@@ -47,7 +47,7 @@ export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'
 
 /** Blobs between two reports of progress. */
 const PROGRESS_STEP = 1000
-/** Most hashes in one lookup. */
+/** At most this many hashes are looked up together. */
 const LOOKUP_HASHES = 512
 
 export class Collector {
@@ -131,7 +131,7 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
-      // This comes after the blobs, because weak tags end with them.
+      // Weak tags end with their blobs, so sweep the tags after the blobs.
       if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
@@ -213,8 +213,8 @@ export class Collector {
   }
 
   /**
-   * Finds the blobs that nothing protects, in the order of their hashes. It passes over damaged records, which are left
-   * to `fsck`.
+   * Finds the blobs that nothing protects, in the order of their hashes. It skips damaged records, which are left to
+   * `fsck`.
    *
    * @param {Marks} marks
    * @returns {AsyncGenerator<Unprotected[]>} in batches that are not empty
@@ -310,7 +310,7 @@ export class Sweep {
   }
 }
 
-/** The protected blobs of a collection. They are kept up to date while it sweeps. */
+/** The protected blobs of a collection. These marks are kept up to date during the sweep. */
 export class Marks {
   #access
   #catalog

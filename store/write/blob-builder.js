@@ -171,7 +171,7 @@ export class IncomingBlob extends NewBlob {
   /** Moves the bytes so far to a file, because the blob has become too long for the database. */
   async #moveToFile () {
     this.file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // not earlier, because an older file does not belong to this blob, and must stay
+    this.isWritten = true // not earlier: if `writer` fails, there may be an older file of another blob, which must stay
     this.home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.file?.append(value)
     this.#puts = []

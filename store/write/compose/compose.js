@@ -207,7 +207,7 @@ export class Composition {
   }
 
   /**
-   * For the empty blob, clones the file from which it can keep the most bytes.
+   * Clones a file for the blob, which is still empty: the file of the original from which it can keep the most bytes.
    *
    * @param {IncomingBlob} blob
    */
