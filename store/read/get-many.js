@@ -112,7 +112,7 @@ export class ManyReader {
   }
 
   /**
-   * Yields the bytes of blobs that are right. The other blobs are read one by one, and yield their bytes or an error.
+   * Yields the result for each blob: the bytes that were looked up, if they are right. Other blobs are read one by one.
    *
    * @param {Found[]} found @param {{ verify: boolean, maxBytes: number, signal?: AbortSignal }} options
    * @returns {AsyncGenerator<GetResult>}
