@@ -25,7 +25,7 @@ import { decodeDeletion, encodeDeletion } from './format/records.js'
 const NOTED_COUNT = 4096
 
 /**
- * @typedef {object} GivenUpData  data that is to be deleted under an id
+ * @typedef {object} GivenUpData  the data of an id, which must be deleted
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
  * @property {boolean} [isOneGroup]  true for a whole blob of one chunk group, in extents. Default: false
@@ -136,8 +136,8 @@ export class Databases {
   }
 
   /**
-   * The most bytes of an extent; divides a cell. LevelDB takes longer for a longer value. IndexedDB takes the same time
-   * for 64 KiB as for 256 KiB.
+   * The maximum length of an extent, in bytes. A cell is a multiple of it. LevelDB takes longer for a longer value.
+   * IndexedDB takes the same time for 64 KiB as for 256 KiB.
    */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
@@ -242,7 +242,7 @@ export class Databases {
     }
   }
 
-  /** @param {number[]} ids  whose data is deleted from now on */
+  /** @param {number[]} ids  ids whose data this process begins to delete */
   #beginDeleting (ids) { for (const id of ids) this.#deleting.set(id, (this.#deleting.get(id) ?? 0) + 1) }
 
   /** Ends what `#beginDeleting` has begun. @param {GivenUpData[]} givenUp */

@@ -11,7 +11,7 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has it open */
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has the store open */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
   const text = `${who} has the store at ${location} open, or is rescuing it`
@@ -64,7 +64,7 @@ export const mismatch = (cid, actual) => {
 export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
   `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
-/** @param {CID} cid @param {number} len  the most bytes that the block may have */
+/** @param {CID} cid @param {number} len  the maximum length of the block, in bytes */
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
@@ -88,11 +88,11 @@ export const missing = (root, size, ranges, cause) =>
   new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges, size)} of ${toCid(root)}`,
     { cid: toCid(root), ranges, cause })
 
-/** Most ranges that a message shows. */
+/** A message shows at most this many ranges. */
 const SHOWN_RANGES = 3
 
 /**
- * Ranges in bytes, for messages: `0-16384, 32768-`.
+ * Returns ranges in bytes as a string, for messages: `0-16384, 32768-`.
  *
  * @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes
  */
@@ -223,7 +223,7 @@ export function notReopened (location, cause) {
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
 export function acknowledgedLost (location, cause) {
-  const text = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
+  const text = `after a failed write the store at ${location} lacks writes that it had acknowledged: ` +
     'open it again and run fsck'
   return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
@@ -281,7 +281,7 @@ export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.
 
 /**
  * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and do not have an underscore, as Node.js's own codes do.
+ * system begin with `E` and do not have an underscore; Node.js's own codes have one.
  *
  * @param {unknown} error
  */

@@ -9,7 +9,7 @@ import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 /** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
-/** How many ids one write of the state reserves, so that most ids do not cost a write. */
+/** How many ids one write of the state reserves, so that most ids do not need a write. */
 const ID_BLOCK = 1024
 
 export class Ids {

@@ -289,7 +289,7 @@ export class Bases {
     return known
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} by how many bytes the longest sharer grows */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} how many bytes longer the longest sharer is now */
   #add ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)
@@ -298,7 +298,7 @@ export class Bases {
     return this.longest(base) - before
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} as for `#add`: 0 or negative */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} as for `#add`, so 0 or negative */
   #remove ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)

@@ -24,7 +24,7 @@ export async function makeFolder (path) {
 export const makeFolders = path => mkdir(path, { recursive: true })
 
 /**
- * Checks that a path leads to a folder and not to a link: the target of a link does not belong to the store.
+ * Checks that a path leads to a folder and not to a link, because the target of a link does not belong to the store.
  *
  * @param {string} path
  * @returns {Promise<boolean>} false when nothing is there

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unlessMissing } from './folders.js'
 
-/** The most tries to copy everything before the manifest changes. Each table is copied only once. */
+/** How often copying is tried, because the manifest must not change during it. Each table is copied only once. */
 const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
@@ -48,7 +48,7 @@ export async function copyLive (from, to, signal) {
 }
 
 /**
- * Returns a text that changes with every change of the manifest; undefined when the folder has no database.
+ * Returns a string that changes with every change of the manifest; undefined when the folder has no database.
  *
  * @param {string} path
  */

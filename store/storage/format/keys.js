@@ -262,8 +262,8 @@ export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Reads a key of the data database. A failing disk may have changed any byte of the key, so this refuses numbers that
- * no store writes.
+ * Reads a key of the data database. A failing disk may have changed any byte of the key, so numbers that no store
+ * writes are rejected.
  *
  * @param {Uint8Array} key
  * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, otherwise an extent;

@@ -44,7 +44,7 @@ export const LAYOUT_VERSION = 1
  *   blobs share
  */
 
-/** Returns the ids that have data of a blob. @param {{ id: number, base?: number }} record */
+/** Returns the ids under which a blob has data. @param {{ id: number, base?: number }} record */
 export const idsOf = ({ id, base }) => base === undefined ? [id] : [id, base]
 
 const SIZE_PROVEN = 1
@@ -141,7 +141,7 @@ export function decodeState (bytes) {
 
 /**
  * Encodes the note that the data of some ids is being deleted. The note is kept under the first of the ids. It has a
- * check, because one flipped bit would otherwise delete another blob.
+ * check, because one flipped bit could otherwise delete another blob.
  *
  * @param {number[]} ids  at least one
  */

@@ -11,7 +11,7 @@ import { orIfUnreadable } from '../errors.js'
  * @typedef {object} FoundId
  * @property {number} [id]  undefined for a key that no store writes
  * @property {Uint8Array} key  the first key of the id
- * @property {boolean} isAlone  true if the id has only this key, and it is that of the extent at the start of the blob
+ * @property {boolean} isAlone  true if the id has only this key, which is that of the extent at the start of the blob
  */
 
 /** How many keys of an id are read before the other ones are skipped. */

@@ -46,7 +46,7 @@ const WRITE_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, in addition to those in its logs. */
 const OPENING_LEN = 1 << 20
-/** The most tries to open a level. Another process that tries to open the store holds LevelDB's lock for a moment. */
+/** How often opening a level is tried. Another process that tries to open the store holds the lock for a moment. */
 const LOCK_TRIES = 50
 /** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20

@@ -1,5 +1,5 @@
 // Rescues a store whose LevelDB files are damaged: makes new databases with everything that is readable in the old
-// ones, and puts them in the place of the old ones. A sound data database stays as it is.
+// ones, and replaces the old ones with them. A sound data database stays as it is.
 //
 // All of this happens in the folder `rescue`, which marks the store until the rescue is done:
 //
@@ -167,7 +167,8 @@ async function replaceAll (location) {
 }
 
 /**
- * Returns true if a rescue has moved away or replaced one database, and not yet the other. It begins with the index.
+ * Returns true if a rescue has moved away or replaced one database, and not yet the other. A rescue begins with the
+ * index.
  *
  * @param {string} location
  */
