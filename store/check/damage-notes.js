@@ -66,8 +66,8 @@ export class DamageNotes {
   }
 
   /**
-   * Copies the right bytes of a reference into a file of the store: the store never writes to a file of a reference.
-   * The caller holds the blob's lock.
+   * Copies the right bytes of a reference into a file of the store, because the store never writes to a file of a
+   * reference. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  the record of a reference that is present in part

@@ -93,7 +93,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
  * Returns true if all bytes and pairs of a complete blob are right. This takes as long as reading the blob.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false as well if the system cannot read the blob's file
+ * @returns {Promise<boolean>} also false if the system cannot read the blob's file
  */
 export async function isIntact (databases, root, record, signal) {
   if (record.size === 0) return true

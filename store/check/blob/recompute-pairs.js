@@ -55,7 +55,8 @@ class PairRecomputer {
   }
 
   /**
-   * Computes the pair of a node again, and then the pairs below it, which are compared with the chaining values in it.
+   * Computes the pair of a node again if it is wrong, and then the pairs below it, which are compared with the chaining
+   * values in that pair.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root

@@ -51,7 +51,8 @@ export class Repairs {
       right = right.intersect(held)
     }
     if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
-      // All of the part is wrong. It may belong to another blob: in a damaged index, two records may have the same id.
+      // All of the part is wrong. The data may belong to another blob, because two records in a damaged index may have
+      // the same id.
       if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
       if (await this.#hasOtherOwner(record)) return undefined
     }
