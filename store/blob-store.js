@@ -109,9 +109,9 @@ export class BlobStore {
    * @param {Source} source  the bytes to append
    * @param {ComposeOptions} [options]  those of `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid } when the old blob is not in the store, or is deleted during
-   *   the call; STORE_MISSING { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when
-   *   it is damaged
+   * @throws {BaoError} what `put` throws; STORE_NOT_FOUND { cid } when the old blob is not in the store, or is deleted
+   *   during the call; STORE_MISSING { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len
+   *   } when it is damaged
    */
   append (cid, source, options = {}) {
     return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
@@ -131,8 +131,8 @@ export class BlobStore {
    *   empty blob
    * @param {ComposeOptions} [options]  those of `put`. `onProgress` gets `baobox:compose`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
-   *   len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
+   * @throws {BaoError} what `put` throws; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid,
+   *   start, len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
     return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
@@ -179,7 +179,7 @@ export class BlobStore {
    * @param {string | URL} path
    * @param {ExportFileOptions} [options]
    * @returns {Promise<{ size: number }>}
-   * @throws {BaoError} as `get`; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
+   * @throws {BaoError} what `get` throws; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
     return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
@@ -255,8 +255,8 @@ export class BlobStore {
   }
 
   /**
-   * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. A slow caller misses
-   * the states before the latest one.
+   * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. A slow caller
+   * misses the states before the latest one.
    *
    * @param {BlobName} cid  any blob, even one of which the store has nothing
    * @param {{ signal?: AbortSignal }} [options]

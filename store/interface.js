@@ -44,8 +44,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /**
  * @typedef {object} WholeOutboard
  * @property {(cid: BlobName, options?: OutboardOptions) => Promise<Outboard>} outboard  Reads the outboard of a whole
- *   blob in pre-order, and verifies it. At group log 4, the result is 1/256 as long as the blob, and is held in
- *   memory. Throws what `get` throws.
+ *   blob in pre-order, and verifies it. At group log 4, the result is 1/256 as long as the blob, and is held in memory.
+ *   Throws what `get` throws.
  */
 /**
  * @typedef {object} OutboardPart
@@ -69,7 +69,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   It keeps longer ones, and all blobs in a store with a quota, one by one as `put` does. `blobs` are usually bytes;
  *   each is copied or kept before the next one is asked for. It yields one result for each blob, in the same order,
  *   when the blob is kept. When a blob fails, the blobs before it are kept, and no other blob is kept once the failure
- *   is thrown. When a caller stops before the end, up to three more batches may have been kept. Throws what `put` throws.
+ *   is thrown. When a caller stops before the end, up to three more batches may have been kept. Throws what `put`
+ *   throws.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   get  Reads a blob piece by piece, and verifies each piece before the caller gets it. `ranges` are read one after
@@ -88,8 +89,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   slice  Yields a slice that proves ranges of a blob: the header, then pairs and bytes. The chunks must be present.
- *   `ranges`: default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws what
- *   `get` throws.
+ *   `ranges`: default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws what `get`
+ *   throws.
  *
  * @property {(cid: BlobName, source: Source, ranges?: RangesLike, options?: ReceiveOptions) =>
  *   Promise<{ received: number, complete: boolean }>} receive  Keeps those chunk groups (16 KiB) of which a slice at
@@ -149,8 +150,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   may have lost records. Damage then hides which blobs are protected, and nothing is deleted.
  *
  * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and each
- *   page of a tree against the blob's root, each record, and all other entries and files. The store may be used during the call.
- *   It reports damage instead of throwing it.
+ *   page of a tree against the blob's root, each record, and all other entries and files. The store may be used during
+ *   the call. It reports damage instead of throwing it.
  *
  *       const { damaged } = await store.fsck({ repair: true })
  *       for (const { cid } of damaged) {
@@ -164,9 +165,9 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Yields the
  *   changes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` has given. It
- *   reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about
- *   100 000 events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no longer in the
- *   log, because the caller was too slow, a write has failed, or the store was rescued.
+ *   reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about a
+ *   hundred thousand events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no
+ *   longer in the log, because the caller was too slow, a write has failed, or the store was rescued.
  *
  * @property {() => Promise<void>} close  Ends all calls that are under way, and closes the store. Puts and receives
  *   that are under way fail with STORE_CLOSED; groups that were already received are kept.

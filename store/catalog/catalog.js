@@ -152,8 +152,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present.
-   * Groups without a record do no harm, so callers commit the groups first and the record second.
+   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. Groups
+   * without a record do no harm, so callers commit the groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database

@@ -1,5 +1,5 @@
-// Tells which chunks of a blob are present. A complete blob has all of them. For other blobs, the pages of the tree
-// say which ones they have.
+// Tells which chunks of a blob are present. A complete blob has all of them. For other blobs, the pages of the tree say
+// which ones they have.
 
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'

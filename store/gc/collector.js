@@ -32,8 +32,8 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
- * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does. Without
- *   this, LevelDB gives it back later, when it rewrites its files. Default: false
+ * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does.
+ *   Without this, LevelDB gives it back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  gets

@@ -11,7 +11,7 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has the store open */
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the store's owner */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
   const text = `${who} has the store at ${location} open, or is rescuing it`

@@ -127,7 +127,7 @@ export class IncomingBlob extends NewBlob {
     return root
   }
 
-  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
+  /** Writes everything that is not written yet. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true

@@ -23,8 +23,8 @@ import { statOf } from './lookups.js'
 /**
  * @typedef {object} ListOptions
  * @property {string} [prefix]  the beginning of the hash, in hexadecimal digits
- * @property {BlobName} [after]  list only blobs after this one. In the order `created` or `used`, the store must have it,
- *   or the call throws STORE_NOT_FOUND { cid }
+ * @property {BlobName} [after]  list only blobs after this one. In the order `created` or `used`, the store must have
+ *   it, or the call throws STORE_NOT_FOUND { cid }
  * @property {number} [maxBlobs]  list at most this many blobs. Default: all
  * @property {boolean} [reverse]  list from the last blob to the first. Default: false
  * @property {ListOrder} [order]  `created` and `used` take one walk through the index for every 65 536 listed blobs. A

@@ -68,8 +68,8 @@ export class Tags {
   /**
    * Sets many tags in one write: all of them, or none if it fails. It holds all of them in memory.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have the same
-   *   name, the last one counts
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have the same name,
+   *   the last one counts
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')

@@ -124,8 +124,8 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Returns true if something other than a file of the store has the name of the blob's file. Here it is false,
-   * because the blob has no file.
+   * Returns true if something other than a file of the store has the name of the blob's file. Here it is false, because
+   * the blob has no file.
    */
   async isObstructed () { return false }
 

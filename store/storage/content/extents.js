@@ -95,7 +95,7 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; ends before the first missing byte
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; ends before the first missing byte
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)

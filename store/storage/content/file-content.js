@@ -220,7 +220,11 @@ export class ReferenceContent extends StoredFile {
     return files.readerOf(path)
   }
 
-  /** The bytes count as missing, because a lost file may return. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  /**
+   * The bytes count as missing, because a lost file may return.
+   *
+   * @param {{ start: number, end: number }} _span @param {unknown} cause
+   */
   unopened (_span, cause) { return this.allMissing(cause) }
 }
 
@@ -239,7 +243,7 @@ export class FileReader {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const file = await this.#opened(start, end)

@@ -33,7 +33,8 @@ const MAX_LEN_NOW = 5 << 14
  * Reads bytes of a file of the store, synchronously as long as that is fast.
  *
  * @param {BlobFolder} files @param {number} id @param {number} start @param {number} end
- * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+ * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends
+ *   before `end`
  */
 export function readSoon (files, id, start, end) {
   const later = async () => {

@@ -3,8 +3,8 @@
 //
 // From the group level up, six levels form a band. The name of a page is its band and the last chunk that it can cover.
 // A parent has the same in-order number for every size of the blob, and so the same place in the pages. A page begins
-// with 8 bytes, one bit for each of its 64 groups, that say which are present; only the lowest band uses them. The pairs
-// follow in in-order, up to the last known one. An unknown pair is all zeros, which a known pair never is.
+// with 8 bytes, one bit for each of its 64 groups, that say which are present; only the lowest band uses them. The
+// pairs follow in in-order, up to the last known one. An unknown pair is all zeros, which a known pair never is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'

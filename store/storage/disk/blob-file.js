@@ -47,7 +47,7 @@ export class BlobFile {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const bytes = uncleared(end - start)

@@ -138,8 +138,8 @@ export class BlobFolder {
    * system then copies a block only when one of the files is written to.
    *
    * @param {string} source  path of the other file @param {number} id  must never have had a file
-   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: the minimum length of the other file, in
-   *   bytes. Default: 0. `check`: throws if the file is not the expected one; with `check`, the path must not be a
+   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: the minimum length of the other file,
+   *   in bytes. Default: 0. `check`: throws if the file is not the expected one; with `check`, the path must not be a
    *   link
    * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot share blocks, the
    *   other file is missing or refused, the folder is missing, or something else has the name of the folder or of the
@@ -193,7 +193,8 @@ export class BlobFolder {
    * Reads a file synchronously if it is open. The whole thread waits for the disk.
    *
    * @param {number} id @param {number} start @param {number} end
-   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when the file is not open, or ends before `end`
+   * @returns {Uint8Array<ArrayBuffer> | undefined} new memory; undefined when the file is not open, or ends before
+   *   `end`
    */
   readNow (id, start, end) {
     const file = this.#kept.get(id)

@@ -71,7 +71,11 @@ export function decodeEntry (before, key, value) {
   return time > MAX_TIME || events === undefined ? undefined : { ...place, time, events }
 }
 
-/** Encodes the first entry of a log, which has no events. @param {LogPlace} place  after that entry @param {number} time */
+/**
+ * Encodes the first entry of a log, which has no events.
+ *
+ * @param {LogPlace} place  after that entry @param {number} time
+ */
 export const encodeBeginning = ({ position, check }, time) =>
   ({ key: eventKey(position), value: encode({ u64: time }, check) })
 

@@ -85,7 +85,7 @@ export function decodeRecord (root, bytes) {
   if (!areEqual(bytes, len, recordCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
-  // Anybody can compute the check, so check each value, too. The empty blob never has a record.
+  // Anybody can write a right check beside wrong values, so check each value, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
   if (id > MAX_ID || !isSizePossible || created > MAX_TIME || flags > MAX_FLAGS) return undefined
   if ((home === 'shared') !== (len === SHARED_LEN)) return undefined

@@ -92,7 +92,7 @@ function tagOf (name, root, rest) {
   if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
-  // Anybody can compute the check, so check each value, too.
+  // Anybody can write a right check beside wrong values, so check each value, too.
   const expires = u64At(rest, 1)
   const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
   const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)

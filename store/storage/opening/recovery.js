@@ -48,8 +48,8 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
 
 /**
  * @param {Databases} databases
- * @returns {Promise<{ given: number, taken: number }>} `given`: the id after the highest one that has data.
- *   `taken`: the id after that one and after all numbers that name other things in the folder of blob files
+ * @returns {Promise<{ given: number, taken: number }>} `given`: the id after the highest one that has data. `taken`:
+ *   the id after that one and after all numbers that name other things in the folder of blob files
  */
 async function idsAfterData ({ data, files }) {
   let [given, taken] = [0, 0]

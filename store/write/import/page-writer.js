@@ -63,8 +63,8 @@ export class PageWriter {
   }
 
   /**
-   * Writes complete pages, if there are enough, once the previous write has ended. The promise resolves when this
-   * write begins. Several calls may wait at the same time: one for each thread that hashes.
+   * Writes complete pages, if there are enough, once the previous write has ended. The promise resolves when this write
+   * begins. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
     if (this.#complete - this.#written < this.#each) return
@@ -76,7 +76,7 @@ export class PageWriter {
     await before
   }
 
-  /** Writes the rest. @param {{ sync: boolean }} options */
+  /** Writes everything that is not written yet. @param {{ sync: boolean }} options */
   async finish (options) {
     await this.#writing
     await this.#data.batch(this.#pages.take(), options)

@@ -16,7 +16,7 @@ const LENGTH_AT = 4
 /** The checksum covers the bytes from here on. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
-/** The most records of a block that are corrected, because each correction may go through the whole block. */
+/** At most this many records of a block are corrected, because each correction may go through the whole block. */
 const MAX_CORRECTED = 8
 
 const FULL = 1
