@@ -180,7 +180,7 @@ export class SharedBytesCheck {
 const agrees = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
 
 /**
- * Returns true if a blob is right: its subtrees are those of a longer blob that is right, and its last bytes verify.
+ * Returns true if a blob is right, because a longer, right blob has the same subtrees, and the last bytes are verified.
  *
  * @param {Databases} databases @param {Shared} blob
  * @param {Shared} longer  a right blob on the same base

@@ -1,4 +1,4 @@
-// Finds the blobs that tags claim: a tag claims the blob that it names, and the members of a sequence that it names.
+// Finds the blobs that tags claim. A tag claims the blob that it names, and the members of a sequence that it names.
 // Claimed blobs may have lost their records to damage.
 
 import { BaoError } from '../../lib/core/errors.js'

@@ -1,4 +1,4 @@
-// Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
+// Notes damage that reads find. The damaged groups count as missing from then on, so that they can be put or received
 // again. A damaged pair that can be computed from the bytes is not noted, but written again.
 
 import { nameOf } from '../../lib/hash/roots.js'

@@ -55,7 +55,7 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, sig
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) damaged = found
-    // Without any record, only a whole blob counts: the data of an interrupted put may look like a part of a blob.
+    // Without any record, only a whole blob counts, because data of an interrupted put may look like a part of a blob.
     unrecorded = !isThere && size === end ? found : undefined
   }
   if (damaged !== undefined || losses === 'none') return damaged

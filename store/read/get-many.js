@@ -1,4 +1,4 @@
-// Reads many small blobs with few lookups: one lookup of the records of up to 64 blobs, and one of their bytes.
+// Reads many small blobs with few lookups: for up to 64 blobs, one lookup of their records, and one of their bytes.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { assertInteger } from '../../lib/core/bytes.js'

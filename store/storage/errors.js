@@ -127,16 +127,16 @@ export const damagedDatabase = (location, fault) => new BaoError('STORE_CORRUPT'
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged: run fsck`, { tag })
 
-/** For damaged tags: the store cannot know what they protect, so it must not sweep anything. */
+/** For damaged tags. The store cannot know what they protect, so it must not sweep anything. */
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
-/** For an index that may have lost records: the store cannot know which data is orphaned, so it must not sweep. */
+/** For an index that may have lost records. The store cannot know which data is orphaned, so it must not sweep. */
 export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: it ' +
   'lacks its state, or there is data under ids that it has not given out. Run fsck with "repair" to find lost blobs')
 
 /**
- * For a hash sequence that has lost some hashes to damage: the store cannot know which members its tag protects.
+ * For a hash sequence that has lost some hashes to damage. The store cannot know which members its tag protects.
  *
  * @param {Uint8Array} root
  */
@@ -145,7 +145,7 @@ export const damagedSequence = root => new BaoError('STORE_CORRUPT',
   { cid: toCid(root) })
 
 /**
- * For a tagged sequence of hashes without a record, while damage hides records: the store cannot tell what it protects.
+ * For a tagged hash sequence without a record, while damage hides records. The store cannot know what its tag protects.
  *
  * @param {Uint8Array} root
  */
@@ -280,8 +280,8 @@ export function isCorruption (error) {
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /**
- * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and do not have an underscore; Node.js's own codes have one.
+ * Returns true if the system has failed to open or read a file, whose bytes may still be right. Codes of the system
+ * begin with `E` and do not have an underscore; Node.js's own codes have one.
  *
  * @param {unknown} error
  */

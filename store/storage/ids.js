@@ -16,7 +16,9 @@ export class Ids {
   #index
   #syncOptions
   #swept = 0
-  /** False when orphans could not be told from other data: the next opening tries to delete them again. */
+  /**
+   * False when orphans could not be distinguished from other data. Then the next opening tries to delete them again.
+   */
   #isSwept = true
   /**
    * False while the index may have lost records. Then no state is written, because a state says that no records are

@@ -1,4 +1,4 @@
-// Keeps many small blobs in few batches: a thousand blobs take two writes to the disk.
+// Keeps many small blobs in few batches, so that a thousand blobs take two writes to the disk.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertBytes } from '../../lib/core/bytes.js'
@@ -254,7 +254,7 @@ async function * batchesOf (databases, blobs, signal) {
   try {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
-        // Do not await bytes that are in memory: the wait would take a tenth of the time that it takes to keep them.
+        // Do not await bytes that are in memory, because awaiting takes a tenth of the time that keeping them takes.
         const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch

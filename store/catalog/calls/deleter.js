@@ -14,7 +14,7 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
 /**
- * @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs were deleted, and how many of their bytes the
+ * @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs were deleted, and how many bytes of them the
  *   store had
  */
 
@@ -84,7 +84,7 @@ export class Deleter {
 
   /**
    * @param {Map<string, Uint8Array>} batch  roots by their names
-   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: gets the counts added
+   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: the counts, to which this call adds its own
    * @throws {BaoError} STORE_TAGGED { cid, tag }, after it has deleted the blobs before the tagged one
    */
   async #deleteBatch (batch, { force, deleted }) {

@@ -1,4 +1,4 @@
-// Tells callers about changes of blobs and tags: it reads the log of changes, and waits for new entries.
+// Tells callers about changes of blobs and tags. For this, it reads the log of changes, and waits for new entries.
 
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'

@@ -64,7 +64,7 @@ export class ExtentCutter {
  * verified.
  */
 export class ExtentReader {
-  /** False: the reader has one position in the database, so its reads cannot overlap. */
+  /** False, because the reader has only one position in the database. So its reads cannot overlap. */
   overlaps = false
   #iterator
   #id

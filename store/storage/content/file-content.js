@@ -37,10 +37,10 @@ export class StoredFile extends BaseContent {
     return this.isReachable ? this : new ExtentContent(databases, root, { ...record, home: 'extents' })
   }
 
-  /** True: all bytes after the end of the file are missing. */
+  /** True, because all bytes after the end of the file are missing. */
   get endsAtFirstGap () { return true }
 
-  /** The id of the store's file that has the bytes. Received groups are written to it, too. */
+  /** The id of the store's file that has the bytes. Received groups are also written to this file. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
 
   /** See `ExtentContent.reader`. */

@@ -58,8 +58,8 @@ export const pagesOver = chunk => Array.from({ length: BANDS }, (_, band) => {
 })
 
 /**
- * Returns all keys that a complete blob of one chunk group can have: that of its extent, and that of the page which a
- * received slice or a repair may have written.
+ * Returns all keys that a complete blob of one chunk group can have: the key of its extent, and the key of the page
+ * that a received slice or a repair may have written.
  *
  * @param {number} id
  */
@@ -270,7 +270,7 @@ export class PageEditor {
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
 
-/** The stored pairs of one blob, for slices. They are not verified here: the code that cuts a slice verifies them. */
+/** The stored pairs of one blob, for slices. They are not verified here, because the code that cuts a slice does so. */
 export class StoredOutboard {
   #data
   #options

@@ -14,10 +14,10 @@ const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
 
-/** The names of folders with such copies begin with this, and with the id of the process. */
+/** The name of a folder with such a copy begins with this prefix and the id of the process. */
 const COPY_PREFIX = 'baobox-read-only-'
 
-/** The files to copy. The file LOCK must not be opened: closing it would end a lock of this process. */
+/** The files to copy. The file LOCK must not be opened, because closing it would end a lock of this process. */
 const TABLE = /^\d+\.(ldb|sst)$/
 const GROWING = /^(\d+\.log|MANIFEST-\d+|CURRENT)$/
 

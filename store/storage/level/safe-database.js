@@ -75,7 +75,7 @@ export class SafeDatabase {
   #failure = /** @type {unknown} */ (undefined)
   #reopening = /** @type {Promise<void> | undefined} */ (undefined)
   #triedAt = -Infinity
-  /** Set when acknowledged writes were lost: all later writes fail with this error. */
+  /** Set when acknowledged writes were lost. All later writes fail with this error. */
   #lost = /** @type {BaoError | undefined} */ (undefined)
   #isClosed = false
   /** True if a write may not be on the disk yet. */

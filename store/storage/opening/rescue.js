@@ -124,7 +124,7 @@ async function copyAll (location, signal) {
 }
 
 /**
- * Returns true if LevelDB can read a data database safely. Its values may be damaged: the store verifies them.
+ * Returns true if LevelDB can read a data database safely. Its values may be damaged, because the store verifies them.
  *
  * @param {string} path @param {AbortSignal} [signal]
  */

@@ -146,7 +146,7 @@ export class Composition {
   }
 
   /**
-   * Cancels the sources among the parts: all parts of an array, otherwise those taken so far.
+   * Cancels the sources of the parts: of all parts in an array, or of the parts of an iterable that were taken so far.
    *
    * @param {Many<BlobPart>} parts
    */

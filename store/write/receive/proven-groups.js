@@ -100,7 +100,7 @@ export class ProvenGroups {
   /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs without groups. */
+  /** True if there are enough bytes of groups, or of pairs, to write. A slice may have pairs without groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**

@@ -1,5 +1,5 @@
-// Blocks of LevelDB's tables: sorted entries. Each leaves out the bytes that its key shares with the previous key.
-// (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
+// Blocks of LevelDB's tables. A block has sorted entries, which leave out the bytes that a key shares with the previous
+// key. (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
 //
 //   entry ... entry | u32 restart ... restart | u32 count of restarts
 //   entry: varint shared, varint len of the rest of the key, varint len of the value, rest of the key, value

@@ -147,8 +147,8 @@ function correct (bytes) {
 }
 
 /**
- * Returns true if a power cut may have torn a record: the file ends in it, or a sector of it was never written. A
- * record with a single wrong bit was written in full, so it is not torn.
+ * Returns true if a power cut may have torn a record, because the file ends in it, or one of its sectors was never
+ * written. A record with a single wrong bit was written in full, so it is not torn.
  *
  * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where they are in
  *   the file @param {boolean} isLast  true if the file ends with this block
