@@ -1,10 +1,11 @@
 // The interface of a store: the calls that a guest may make, wherever the store keeps its bytes. A guest imports only
-// this file of the store. Its caller passes the store to it, and it checks the store for methods, not for a class.
+// this file of the store. The guest's caller passes the store to the guest, which checks it for methods, not for a
+// class.
 //
 // Rules for every call. `cid` names a blob by a CID of BLAKE3 in any form, by 64 hexadecimal digits or by the 32-byte
 // hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory belongs to the caller, unless a call
 // says that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with
-// it, and all others throw it immediately. After `close`, every call fails with STORE_CLOSED.
+// this error, and all other calls throw it immediately. After `close`, every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'

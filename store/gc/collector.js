@@ -33,7 +33,7 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
  * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does.
- *   Without this, LevelDB gives it back later, when it rewrites its files. Default: false
+ *   Without this, LevelDB gives the space back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  gets
@@ -194,7 +194,7 @@ export class Collector {
 
   /**
    * Sweeps orphans. A sequence that has lost its record does not protect its members, and is an orphan. If the sweep
-   * restores its record, the marks are told. The caller holds the lock `gc`.
+   * restores the sequence's record, the marks are told. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected

@@ -243,7 +243,7 @@ export class ManyWriter {
 const isNamed = blob => typeof blob === 'object' && 'source' in blob
 
 /**
- * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, it first yields the
+ * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, this first yields the
  * blobs before the failure.
  *
  * @param {Databases} databases @param {Many<Source | NamedSource>} blobs @param {AbortSignal} [signal]

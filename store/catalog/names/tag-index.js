@@ -1,8 +1,8 @@
 // Reads and changes the tags in the index, which keeps each tag twice: under its name, and in the order of the blobs.
 //
-// An expired tag counts as deleted, even before garbage collection deletes it. The system's clock decides whether it
-// has expired. If the clock is set back, the tag counts again. A weak tag counts only while the store has a record of
-// its blob.
+// An expired tag counts as deleted, even before garbage collection deletes it. The system's clock decides whether the
+// tag has expired. If the clock is set back, the tag counts again. A weak tag counts only while the store has a record
+// of its blob.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'

@@ -71,8 +71,8 @@ class PairRecomputer {
       pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First compute it from the stored pairs right below. These may be wrong, too. Then compute it from stored pairs of
-    // other pages only, and finally from the bytes.
+    // First compute the pair from the stored pairs right below. These may be wrong, too. Then compute it from stored
+    // pairs of other pages only, and finally from the bytes.
     const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
     for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break

@@ -103,7 +103,7 @@ export class Bases {
 
   /**
    * Forgets a base that has no sharers, unless it is in doubt or locked. The caller that has locked it must still learn
-   * whether it is gone.
+   * whether the base is gone.
    *
    * @param {number} base
    */

@@ -134,7 +134,7 @@ export const areSameTags = (tag, other) => other !== undefined && tag.name === o
 /**
  * @param {unknown} meta  metadata as the caller gives it
  * @returns {Uint8Array}
- * @throws {TypeError | RangeError} when DAG-CBOR cannot hold it, or it is too long or nested too deeply
+ * @throws {TypeError | RangeError} when DAG-CBOR cannot hold the metadata, or it is too long or nested too deeply
  */
 export function encodeMeta (meta) {
   const bytes = cborOf(meta)

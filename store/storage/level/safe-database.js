@@ -3,7 +3,7 @@
 //
 // When a write to its log fails halfway, LevelDB continues. It appends later writes after the torn record. They can be
 // read, but LevelDB drops them when it replays the log at the next opening. So this class writes one batch after the
-// other. After a failed batch, it closes the level and opens it again before it writes the next one: LevelDB then drops
+// other. After a failed batch, it closes the level and opens it again before it writes the next one. LevelDB then drops
 // the torn record and begins a new log. Until then, reads use the level as it is.
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
@@ -22,8 +22,8 @@ import {
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
 /**
- * The last acknowledged entry. After the level was reopened, the store looks for it: if it is missing, acknowledged
- * writes were lost.
+ * The last acknowledged entry. After the level was reopened, the store looks for this entry. If it is missing,
+ * acknowledged writes were lost.
  *
  * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: the key
  *   was deleted
@@ -249,7 +249,7 @@ export class SafeDatabase {
       placeCheck.catch(() => {}) // The check runs during the write. Its failure is thrown below.
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
-      // When LevelDB begins a new log, it does not sync the old one, and needs it until its entries are in a table.
+      // LevelDB does not sync a log when it begins the next one, but it needs this log until its entries are in tables.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)

@@ -9,7 +9,7 @@
 //   rescue/old     the old databases, once the new ones have taken their places
 //
 // The caller repeats an interrupted rescue. If it finds `rescue/new`, it resumes from there; otherwise it starts again.
-// Large blobs are in files that do not belong to LevelDB: they stay where they are, and do not need more space.
+// Large blobs are in files that do not belong to LevelDB. These files stay where they are, and do not need more space.
 
 import {
   assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,

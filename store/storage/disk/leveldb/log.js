@@ -150,8 +150,8 @@ function correct (bytes) {
  * Returns true if a power cut may have torn a record, because the file ends in it, or one of its sectors was never
  * written. A record with a single wrong bit was written in full, so it is not torn.
  *
- * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where they are in
- *   the file @param {boolean} isLast  true if the file ends with this block
+ * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where these bytes
+ *   are in the file @param {boolean} isLast  true if the file ends with this block
  */
 function isTorn (bytes, start, isLast) {
   if (correct(bytes.slice())) return false
