@@ -121,10 +121,10 @@ export class BlobStore {
   putMany (blobs, options = {}) { return this.#parts.manyWriter.putMany(blobs, options) }
 
   /**
-   * Makes a blob from parts, in their order: bytes of blobs that the store has, and new bytes. If a whole chunk group
-   * (16 KiB) has the same offset in its old blob and in the new one, the call reuses its part of the tree, and `verify`
-   * says whether its bytes are compared with that. The old blobs stay, and the call protects them as a tag does. A
-   * failed call leaves nothing behind.
+   * Makes a blob from parts, in the given order: bytes of blobs that the store has, and new bytes. If a whole chunk
+   * group (16 KiB) has the same offset in its old blob and in the new one, the call reuses its part of the tree, and
+   * `verify` says whether its bytes are compared with that. The old blobs stay, and the call protects them as a tag
+   * does. A failed call leaves nothing behind.
    *
    * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, all bytes of which must be
    *   present, or `{ source }`. The call takes all parts before it reads the first one. Without parts, it makes the

@@ -110,8 +110,9 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   of its chunks are present. Throws STORE_NOT_FOUND { cid }.
  *
  * @property {(cids: Iterable<BlobName>) => Promise<(BlobStat | undefined)[]>} statMany  Returns the size and state of
- *   several blobs, in their order, with one lookup in the index for all. A result is undefined if the store does not
- *   have the blob, or the blob's record is damaged; `stat` tells these cases apart. All results are in memory together.
+ *   several blobs, in the order of `cids`, with one lookup in the index for all. A result is undefined if the store
+ *   does not have the blob, or the blob's record is damaged; `stat` tells these cases apart. All results are in memory
+ *   together.
  *
  * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
  *   order of their hashes, or by a time (see `order`). Throws STORE_CORRUPT { cid } for a damaged record, after it has
@@ -190,8 +191,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  * @property {boolean} [repair]  compute lost pairs again; drop damaged groups, so that they are missing and can be
  *   received; delete data that no record names. It does none of this while the store is unreadable (see `isReadable`).
  *   Default: false
- * @property {Iterable<BlobName>} [cids]  check only these blobs, as far as the store has them, and nothing else.
- *   Default: everything
+ * @property {Iterable<BlobName>} [cids]  check only these blobs, if the store has them, and nothing else. Default:
+ *   everything
  */
 /** @typedef {ProgressOptions & FsckOwnOptions} FsckOptions  `onProgress` gets `baobox:fsck` */
 

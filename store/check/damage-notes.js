@@ -76,7 +76,7 @@ export class DamageNotes {
    */
   async copyReference (root, record, reservations) {
     const right = await this.#repairs.repair(root, record, { reservations })
-    // The system cannot read the file, so all of the blob must be received again.
+    // The system cannot read the file, so the whole blob must be received again.
     if (right === undefined) await this.#repairs.leaveData(root, record)
     return (await this.#catalog.find(root)).record
   }

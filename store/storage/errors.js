@@ -150,7 +150,7 @@ export const damagedSequence = root => new BaoError('STORE_CORRUPT',
  * @param {Uint8Array} root
  */
 export const hiddenSequence = root => new BaoError('STORE_CORRUPT',
-  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store by fsck first`,
+  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store with fsck first`,
   { cid: toCid(root) })
 
 /** @param {string} tag */

@@ -91,7 +91,7 @@ export function assertMayBeWeak ({ format, alias }) {
 export function lastingFrom ({ weak = false, meta, ttl, expires }) {
   if (typeof weak !== 'boolean') throw new TypeError(`"weak" expected a boolean, got ${describe(weak)}`)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
-  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value beside "ttl"')
+  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value together with "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
   const time = expires === undefined ? undefined : timeOf(expires)
   return now => ({ weak, meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })

@@ -30,13 +30,13 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  * The part of a blob that is inspected.
  *
  * @typedef {object} Part
- * @property {boolean} isWhole  true if it is all of the blob
+ * @property {boolean} isWhole  true if the part is the whole blob
  * @property {ChunkRanges} chunks  the chunks of the part
  * @property {ChunkRanges} rest  all other chunks, which count as present
  * @property {KeyRange} keys  range of the part's extents and pages in the data database
  */
 
-/** Returns all of a blob as a part. @param {BlobRecord} record @returns {Part} */
+/** Returns the whole blob as a part. @param {BlobRecord} record @returns {Part} */
 export const wholeOf = ({ id, size }) =>
   ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
 

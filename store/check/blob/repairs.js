@@ -31,7 +31,7 @@ export class Repairs {
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {object} [options]
-   * @param {Part} [options.part]  the part to repair. Default: all of the blob
+   * @param {Part} [options.part]  the part to repair. Default: the whole blob
    * @param {Reservation[]} [options.reservations]  quota for a copy of the bytes of a reference
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
@@ -96,7 +96,7 @@ export class Repairs {
   }
 
   /**
-   * Makes all of a blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
+   * Makes the whole blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
    * not belong to the store stays as it is.
    *
    * @param {Uint8Array} root @param {BlobRecord} record

@@ -2,9 +2,9 @@
 // deleted, the file is cut off after the end of the next longest.
 //
 // A base is an id that does not belong to any blob. Under it, the store keeps the file, and the pairs that are the same
-// in all its sharers. The index has an entry for each sharer, which is written and deleted together with the sharer's
-// record. Once read, the entries stay in memory, and every commit changes them there. So a commit knows which data it
-// gives up without reading anything.
+// in all sharers of the file. The index has an entry for each sharer, which is written and deleted together with the
+// sharer's record. Once read, the entries stay in memory, and every commit changes them there. So a commit knows which
+// data it gives up without reading anything.
 
 import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
 import { encodeSharer } from '../format/records.js'
@@ -233,8 +233,8 @@ export class Bases {
   }
 
   /**
-   * Notes that the write of changes has failed. It may have reached the disk all the same. The bases of these changes
-   * keep their files until the store is opened again.
+   * Notes that the write of changes has failed. The write may have reached the disk all the same. The bases of these
+   * changes keep their files until the store is opened again.
    *
    * @param {Change[]} changes  that `apply` has applied
    * @returns {boolean} true if any of them touches a base
@@ -263,7 +263,7 @@ export class Bases {
   }
 
   /**
-   * Cuts off the files of the bases that have lost sharers by written changes and still have others.
+   * Cuts off the files of the bases from which written changes have removed some sharers, but not all.
    *
    * @param {Change[]} changes @param {() => void} onFailure  called for each file that could not be cut off
    */

@@ -105,7 +105,7 @@ export class ExtentContent extends BaseContent {
 
   /**
    * Finds the chunks that may have stored bytes, right or wrong: from the start of each extent to the end of its cell.
-   * It does not read the bytes, and does not rely on the size.
+   * It does not read the bytes. It leaves out chunks beyond the size in the record.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<ChunkRanges | undefined>}

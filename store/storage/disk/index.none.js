@@ -72,7 +72,7 @@ export async function openRegular (path, _options) {
 
 /** @param {string | URL} path @returns {never} */
 export function absolute (path) {
-  throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
+  throw new TypeError(`there are no files here: pass the Blob, not the path ${path}`)
 }
 
 /** @param {string} _path */

@@ -1,5 +1,5 @@
-// Finds the ids that have entries in the data database. It reads all keys in their order, but if an id has many keys,
-// it skips most of them.
+// Finds the ids that have entries in the data database. It reads all keys in order, but if an id has many keys, it
+// skips most of them.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'

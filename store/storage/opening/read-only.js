@@ -86,7 +86,7 @@ async function openCopy (location, copy, signal) {
 }
 
 /**
- * If a copy is damaged, replaces it with a new database of everything that is readable in it, because LevelDB must not
+ * If a copy is damaged, replaces the copy with a new database that has its readable entries, because LevelDB must not
  * read damaged tables.
  *
  * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]

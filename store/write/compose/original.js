@@ -100,7 +100,7 @@ export class Original {
   }
 
   /**
-   * Adds bytes that keep their offset at the end of a blob. It hashes only subtrees whose pairs are damaged.
+   * Adds bytes at the end of a blob, where they keep their offset. It hashes only subtrees whose pairs are damaged.
    *
    * @param {IncomingBlob} blob
    * @param {number} start  the end of the new blob, which consists of whole subtrees so far

@@ -78,7 +78,7 @@ const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
  * Yields adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
- * blob. The first subtree may be the whole of this blob or of the new one, and a root has no chaining value. So the
+ * blob. The first subtree may be the whole stored blob or the whole new one, and a root has no chaining value. So the
  * first subtree is divided in two.
  *
  * @param {ByteRange} span  more than the first group @param {number} size  of the blob

@@ -39,7 +39,7 @@ const LAST = 4
  * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record in place, in at most
  *   eight records of a block. Default: false
  * @returns {Generator<{ payload: Uint8Array, lost?: undefined } | { payload?: undefined, lost: Lost }>} the payloads
- *   and the lost bytes, in their order
+ *   and the lost bytes, in the order of the log
  */
 export function * readLog (bytes, { corrects = false } = {}) {
   /** The payload that is not complete yet. @type {{ start: number, parts: Uint8Array[] } | undefined} */

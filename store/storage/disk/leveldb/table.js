@@ -26,7 +26,7 @@ const MAX_SEARCH_LEN = 1 << 21
 
 export class Table {
   #bytes
-  /** The blocks with entries, in their order. */
+  /** The blocks with entries, in the order of the table. */
   blocks
   /** All other blocks. */
   others
