@@ -53,7 +53,7 @@ export class Uses {
 
   /**
    * Returns when a blob was last used. A stored use before the blob's creation does not count, because the blob was
-   * deleted after it, and added again.
+   * deleted and added again after that use.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970

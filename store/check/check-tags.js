@@ -101,7 +101,7 @@ export class TagCheck {
     else await this.#parts.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
-  /** Deletes an entry beside a blob that does not belong to any tag. @param {Uint8Array} key */
+  /** Deletes an entry that is beside a blob and does not belong to any tag. @param {Uint8Array} key */
   #delete (key) { return this.#parts.catalog.commit([], { also: [{ type: 'del', key }] }) }
 
   /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  changes to tell watchers of */

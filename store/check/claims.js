@@ -34,7 +34,7 @@ export class ClaimFinder {
   }
 
   /**
-   * Finds out which of some blobs are claimed by tags, including temporary tags.
+   * Finds out which of these blobs are claimed by tags, including temporary tags.
    *
    * @param {Uint8Array[]} roots @param {AbortSignal} [signal]
    * @returns {Promise<Claims>}
@@ -56,7 +56,7 @@ export class ClaimFinder {
   }
 
   /**
-   * Adds the blobs that are members of a sequence to the claims.
+   * Adds each asked blob that is a member of a sequence to the claims.
    *
    * @param {Uint8Array} sequence @param {Set<string>} asked  the names of the blobs
    * @param {Claims} claims @param {AbortSignal} [signal]

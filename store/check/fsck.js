@@ -128,7 +128,8 @@ class StoreCheck {
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
   /**
-   * Ids whose data no damaged record has named, or whose data is all wrong. They are deleted once all claims are known.
+   * Ids whose data no damaged record has named, or whose data is all wrong. The data is deleted once all claims are
+   * known.
    */
   #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False if LevelDB cannot read all records. Then data without a readable record may have a record. */

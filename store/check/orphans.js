@@ -133,7 +133,7 @@ export class Orphans {
    *
    * @param {Map<number, boolean>} orphans  by id, true for those with a file
    * @param {object} [options]
-   * @param {string[]} [options.damaged]  names of blobs whose records are damaged: these blobs claim orphans, too
+   * @param {string[]} [options.damaged]  names of blobs whose records are damaged. These blobs also claim orphans
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<Restoration>}
    */

@@ -314,7 +314,7 @@ export class Sweep {
 export class Marks {
   #access
   #catalog
-  /** The members of sequences that the store has, and blobs that were tagged or arrived since marking began. */
+  /** Members of sequences, if the store has them, and blobs that were tagged or have arrived since marking began. */
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
   #waiting = /** @type {Set<string>} */ (new Set())
@@ -332,7 +332,7 @@ export class Marks {
   /** Number of hashes in memory. */
   get size () { return this.#hashes.size }
 
-  /** Names of protected sequences that have no record: none of their members is marked. */
+  /** Names of protected sequences that have no record, so that their members are not marked. */
   get absentSequences () { return this.#absent }
 
   /** @param {string} name  a blob's name in memory */
@@ -383,7 +383,7 @@ export class Marks {
     try {
       await this.#markMembers(this.#access.present(root, record, signal))
     } catch (error) {
-      // A call has deleted or replaced the sequence: read it again.
+      // A call has deleted or replaced the sequence, so it must be read again.
       if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
       throw error
     }

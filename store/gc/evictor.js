@@ -153,7 +153,11 @@ export class Evictor {
   #isMeant = async ({ root, id, used }, record) =>
     record.id === id && await this.#uses.lastUse(root, record) === used
 
-  /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that evicting all would free */
+  /**
+   * Looks for candidates in the whole store.
+   *
+   * @returns {Promise<number>} bytes that the eviction of all unprotected blobs would free
+   */
   async #survey () {
     this.#end()
     // Earlier evictions may have left weak tags without a blob.

@@ -34,11 +34,11 @@ const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
 const MAX_PROOFS = 3
 
 /**
- * A function of the store's caller that fetches groups of a blob that the store lacks.
+ * A function of the store's caller that fetches missing or damaged groups of a blob.
  *
  * @callback Supply
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again. While the
+ * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most. A read that needs more asks again. While the
  *   size is not known, they may go beyond the end of the blob. Such ranges mean the last chunk
  * @param {SupplyOptions} options
  * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with a header; undefined

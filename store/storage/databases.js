@@ -292,7 +292,8 @@ export class Databases {
   /** @param {GivenUpData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
-    // Few of these blobs have a page. A lookup costs less than the tombstone that LevelDB would keep for a deletion.
+    // Few of these blobs have a page. A lookup takes less time than the tombstone that LevelDB would keep for a
+    // deletion.
     const pages = await orIfUnreadable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
     const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
@@ -356,7 +357,7 @@ export class Databases {
     }
   }
 
-  /** Writes the seal. A failure does no harm: without a seal, the next opening checks all tables. */
+  /** Writes the seal. A failure does no harm, because without a seal, the next opening checks all tables. */
   async #seal () {
     if (this.checked !== undefined) await sealStore(this.#path, this.checked).catch(() => {})
   }

@@ -247,7 +247,7 @@ export function isNotOpen (error) {
 }
 
 /**
- * For stored bytes that do not verify, or are missing.
+ * For stored bytes that do not match the root, or are missing.
  *
  * @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause
  */

@@ -21,7 +21,7 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @typedef {object} Subtree  a subtree that is already proven
  * @property {Uint8Array} cv  its chaining value
  * @property {number} len  bytes
- * @property {[node: number, pair: Uint8Array][]} pairs  the pairs of its parents, down to the group level
+ * @property {[node: number, pair: Uint8Array][]} pairs  the pairs of all parents inside it, down to the group level
  */
 
 /** Bytes of extents in one write. A longer write makes the database move its memory. */

@@ -1,4 +1,4 @@
-// Lists the blobs of a store in the order of their hashes, which is the order of the index, or in the order of a time.
+// Lists the blobs of a store in the order of their hashes, which is the order of the index, or of their times.
 //
 // The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
 // collects the next KEPT_BLOBS blobs in memory and yields them; the next walk continues after them.

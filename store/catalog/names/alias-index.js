@@ -37,7 +37,7 @@ export class AliasIndex {
   }
 
   /**
-   * Finds the blob that the blockstore has under a name.
+   * Finds the blob that the blockstore has under an alias.
    *
    * @param {Uint8Array} multihash
    * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no blob, or the alias is damaged or
@@ -48,7 +48,7 @@ export class AliasIndex {
   }
 
   /**
-   * Does what `rootOf` does, for several names.
+   * Does what `rootOf` does, for several aliases.
    *
    * @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>}
    */

@@ -16,8 +16,8 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, with 32
  *   bytes for each member, and the tag protects it and its members. Default: `hashseq` for a CID with the codec of hash
  *   sequences (0x80), otherwise `raw`
- * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` may delete the blob, and a
- *   quota may evict it. Then the tag counts as deleted. It must name a blob by BLAKE3. Default: false
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing, so `gc` may delete the blob, and a
+ *   quota may evict it. After that, the tag counts as deleted. A weak tag must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires

@@ -73,7 +73,8 @@ export class Repairs {
 
   /**
    * Writes a new record for a blob whose data was found without one. It repairs the data first, so that everything in
-   * the record is true. If the call is interrupted before that, the data is still an orphan, and is found again.
+   * the record is true. If the call is interrupted before it writes the record, the data is still an orphan, and is
+   * found again.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven

@@ -97,8 +97,8 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if its pair is wrong, this
-   * reads the page again before it throws.
+   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if the pair in it is
+   * wrong, this reads the page again before it throws.
    *
    * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
@@ -123,8 +123,8 @@ export class TrustedTree {
   }
 
   /**
-   * Climbs from a subtree towards the root, up to the first trusted pair. Returns the one of its two chaining values
-   * that is on the way.
+   * Climbs from a subtree towards the root, up to the first trusted pair. Returns the chaining value in this pair that
+   * belongs to the child on the way.
    *
    * @param {number} start @param {number} end
    * @param {Above[]} [untrusted]  gets the parents below the trusted pair, from bottom to top. Without it, this looks

@@ -7,7 +7,8 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /**
- * Reads a small value, which is usually in memory: synchronously if the database can, as long as that is fast.
+ * Reads a small value, which is usually in memory. If the database can do that, it reads synchronously, as long as that
+ * is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} a promise only when the read is asynchronous

@@ -82,7 +82,7 @@ export class BlobFile {
     return len === bytes.length ? bytes : undefined
   }
 
-  /** Closes the file after the reads under way; later reads fail. */
+  /** Closes the file once the reads under way have ended. Later reads fail. */
   close () {
     this.#closing ??= this.#close()
     return this.#closing

@@ -31,7 +31,7 @@ export async function openFolder (path, location) {
 }
 
 /**
- * Returns a folder for reading only: it does not make or write anything.
+ * Returns a folder for reading only, which does not make or write anything.
  *
  * @param {string} path @param {string} [location]  of the store, for messages
  */
@@ -53,8 +53,8 @@ export class BlobFolder {
 
   /**
    * @param {string} path
-   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: of the store, for messages. Default:
-   *   the parent of this folder. `isReadOnly`: refuse every change. Default: false
+   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: the store's, for messages. Default: the
+   *   parent of this folder. `isReadOnly`: refuse every change. Default: false
    */
   constructor (path, { location = dirname(path), isReadOnly = false } = {}) {
     this.#path = path
@@ -259,7 +259,7 @@ export class BlobFolder {
   /** Makes new files survive a power cut. */
   sync () { return syncFolder(this.#path).catch(unlessMissing) }
 
-  /** Closes all files after the reads under way. Later calls that open a file fail. */
+  /** Closes all files once the reads under way have ended. Later calls that open a file fail. */
   async close () {
     this.#isClosed = true
     this.#endKeeping()

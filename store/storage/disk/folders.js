@@ -58,7 +58,7 @@ export const removeFolder = path => rm(path, { recursive: true, force: true })
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
 
 /**
- * Renames a new folder. If a folder that is not empty already has the name, it removes the new folder instead.
+ * Renames a new folder. If a folder that is not empty already has the name, the new folder is removed instead.
  *
  * @param {string} from
  * @param {string} to  in the same folder

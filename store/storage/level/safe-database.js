@@ -182,7 +182,7 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {{ sync?: boolean }} [options] */
   del (key, options) { return this.batch([{ type: 'del', key }], options) }
 
-  /** Deletes a range of keys. If it fails, some of them may be deleted. @param {KeyRange} range */
+  /** Deletes a range of keys. If the call fails, some of the keys may be deleted. @param {KeyRange} range */
   clear (range) { return this.#write({ operations: [], range, sync: false }) }
 
   /** Makes LevelDB rewrite its tables without deleted entries. Does nothing for other levels. */

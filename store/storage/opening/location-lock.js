@@ -1,4 +1,4 @@
-// Makes sure that only one store at a time is open at a location.
+// Makes sure that at most one store is open at a location.
 //
 // LevelDB keeps other processes away with a lock file. But a process that tries to lock a file twice loses the lock. So
 // before LevelDB opens anything, this module finds out whether this process has the store open, under any name of its

@@ -124,7 +124,8 @@ async function copyAll (location, signal) {
 }
 
 /**
- * Returns true if LevelDB can read a data database safely. Its values may be damaged, because the store verifies them.
+ * Returns true if LevelDB can read a data database safely. Damaged values are accepted, because the store verifies
+ * them.
  *
  * @param {string} path @param {AbortSignal} [signal]
  */
@@ -134,8 +135,8 @@ async function isSound (path, signal) {
 }
 
 /**
- * Returns the entry to write for an entry that was read. The state must not say that the store was closed: it may not
- * be the latest state, so the next opening must look for the ids that are in use. The log of changes is left out,
+ * Returns the entry to write for an entry that was read. The state must not say that the store was closed, because it
+ * may not be the latest state. Then the next opening looks for the ids that are in use. The log of changes is left out,
  * because it does not say which changes were lost.
  *
  * @param {string} location

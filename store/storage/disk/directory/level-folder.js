@@ -23,7 +23,7 @@ export async function identityOf (path) {
   }
 }
 
-/** Returns how many bytes the logs of a LevelDB have. Opening it writes them to tables. @param {string} path */
+/** Returns how many bytes the logs of a LevelDB have. Opening LevelDB writes them to tables. @param {string} path */
 export async function logsLen (path) {
   const sizes = await Promise.all((await logsIn(path)).map(log => stat(log).then(({ size }) => size, () => 0)))
   return sizes.reduce((sum, size) => sum + size, 0)
