@@ -53,8 +53,8 @@ export class BlobFolder {
 
   /**
    * @param {string} path
-   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: the store's, for messages. Default: the
-   *   parent of this folder. `isReadOnly`: refuse every change. Default: false
+   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: that of the store, for messages.
+   *   Default: the parent of this folder. `isReadOnly`: refuse every change. Default: false
    */
   constructor (path, { location = dirname(path), isReadOnly = false } = {}) {
     this.#path = path
