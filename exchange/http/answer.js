@@ -1,5 +1,5 @@
-// Finds the answer to a request: the path gives a route, the name in the route a blob, and the query and the headers
-// the form in which the client wants the blob.
+// Finds the answer to a request. The path selects a route, the name in the route selects a blob, and the query and the
+// headers say in which form the client wants the blob.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { answerBlob } from './blob.js'
@@ -20,14 +20,14 @@ import { findBlob } from './stored-blob.js'
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
-/** Characters of a header that is read here, at most. */
+/** The maximum number of characters in a header that is read here. */
 const MAX_HEADER_LEN = 8192
 const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
 
 /**
  * @param {ServedRequest} served
  * @returns {Promise<Response>}
- * @throws {HttpError | import('../../lib/core/errors.js').BaoError} which the client is told instead
+ * @throws {HttpError | import('../../lib/core/errors.js').BaoError} which is reported to the client instead
  */
 export async function answerTo (served) {
   const { request: { method }, url: { pathname, search }, options: { basePath, site, list, put } } = served
@@ -50,7 +50,7 @@ export async function answerTo (served) {
 
 /** @param {Request} request @throws {HttpError} 400, 414, 431 */
 function assertBounded ({ method, url, headers }) {
-  // Nobody reads the body, so a client could send it for ever.
+  // The body is not read, so a client could send one that never ends.
   if (['GET', 'HEAD', 'OPTIONS'].includes(method) && hasBody(headers)) {
     throw new HttpError(400, 'HTTP_BAD_REQUEST', `requests with ${method} have no body here`, { connection: 'close' })
   }

@@ -1,4 +1,4 @@
-// Keeps an upload, if it is the blob that the path names.
+// Puts an upload into the store if it is the blob that the path names.
 
 import { areEqual } from '../../lib/core/bytes.js'
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
@@ -39,7 +39,7 @@ export async function answerPut (served, root, { token, maxBytes }) {
 const SLICE_LOG = `group-log=${DEFAULT_GROUP_LOG}`
 
 /**
- * Compares hashes, so that the time does not tell anything about the token.
+ * Compares hashes, so that the time does not depend on where the tokens differ.
  *
  * @param {string | null} header @param {string} token
  */
@@ -63,7 +63,7 @@ const silent = ms => new HttpError(408, 'HTTP_STALLED', `the client sent nothing
  */
 async function * uploaded (served, maxBytes) {
   const { request, options: { idleTimeout } } = served
-  // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
+  // In a service worker of Firefox, a handler can get the body of a request only as a Blob.
   const body = request.body === undefined ? (await request.blob()).stream() : request.body
   if (body === null) return
   const reader = body.getReader()

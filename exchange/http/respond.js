@@ -6,7 +6,7 @@ import { errorAnswer } from './errors.js'
 
 /** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
 
-/** For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. */
+/** For bytes under a hash, which never change: 48 weeks, as in answers of IPFS gateways. */
 export const FOREVER = 'public, max-age=29030400, immutable'
 
 /** Lets pages of any origin read the answers. Sources: Fetch standard, "CORS protocol"; RFC 9110. */
@@ -43,8 +43,8 @@ export const respond = (body, status, headers, Answer = Response) =>
   new Answer(body, { status, headers: headersWith(headers) })
 
 /**
- * @param {string} location  relative, because a router may have taken a prefix off
- * @param {boolean} isFinal  true if it never changes
+ * @param {string} location  relative, because a router may have removed a prefix
+ * @param {boolean} isFinal  true if the redirect never changes
  */
 export const redirectTo = (location, isFinal) => isFinal
   ? respondEmpty(308, { location, 'cache-control': FOREVER })

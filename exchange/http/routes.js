@@ -1,4 +1,4 @@
-// Finds the route that a path means, without the store.
+// Finds the route for a path. It does not need the store.
 
 import { badRequest, noRoute } from './errors.js'
 import { isName } from './names.js'
@@ -11,20 +11,20 @@ import { isName } from './names.js'
  * @property {string} name  of the blob, decoded
  * @property {string} written  the name as the path has it
  * @property {number} [groupLog]  of the outboard, if it is wanted instead of the blob
- * @property {string} top  the relative URL of the top: `../` as often as needed
+ * @property {string} top  the relative URL of the folder of all routes, such as `../../`
  */
 /**
  * @typedef {object} SiteRoute  a file of a collection or manifest
  * @property {'site'} kind
  * @property {string} name  of the collection, decoded
  * @property {string} written  the name as the path has it
- * @property {string} path  of the file, decoded, without a leading slash; with a trailing one it is a folder
+ * @property {string} path  of the file, decoded, without a leading slash; that of a folder has a slash at its end
  * @property {string | undefined} rest  the path of the file, not decoded; undefined without a slash after the name
  */
 /** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
 /** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
 
-/** Characters of a URL, at most. */
+/** The maximum number of characters in a URL. */
 export const MAX_URL_LEN = 4096
 /** First segments that never lead to the site at the top. */
 const RESERVED = ['blobs', 'collections', 'ipfs', 'v2']
@@ -59,7 +59,7 @@ export function routeOf (path, { hasSite }) {
   }
 }
 
-/** True if a path is for blobs, although there is a site at the top. @param {string[]} segments */
+/** True if a path is for blobs even if there is a site at the top. @param {string[]} segments */
 function isReserved (segments) {
   const [first, second] = segments
   if (segments.length > 1) return RESERVED.includes(first) || (first === '.well-known' && second === 'rasl')
@@ -73,8 +73,8 @@ function siteRoute ([, written, ...rest]) {
 }
 
 /**
- * Decodes the parts of a path once. Only the slashes of the path itself separate folders. So a part that has a decoded
- * slash, or means another folder in a file system, such as `..`, is no route.
+ * Decodes the parts of a path once. Only the slashes of the path itself separate folders. So if a decoded part has a
+ * slash, or is special in a file system, such as `..`, the path does not have a route.
  *
  * @param {string[]} segments
  */
