@@ -57,7 +57,7 @@ function version () {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
-/** True if the reader of stdout has ended, as `head` does. This is not a failure. @param {unknown} error */
+/** True if the reader of stdout has closed it, as `head` does. This is not a failure. @param {unknown} error */
 function isClosedPipe (error) {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
@@ -72,7 +72,7 @@ function isClosedPipe (error) {
 function report (error, name) {
   const isUsageError = error instanceof UsageError
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  // `baobox help --help` lists no commands, so the program's help is named instead.
+  // `baobox help --help` does not list the commands, so the message names the program's help instead.
   const help = command && name !== 'help' ? `baobox ${name} --help` : 'baobox --help'
   const line = errorLine(error, command?.options).replace(/^baobox:/, start => paint('red', start, process.stderr))
   process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)

@@ -12,7 +12,7 @@ import { entryText, formatRate, formatSize } from './format.js'
  * @typedef {(event: { detail: ProgressDetail }) => void} ProgressListener
  */
 
-/** Milliseconds before the bar appears, and between two updates. */
+/** Milliseconds until the bar appears, and between two updates. */
 const PATIENCE = 500
 const INTERVAL = 100
 const BAR_LEN = 24
