@@ -91,9 +91,9 @@ export class TagIndex {
   async * list (prefix, after) {
     /** @type {string | undefined} */
     let firstDamaged
-    const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
+    const errorOf = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
     const entries = this.#index.iterator({ ...tagsWith(prefix, after), ...VIEWS })
-    for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
+    for await (const [key, value] of eachReadable(entries, () => { throw errorOf() })) {
       const tag = decodeTag(key, value)
       if (tag === undefined) firstDamaged ??= nameOfTag(key)
       else if (await this.#counts(tag)) yield tag
