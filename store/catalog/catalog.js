@@ -33,7 +33,7 @@ import { contentOf } from '../storage/content/content-of.js'
  * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes
  * @property {Reservation[]} [reservations]  reservations of quota for these bytes
  * @property {Uint8Array[]} [aliases]  multihashes to add as aliases; when the blob is forgotten, the aliases to delete
- * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` has returned
+ * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: the result of `UsesInOrder.noUseAsOfFlush`
  * @property {string} [path]  the path of the file of a reference
  */
 
@@ -57,8 +57,8 @@ import { contentOf } from '../storage/content/content-of.js'
  */
 
 /**
- * A part of the store that the catalog tells of every write, under the blob's lock. It does not tell of failed writes,
- * even though these may have reached the disk.
+ * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of failed
+ * writes, even though these may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
@@ -115,14 +115,14 @@ export class Catalog extends Records {
    *   calls `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
-    // `removal` has loaded the bases of its changes, so that they need not await anything here.
+    // `removal` has already loaded the bases of the changes that it makes, so nothing is awaited here for these.
     const records = changes.flatMap(({ before, after }) => [before, after])
     while (!this.bases.knows(records)) await this.bases.load(records)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget unwritten uses of these blobs. If they were written later, they would be uses without blobs.
     for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
-    // Await nothing between making this entry and its batch, because entries must have the order of their batches.
+    // Await nothing between making this entry and its batch, because entries must be in the order of their batches.
     const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
@@ -152,8 +152,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. They
-   * are harmless without a record, so callers commit groups first and the record second.
+   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. Groups
+   * without a record do no harm, so callers commit the groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
@@ -178,7 +178,7 @@ export class Catalog extends Records {
    */
   async addSharer (root, record) {
     while (!this.bases.knows([record])) await this.bases.load([record])
-    // Tell the base of the sharer before the write, so that no deletion of another sharer takes its bytes.
+    // Tell the base of the sharer before the write, so that no deletion of another sharer removes its bytes.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })
     await this.#batch(true, [operation])
@@ -197,8 +197,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes an entry that no store writes, unless another call has just replaced it with a right one. The entry does
-   * not say to which blob it belongs, so the caller cannot hold the blob's lock.
+   * Deletes a stray entry, unless another call has just replaced it with a right one. The entry does not say to which
+   * blob it belongs, so the caller cannot hold the blob's lock.
    *
    * @param {Uint8Array} key
    */
@@ -277,7 +277,7 @@ export class Catalog extends Records {
 
   /**
    * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be
-   * read, because the blob must not be lost to that damage.
+   * read, so that the damage does not cause the deletion of the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
@@ -323,8 +323,8 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip the deletion if the index certainly lacks a use of the blob: no uses were flushed since it was looked
-        // up.
+        // Skip this deletion if the index certainly lacks a use of the blob, because no uses were flushed since the
+        // last look.
         const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
         if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))

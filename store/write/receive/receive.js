@@ -29,9 +29,9 @@ import { contentOf } from '../../storage/content/content-of.js'
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
-/** Bytes that are written to a file before it is synced and its groups are recorded. */
+/** How many bytes are written to a file before the file is synced and their groups are recorded. */
 const RECORD_LEN = 1 << 24
-/** Most milliseconds that bytes wait to be recorded, checked with each piece. */
+/** Bytes wait at most about this many milliseconds to be recorded, because each piece checks how long they waited. */
 const RECORD_MS = 1000
 
 /**
@@ -139,7 +139,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Stores the groups that were proven before a failure, which are still right.
+   * Stores the groups that were proven before a failure. They are still right.
    *
    * @param {IncomingSlice} slice
    * @param {{ writing: Background, recording: Background, keep: (options: KeepOptions) => Promise<void> }} stages
@@ -269,7 +269,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Reserves quota for the copy of a reference that is present in part: its right bytes are copied first.
+   * Reserves quota for the copy of a reference that is present in part, because its right bytes are copied first.
    *
    * @param {Uint8Array} root @returns {Promise<Reservation[]>}
    */
