@@ -14,9 +14,12 @@ export class Name {
   digest
   /** True if it is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
   isOwn
-  /** True if the name contains the bytes themselves (identity hash). */
+  /** True if the name contains the bytes of the block (identity hash). */
   isContent
-  /** True if a store can keep a block under this name. False for identity hashes and other lengths of BLAKE3. */
+  /**
+   * True if a store can keep a block under this name. False for identity hashes, and for BLAKE3 hashes of another
+   * length.
+   */
   isStorable
 
   /** @param {CID} cid */

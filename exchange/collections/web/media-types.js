@@ -3,9 +3,9 @@
 import { lookup } from 'mrmime'
 
 /**
- * @param {string} name  of a file
- * @returns {string | undefined} the media type; for text, with `charset=utf-8`, because browsers would assume an older
- *   encoding
+ * @param {string} name  the name of a file
+ * @returns {string | undefined} the media type. Types of text have `charset=utf-8`, because browsers would otherwise
+ *   assume an older encoding
  */
 export function typeOfName (name) {
   const file = name.slice(name.lastIndexOf('/') + 1)
