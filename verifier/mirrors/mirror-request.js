@@ -42,7 +42,7 @@ export class MirrorRequest {
   }
 
   /**
-   * The pieces that the mirror sends. They end with FETCH_FAILED when it stalls: see `withPatience`.
+   * The pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
    *
    * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
    */
@@ -64,7 +64,7 @@ export class MirrorRequest {
   /** Ends the request, because its bytes are no longer wanted. @param {string} why */
   end (why) { this.#ended.abort(new DOMException(why, 'AbortError')) }
 
-  /** True if the mirror caused this error, and not the store that keeps its bytes. @param {unknown} error */
+  /** True if the mirror caused an error, and not the store that keeps the bytes. @param {unknown} error */
   isCauseOf (error) {
     return error === this.#error || (error instanceof BaoError && (error.code.startsWith('BAO_') || isLie(error)))
   }

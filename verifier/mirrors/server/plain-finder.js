@@ -1,5 +1,5 @@
 // Finds the outboard and the size of a blob on a plain server. Nothing that the server says is believed: a size counts
-// only if the last chunk and the pairs above it verify with it.
+// only if the last chunk, and the pairs above it, verify for this size.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -20,17 +20,19 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 /** @import { SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */
 
-/** Bytes of the first request. Many small blobs fit into it. */
+/** How many bytes the first request asks for. Many small blobs are not longer. */
 const FIRST_READ_LEN = 1 << 14
-/** The longest blob without an outboard that is read into memory. */
+/** The maximum length of a blob that is read into memory because it has no outboard, in bytes. */
 const MAX_WHOLE_LEN = 1 << 24
-/** Milliseconds for a part of an outboard. Several slices may wait for the same part, so none of them can abort it. */
+/**
+ * Milliseconds that a request for a part of an outboard may take. Several slices may wait for it, so none can abort it.
+ */
 const OUTBOARD_MS = 30_000
 
 /**
  * @typedef {object} FoundBlob
  * @property {PlainBlob} blob
- * @property {boolean} isSettled  true if the last chunk has verified, or if reading it would cost too much. If false,
+ * @property {boolean} isSettled  true if the last chunk has verified, or if it would cost too much to read. If false,
  *   only the first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  a possible outboard, and the URLs that led to it */
@@ -43,11 +45,11 @@ export class PlainFinder {
   #http
   #file
   /**
-   * The errors of outboards that stalled until the request for them was ended, by URL. The next search skips these
+   * The errors of outboards that stalled until the request for the slice was ended, by URL. The next search skips these
    * URLs.
    */
   #stalled = /** @type {Map<string, unknown>} */ (new Map())
-  /** The errors of places in the last search. @type {unknown[]} */
+  /** The errors of the places that failed in the last search. @type {unknown[]} */
   #failures = []
 
   /** @param {URL} url @param {HttpOptions} http @param {HttpFile} file  the blob */
@@ -58,8 +60,8 @@ export class PlainFinder {
   }
 
   /**
-   * Looks for the outboard where the server says that it is, then beside the blob. A place that fails does not end the
-   * search.
+   * Looks for the outboard where the server says that it is, then beside the blob. After an error, the search continues
+   * with the next place.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {() => void} onAnswer  called when the server has answered the request for the blob
@@ -86,8 +88,8 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
-   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or FETCH_REFUSED if
-   *   there is none
+   * @throws {BaoError} BAO_LEAF_MISMATCH when the bytes are wrong; when the blob is too long, the first error of a
+   *   place, or FETCH_REFUSED if there was none
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
@@ -125,7 +127,7 @@ export class PlainFinder {
     try {
       return await untilAborted(this.#look(place, request, signal), signal)
     } catch (error) {
-      // The mirror has stalled here, and will be asked again.
+      // The mirror has stalled at this place, and the next search should skip it.
       if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
       signal.throwIfAborted()
       if (!meansNotHere(error)) this.#failures.push(error)
@@ -157,7 +159,7 @@ export class PlainFinder {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
         const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
         const pieces = tail ?? blob.pieces
-        // A server that ignores ranges would send all of a long blob to give its end.
+        // To give the end of a long blob, a server that ignores ranges would send all of it.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
         if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
@@ -175,8 +177,9 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have: first the size that the server states. The others follow from the length of the
-   * outboard, which says where the last group begins, and from the number of bytes in that group.
+   * Yields sizes that the blob may have: first the size that the server states. The others follow from the length of
+   * the outboard, which says where the last group begins, and from the number of bytes that the server has from there
+   * on.
    *
    * @param {SliceRequest} request
    * @param {{ file: HttpFile, at: number, groupLog: number }} outboard  `at`: where its first pair begins
@@ -202,7 +205,7 @@ export class PlainFinder {
 }
 
 /**
- * Opens the outboard in a file. Its pairs are read when they are needed.
+ * Opens the outboard in a file. Pairs are read when they are needed.
  *
  * @param {HttpFile} file @param {number} at  where its first pair begins
  * @param {{ cid: Uint8Array, size: number, groupLog: number }} info
