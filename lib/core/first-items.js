@@ -1,4 +1,4 @@
-// Finds the first of many items in some order. It holds at most twice the number of wanted items.
+// Finds the first few of many items in some order. It keeps at most twice as many items as are wanted.
 
 /** @template T */
 export class FirstItems {

@@ -1,5 +1,5 @@
-// Opens a combined encoding as a blob and its outboard, which can be read at any offset. Source: Bao spec,
-// "Combined Encoding Format".
+// Opens a combined encoding as a blob and its outboard. Both can be read at any offset. Source: Bao spec, "Combined
+// Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger } from '../core/bytes.js'
@@ -44,7 +44,7 @@ export async function openEncoding (encoded, info) {
   const file = await toRandomAccess(encoded)
   try {
     const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
-    // Pairs and bytes are interleaved, so both are read through the same pages.
+    // Pairs and bytes alternate in the file, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
     const outboard = new PagedOutboard(pages, layout, ({ pre }, start) => pre * PAIR_LEN + start)

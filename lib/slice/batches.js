@@ -1,6 +1,6 @@
-// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side, or one larger
-// leaf. Senders and receivers cut in the same way, so a slice that is sent a batch at a time can be verified a batch at
-// a time.
+// Cuts a walk into batches. A batch has steps whose bytes fit into the arena together and are hashed side by side, or
+// one larger leaf. Senders and receivers cut in the same way, so if a slice is sent in batches, the receiver can verify
+// each batch when it arrives.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'
@@ -9,7 +9,7 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 
 /** @import { Walk } from '../tree/walk.js' */
 
-/** Chunks of the first batch when a caller is waiting for its bytes: enough to be hashed side by side. */
+/** The number of chunks in a first batch whose bytes a caller is waiting for: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
 /** The kinds of steps. The kind of a parent says which of its children follow, too. */
@@ -17,7 +17,7 @@ export const IS_LEAF = 0
 export const IS_PARENT = 1
 export const HAS_LEFT = 2
 export const HAS_RIGHT = 4
-/** A perfect subtree that is wanted whole, and checked as one. */
+/** A perfect subtree that is wanted whole, and checked as a whole. */
 export const IS_SUBTREE = 8
 
 /** One batch of steps. `begin` turns it into the next batch of its walk, and `takeStep` adds steps to it. */
@@ -63,10 +63,10 @@ export class Batch {
   /**
    * Becomes the next batch, without steps yet.
    *
-   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has that many; default: 128, a
+   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has that many. Default: 128, a
    *   whole window
-   * @param {number} [available]  bytes of the encoding that have arrived. Only among these does the batch go beyond
-   *   `minChunks`; default: Infinity
+   * @param {number} [available]  how many bytes of the encoding have arrived. The batch gets more than `minChunks` only
+   *   if their bytes are among these. Default: Infinity
    */
   begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
     this.count = this.len = this.#chunks = 0
@@ -82,7 +82,7 @@ export class Batch {
     if (!this.#isHeld && !step.next()) return false
     let len = this.#lenOf(step)
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN, len)) {
-      // A small subtree is not split, because the next batch hashes it as a whole.
+      // A small subtree is left to the next batch instead of being split, because it is hashed as a whole there.
       this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
       if (this.#isHeld) return false
       step.lookInside()
@@ -137,7 +137,11 @@ export class Batch {
     return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))
   }
 
-  /** True if the step is available, or if the batch waits for it. @param {number} chunks @param {number} len */
+  /**
+   * True if the bytes of a step have arrived, or the batch waits for them.
+   *
+   * @param {number} chunks @param {number} len
+   */
   #isInReach (chunks, len) {
     return this.len + len <= this.#available || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
   }

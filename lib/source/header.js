@@ -1,4 +1,4 @@
-// Reads the length before encodings and outboards. Source: Bao spec, "Combined Encoding Format".
+// Reads the header of encodings and outboards. Source: Bao spec, "Combined Encoding Format".
 
 import { BaoError } from '../core/errors.js'
 import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'
