@@ -95,7 +95,7 @@ export class PagedOutboard {
     this.order = order
   }
 
-  /** The blob's name. @returns {CID} */
+  /** The CID of the blob. @returns {CID} */
   get cid () { return toCid(this.root) }
 
   /**

@@ -28,7 +28,8 @@ export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   /**
-   * The maximum number of workers that this runtime allows, which is known, and final, once a worker cannot be started.
+   * The maximum number of workers that this runtime allows. It is set when a worker cannot be started, and never
+   * changes after that.
    */
   #limit = Infinity
   /** How many bytes of work were done while no worker was running. */
