@@ -358,7 +358,7 @@ function assertBlock (bytes) {
 /** @param {unknown} error @param {string} code */
 const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code
 
-/** Milliseconds that a batch waits for the next item. */
+/** How many milliseconds a batch waits for the next item. */
 const SOON = 5
 
 /**

@@ -135,7 +135,8 @@ async function wholeLen (store, root) {
 }
 
 /**
- * The error for a missing meta blob: the blob may not be a collection at all.
+ * The error for a missing meta blob. Its message says that the blob may not be a collection, because any sequence of
+ * hashes looks like one.
  *
  * @param {Uint8Array} root @param {Uint8Array} metaRoot
  */

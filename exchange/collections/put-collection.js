@@ -32,7 +32,7 @@ import { Spool } from './spool.js'
 export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal']
 
 /**
- * Keeps a collection. Does not check the members: the store need not have them.
+ * Keeps a collection. Does not check the members, because the store need not have them.
  *
  * @param {Store} store
  * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  for example a `Collection`

@@ -15,7 +15,7 @@ const MARK = 'unfinished-download'
 const MARK_TEXT =
   'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
 const ADVICE = 'move it away, or delete it'
-/** Windows does not have these flags. `O_NONBLOCK`: opening a pipe does not wait. */
+/** Windows does not have the first two flags. With `O_NONBLOCK`, opening a pipe does not wait. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
 
 export class PartFolder {

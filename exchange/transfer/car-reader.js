@@ -16,7 +16,7 @@ const NOTHING = new Uint8Array(0)
 
 /** @param {string} fault @param {number} start  byte of the archive @param {unknown} [cause] */
 const carInvalid = (fault, start, cause) =>
-  new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${fault}`, { start, cause })
+  new BaoError('CAR_INVALID', `the CAR cannot be read at byte ${start}: ${fault}`, { start, cause })
 
 /** @param {number} start  byte of the archive @param {number} wanted  bytes @param {number} got  bytes */
 const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
@@ -25,10 +25,10 @@ const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
 /** The bytes of an archive, read by the methods that `@ipld/car` calls. */
 class CarBytes {
   #pieces
-  /** Bytes that were gathered. The bytes after them are those of the last piece, which is borrowed. */
+  /** Bytes that were gathered. They are followed by the rest of the last piece, which is borrowed. */
   #queue = new ByteQueue()
   #piece = /** @type {Uint8Array} */ (NOTHING)
-  /** Bytes that must still be skipped. */
+  /** How many bytes must still be skipped. */
   #skipped = 0
   /** The position of the next byte in the archive. */
   pos = 0
@@ -73,7 +73,7 @@ class CarBytes {
 
   /** Skips bytes, even if the archive ends before that. @param {number} len */
   seek (len) {
-    if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an offset that leads nowhere', this.pos)
+    if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an invalid offset', this.pos)
     this.pos += len
     const queued = Math.min(len, this.#queue.len)
     this.#queue.shift(queued)

@@ -125,7 +125,7 @@ class AliasesInOrder {
   #next = /** @type {{ cid: CID, alias: CID } | undefined} */ (undefined)
   #hasEnded = false
 
-  /** @param {Store} store @param {boolean} deleted  as for `aliases.list` */
+  /** @param {Store} store @param {boolean} deleted  true to include forgotten aliases */
   constructor (store, deleted) {
     this.#store = store
     this.#deleted = deleted

@@ -128,8 +128,8 @@ async function gathered ({ len, pieces }) {
 }
 
 /**
- * Asks the caller for the names of all tags. This happens before any block is kept, so that a failure leaves nothing
- * behind.
+ * Asks the caller for the names of all tags. `importCar` calls it before any block is kept, so that an error leaves
+ * nothing in the store.
  *
  * @param {CID[]} roots @param {ImportRules['tagRoot']} tagRoot
  * @returns {{ cid: CID, tag: string }[]}

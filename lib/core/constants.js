@@ -1,14 +1,14 @@
 // The numbers of BLAKE3. Source: the BLAKE3 paper, sections 2.1 to 2.3 and tables 1 to 3.
 
-/** Bytes of a chunk, the leaf of the tree. */
+/** The length of a chunk, the leaf of the tree, in bytes. */
 export const CHUNK_LEN = 1024
-/** Bytes of a block, the input of one compression. */
+/** The length of a block, the input of one compression, in bytes. */
 export const BLOCK_LEN = 64
-/** Bytes of a hash, and of a chaining value. */
+/** The length of a hash, and of a chaining value, in bytes. */
 export const HASH_LEN = 32
-/** Bytes of a key. */
+/** The length of a key in bytes. */
 export const KEY_LEN = 32
-/** Bytes of a parent's two children: left chaining value, right chaining value. */
+/** The length of a pair, the chaining values of a parent's left and right child, in bytes. */
 export const PAIR_LEN = 64
 /** The default group log: groups of 2^4 chunks (16 KiB), as in iroh. */
 export const DEFAULT_GROUP_LOG = 4

@@ -117,7 +117,7 @@ export const fetchChanged = location =>
 
 /** @param {string} location @param {string} why @returns {BaoError} */
 export const fetchRefused = (location, why) =>
-  new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
+  new BaoError('FETCH_REFUSED', `${location} does not give a usable answer: ${why}`, { location })
 
 /** Matches URLs in messages of runtimes. Their queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g

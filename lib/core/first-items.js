@@ -6,7 +6,7 @@ export class FirstItems {
   #compare
   #items = /** @type {T[]} */ ([])
 
-  /** @param {number} count  how many are wanted @param {(a: T, b: T) => number} compare  as for `Array.sort` */
+  /** @param {number} count  how many are wanted @param {(a: T, b: T) => number} compare  a function for `Array.sort` */
   constructor (count, compare) {
     this.#count = count
     this.#compare = compare

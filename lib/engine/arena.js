@@ -9,9 +9,9 @@ import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
  * perfect subtree.
  */
 export const WINDOW_CHUNKS = 128
-/** Bytes of a full window of chunks. */
+/** The length of a full window of chunks in bytes. */
 export const WINDOW_LEN = WINDOW_CHUNKS * CHUNK_LEN
-/** Bytes of input: enough for a window of chunks with the pairs that are between them in an encoding. */
+/** The length of the input in bytes: enough for a window of chunks with the pairs between them in an encoding. */
 export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
 /** How many chunks, or pairs, fit into the input. */
 const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN

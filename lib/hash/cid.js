@@ -28,7 +28,7 @@ export const blake3 = hasherFrom({
 
 /** The bytes before the hash in a CID of plain bytes, which is the most frequent kind. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
-/** Bytes of a multihash: the code of the hash function, the length, the hash. */
+/** The length of a multihash in bytes: the code of the hash function, the length of the hash, and the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
 
 /**

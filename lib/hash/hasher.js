@@ -85,7 +85,7 @@ export class Hasher {
     return new Hasher({ context })
   }
 
-  /** Bytes taken so far. */
+  /** How many bytes have been hashed so far. */
   get bytesHashed () { return this.#tree.size }
 
   /**

@@ -24,7 +24,7 @@ export class TreeBuilder {
   #mode
   #startChunk
   #sink
-  /** Chunks in the tree so far. */
+  /** How many chunks the tree has so far. */
   #chunks = 0
   #stack = new Uint32Array(CV_WORDS * 4)
   /** For each stack entry: its first chunk, then the binary logarithm of its number of chunks. */
@@ -46,7 +46,7 @@ export class TreeBuilder {
     this.#sink = sink
   }
 
-  /** Bytes taken so far. */
+  /** How many bytes of input the tree has so far. */
   get size () { return this.#chunks * CHUNK_LEN + this.#pending.len }
 
   /** @param {Uint8Array} bytes  any length; not kept */

@@ -160,7 +160,7 @@ export function pairsOf (outboard) {
   return /** @type {PairReader} */ (outboard)
 }
 
-/** Like `pairsOf`, for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
+/** Does what `pairsOf` does, for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
 export function pairsAtHand (outboard) {
   const pairs = pairsOf(outboard)
   if (typeof pairs.prepare === 'function') {

@@ -104,7 +104,7 @@ export class PairTable {
 
   /**
    * @param {number} size @param {number} groupLog @param {Order} order
-   * @param {number} [startChunk]  as for `Places`
+   * @param {number} [startChunk]  the same as in `Places`
    */
   constructor (size, groupLog, order, startChunk) {
     this.groupLog = groupLog

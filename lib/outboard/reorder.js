@@ -14,7 +14,7 @@ import { wordsOf } from '../engine/mode.js'
 /** @import { RandomAccessSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes that are read and written together. */
+/** How many bytes are read and written together. */
 const PIECE_LEN = 1 << 18
 
 /** Takes pairs in one order, and returns them in the other. */

@@ -72,7 +72,7 @@ export class Audit {
     this.#batch = firstBatchOf(job)
   }
 
-  /** Bytes from the start of the blob to the end of the batch. */
+  /** How many bytes of the blob are before the end of the batch. */
   get end () { return this.#end }
 
   /** The chunks that the audit has found right so far. */

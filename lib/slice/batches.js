@@ -34,7 +34,7 @@ export class Batch {
   spans = /** @type {number[]} */ ([])
   /** How many bytes every step has in the encoding. */
   lens = /** @type {number[]} */ ([])
-  /** Bytes of all steps in the encoding. */
+  /** How many bytes all steps together have in the encoding. */
   len = 0
   #chunks = 0
   #minChunks = WINDOW_CHUNKS
@@ -52,7 +52,7 @@ export class Batch {
   /**
    * Becomes the next batch with all its steps.
    *
-   * @param {number} [minChunks]  as for `begin`
+   * @param {number} [minChunks]  the same as in `begin`
    * @param {number} [available]
    */
   fill (minChunks, available) {
@@ -125,7 +125,7 @@ export class Batch {
   /** @param {number} step  the index of a subtree */
   subtreeAt (step) { return { start: this.places[step], len: this.spans[step], leafLen: this.#leafLen } }
 
-  /** Bytes of a step in the encoding. @param {Walk} step */
+  /** How many bytes a step has in the encoding. @param {Walk} step */
   #lenOf ({ kind, len }) {
     if (kind === ENTER) return PAIR_LEN
     return kind === LEAF ? len : encodedLen(len, this.#leafLen)

@@ -41,7 +41,7 @@ export class Checker {
   #isAtRoot = true
   #expected
 
-  /** Bytes of the encoding that have been verified. */
+  /** How many bytes of the encoding have been verified. */
   verified = 0
   /** True if the last chunk has been verified. Only then is the size more than a claim. Bao spec, "Decoder". */
   isSizeProven = false

@@ -44,7 +44,7 @@ export class PairAudit {
     this.#behind = walkOf(job)
   }
 
-  /** Bytes from the start of the blob to the end of the batch. */
+  /** The byte offset in the blob at which the batch ends. */
   get end () { return this.#end }
 
   /** The chunks whose pairs the audit has found right so far. */

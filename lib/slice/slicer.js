@@ -162,7 +162,7 @@ class Slicer {
     this.#check = check
   }
 
-  /** Bytes of the planned batch. */
+  /** The length of the planned batch in bytes. */
   get len () { return this.#ahead.len }
 
   /** Plans the next batch. @returns {boolean} false if everything has been written */

@@ -21,7 +21,7 @@ import { kernel } from '../engine/kernel/index.js'
 /** For parents whose children are both wanted. */
 const WHOLE = { hasLeft: true, hasRight: true }
 
-/** Bytes of the encoding of a subtree. @param {number} len  bytes of the subtree @param {number} leafLen */
+/** The length of a subtree's encoding in bytes. @param {number} len  bytes of the subtree @param {number} leafLen */
 export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
 
 /**

@@ -6,7 +6,7 @@
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from './async-util.js'
 import { isTooMany } from './open-files.js'
 
-/** Milliseconds that a read through the thread pool costs this thread. */
+/** How many milliseconds a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
 /**
  * The maximum number of milliseconds that count as saved. After a few slow reads have used them up, reads go to the
@@ -23,7 +23,7 @@ const MOST_LOST_MS = 4
 export const NOT_READ = Symbol('not read')
 
 export class Pace {
-  /** Milliseconds that synchronous reads have saved; negative if they have lost time. */
+  /** How many milliseconds synchronous reads have saved; negative if they have lost time. */
   #saved = 0
   #isSyncAllowed
 

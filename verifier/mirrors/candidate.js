@@ -55,7 +55,7 @@ export class Candidate {
    *
    * @param {unknown} thrown
    * @param {ChunkRanges} ranges  the ranges of the request
-   * @param {{ retries: number, now: number, since?: number }} options  as for `MirrorRecord.failed`
+   * @param {{ retries: number, now: number, since?: number }} options  those of `MirrorRecord.failed`
    */
   failed (thrown, ranges, options) {
     const error = named(thrown, this.mirror.location)

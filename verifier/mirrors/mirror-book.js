@@ -102,7 +102,7 @@ export class MirrorBook {
   }
 
   /**
-   * Waits until a mirror may be asked, and returns the first one in turn.
+   * Waits until a mirror may be asked, and returns the first one in the order of `inTurn`.
    *
    * @template {Choice} T
    * @param {T[]} choices @param {AbortSignal} [signal]

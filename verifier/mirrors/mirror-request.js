@@ -16,14 +16,14 @@ export class MirrorRequest {
   #ended = new AbortController()
   /** The error that ended the pieces. @type {unknown} */
   #error
-  /** Bytes that have arrived, right or wrong. */
+  /** How many bytes have arrived, right or wrong. */
   len = 0
 
   /** @param {MirrorBook} book @param {Candidate} candidate @param {AbortSignal} [signal] */
   constructor (book, candidate, signal) {
     this.#book = book
     this.candidate = candidate
-    /** When the request began. */
+    /** The time at which the request began. */
     this.since = book.clock.now()
     /** Aborts when the request is no longer wanted. */
     this.signal = signal === undefined ? this.#ended.signal : AbortSignal.any([signal, this.#ended.signal])

@@ -31,7 +31,7 @@ export class Combined {
    * @type {LruCache<number, Uint8Array>}
    */
   #pairs = new LruCache(KEPT_PAIRS)
-  /** Bytes of the blob: a claim. */
+  /** The claimed size of the blob in bytes. */
   size
   groupLog
 

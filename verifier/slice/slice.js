@@ -98,7 +98,7 @@ export class SliceVerifier {
   /** True if everything that was asked for has been verified. */
   get done () { return this.#checker?.isDone ?? false }
 
-  /** Bytes of the slice so far, header included. Bytes after its end do not count. */
+  /** How many bytes of the slice have been read, header included. Bytes after its end do not count. */
   get bytesRead () { return this.#bytesRead }
 
   /** How many more bytes the next batch needs before it can be verified. */
@@ -201,7 +201,7 @@ function checked (options) {
  * @param {Uint8Array} slice
  * @param {SliceOptions & ExactOptions & KeepOptions} options
  * @returns {Leaf[]} in increasing order
- * @throws {BaoError} as `SliceVerifier`
+ * @throws {BaoError} the errors of `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
 export function verifySlice (slice, options) {
@@ -226,7 +226,7 @@ export function verifySlice (slice, options) {
  * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  `groupLog`: default:
  *   4, as for `encode`; `into`: memory for the blob
  * @returns {Uint8Array} fresh, or a view of `into`
- * @throws {BaoError} as `SliceVerifier`
+ * @throws {BaoError} the errors of `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
 export function decode (combined, cid, options = {}) {

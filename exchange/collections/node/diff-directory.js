@@ -49,8 +49,8 @@ const HASHED_AHEAD = 8
  *   at the top
  * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none if both have the same files. If the
  *   collection has a name twice, only the first entry counts
- * @throws {import('../../../lib/core/errors.js').BaoError} as `getCollection` and
- *   `getManifest`; PATH_UNSAFE as `importDirectory`
+ * @throws {import('../../../lib/core/errors.js').BaoError} the errors of `getCollection` and `getManifest`;
+ *   PATH_UNSAFE, as for `importDirectory`
  */
 export function diffDirectory (store, cid, path, options = {}) {
   assertStore(store)

@@ -121,14 +121,14 @@ export class Manifest {
   /**
    * Makes a collection of iroh that has the same blobs, with names only.
    *
-   * @param {{ index?: string }} [options]  as for `files`
+   * @param {{ index?: string }} [options]  the same as those of `files`
    * @returns {Collection}
    * @throws {BaoError} CID_UNSUPPORTED for a `src` of a hash function other than BLAKE3
    */
   toCollection (options) { return Collection.from(this.files(options)) }
 
   /**
-   * The resources as files: the name of each is its path without the leading slash.
+   * The resources as files. The name of a file is the path of its resource without the leading slash.
    *
    * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless the same resource also has
    *   another path. Default: `index.html`

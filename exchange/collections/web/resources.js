@@ -20,7 +20,7 @@ import { DrislReader, SHA256, TEXT } from './drisl.js'
 
 /** Multicodec of DAG-CBOR, and of DRISL. */
 export const DRISL = 0x71
-/** Bytes of a CID in DASL: version, codec, name and length of the hash, and the hash. */
+/** The length of a CID of DASL in bytes: version, codec, hash function, length of the hash, and the hash. */
 export const CID_LEN = 36
 
 /** The one header whose value must be text. */

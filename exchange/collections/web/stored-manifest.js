@@ -32,7 +32,7 @@ const MAX_LEN = 1 << 24
 
 /**
  * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. Does not check
- * the blobs: the store need not have them.
+ * the blobs, because the store need not have them.
  *
  * @param {Store} store @param {Manifest} manifest
  * @param {PutCollectionOptions} [options]  the options of the tag, which protects the manifest and its blobs
@@ -71,7 +71,7 @@ export async function putManifest (store, manifest, options = {}) {
  * @param {Store} store
  * @param {BlobName} cid  the CID of the manifest
  * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: the maximum number of
- *   bytes that it may have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ *   bytes that it may have. Default: 16 MiB. `maxItems`: the same as in `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
  *   the errors of `store.bytes`

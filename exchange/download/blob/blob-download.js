@@ -47,7 +47,7 @@ export class BlobDownload {
   #heads
   #assertSize
   #candidates
-  /** What the store lacked at the beginning. */
+  /** The wanted chunks that the store lacked at the beginning. */
   #lacked = ChunkRanges.none
   /** Undefined until the download begins. @type {Step | undefined} */
   #step

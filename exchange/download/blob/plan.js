@@ -7,7 +7,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 
-/** Milliseconds that a segment should take the mirror that fetches it. */
+/** How many milliseconds a mirror should need for a segment. */
 const SEGMENT_MS = 2000
 /** The minimum and the maximum length of a segment, in bytes. The first segment of every mirror has the minimum. */
 const MIN_LEN = 1 << 20

@@ -41,7 +41,7 @@ export class MemberDownloads {
   /** The members that no mirror has. */
   #lost = new LostMembers()
   #done = { members: 0, bytes: 0 }
-  /** Bytes that were missing before, in members that are whole now. */
+  /** How many bytes of the members that are whole now were missing before. */
   received = 0
 
   /**

@@ -31,7 +31,7 @@ export class MemberStream {
   #request
   #sequence
   #onWhole
-  /** Bytes of small members that are waiting to be kept. */
+  /** How many bytes of small members are waiting to be kept. */
   #waitingLen = 0
   /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())

@@ -42,8 +42,8 @@ export class MemberStreams {
   areEnough = false
 
   /**
-   * @param {Session} session @param {MemberQueue} queue  the queue of the members to be shared @param {StreamOptions}
-   *   options
+   * @param {Session} session @param {MemberQueue} queue  has the members to be shared
+   * @param {StreamOptions} options
    */
   constructor (session, queue, options) {
     this.#session = session
@@ -112,7 +112,7 @@ export class MemberStreams {
     if (isUseful(record)) this.#isHelpWaiting = true
   }
 
-  /** When the next stream may be ended, by the clock of the book; Infinity if no mirror could help. */
+  /** The time, by the clock of the book, at which the next stream may be ended; Infinity if no mirror could help. */
   get endsAt () {
     return this.#isHelpWaiting ? Math.min(...this.#live.map(({ request }) => request.since + MIN_MS)) : Infinity
   }

@@ -34,7 +34,7 @@ export class PostcardReader {
     this.#error = error
   }
 
-  /** Bytes not read yet. */
+  /** How many bytes have not been read yet. */
   get left () { return this.#bytes.length - this.at }
 
   /** @param {string} fault @param {number} [at]  the offset of the wrong byte @returns {Error} */

@@ -49,8 +49,8 @@ export function decodeRequest (bytes) {
   const variant = reader.byte()
   if (variant > LAST_VARIANT) throw invalid('an unknown kind', 0)
   if (variant !== GET) {
-    const kind = OTHERS[variant] ?? `of kind ${variant}`
-    throw new BaoError('REQUEST_UNSUPPORTED', `requests ${kind} are not answered, only Get`)
+    const kind = OTHERS[variant] ?? `${variant}`
+    throw new BaoError('REQUEST_UNSUPPORTED', `requests of kind ${kind} are not answered, only Get`)
   }
   const root = reader.bytes(HASH_LEN).slice()
   const wanted = decodeWanted(reader)

@@ -8,7 +8,7 @@ import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 
-/** Pairs that are read together: those of 8 MiB of a blob at group log 4. */
+/** How many pairs are read together: those of 8 MiB of a blob at group log 4. */
 const COUNT = 512
 
 /**
