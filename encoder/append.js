@@ -156,7 +156,7 @@ function rightEdgeSteps (size, groupLog) {
 }
 
 /**
- * Reads the old last chunk group again, and checks it. That proves the size that the outboard claims.
+ * Reads the old last chunk group again, and checks it, which proves the size that the outboard claims.
  *
  * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {RightEdge} edge
  * @param {Mode} mode @param {AbortSignal} [signal]

@@ -1,5 +1,5 @@
-// Makes combined encodings: the size, then pairs and bytes of a blob interleaved in pre-order. Source:
-// Bao spec, "Combined Encoding Format".
+// Makes combined encodings. They have the size of a blob, and then its pairs and bytes, interleaved in pre-order.
+// Source: Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'

@@ -12,7 +12,7 @@ export class Name {
   cid
   code
   digest
-  /** True if it is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
+  /** True if the name is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
   isOwn
   /** True if the name contains the bytes of the block (identity hash). */
   isContent
@@ -36,7 +36,7 @@ export class Name {
   }
 
   /**
-   * The name in the form that calls of the store take. It does not change when the memory of the caller's CID changes.
+   * The name in the form that calls of the store take, with memory of its own.
    */
   get stored () { return this.isOwn ? toCid(this.digest) : CID.createV1(RAW, Digest.create(this.code, this.digest)) }
 }

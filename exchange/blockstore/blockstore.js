@@ -1,9 +1,9 @@
 // Turns a store into an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
 // Source: interface-blockstore 7.
 //
-// The names of a block are the multihashes under which it was put, whatever their codecs. Deleting one name leaves the
-// others, and the bytes stay as long as the block has a name. A blob that was put into the store itself, or received,
-// has its BLAKE3 hash as a name.
+// The names of a block are the multihashes under which it was put. The codec of a CID does not matter. Deleting one
+// name leaves the others, and the bytes stay as long as the block has a name. A blob that was received, or put by a
+// call of the store itself, has its BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
 import { abortable, untilAborted } from '../../lib/source/async-util.js'
@@ -22,8 +22,8 @@ import { Name } from './block-name.js'
 /** @import { BlockBytes } from './block-checker.js' */
 
 /**
- * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read only when the caller
- *   asks for them
+ * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  `bytes` reads the block only when the
+ *   caller asks for it
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */

@@ -92,10 +92,10 @@ export class Collection {
     return place === undefined ? undefined : this.#cidAt(place)
   }
 
-  /** @returns {IterableIterator<string>} of the entries, in their order */
+  /** @returns {IterableIterator<string>} the names of the entries, in the order of the entries */
   names () { return this.#names.values() }
 
-  /** @returns {Generator<CollectionEntry>} in their order */
+  /** @returns {Generator<CollectionEntry>} the entries, in their order */
   * entries () {
     for (const [i, name] of this.#names.entries()) yield [name, this.#cidAt(i)]
   }

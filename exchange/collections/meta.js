@@ -1,6 +1,6 @@
-// Reads and writes the meta blob of a collection, which has its names: `CollectionV0.`, the number of names, and for
-// each name its length in bytes and its UTF-8. Numbers are LEB128 varints. Sources: iroh-blobs,
-// src/format/collection.rs; the wire format of postcard.
+// Reads and writes the meta blob of a collection, which has the names of the members. It begins with `CollectionV0.`
+// and the number of names. Then, for each name, come its length in bytes and the name in UTF-8. Numbers are LEB128
+// varints. Sources: iroh-blobs, src/format/collection.rs; the wire format of postcard.
 
 import { varint } from 'multiformats'
 import { BaoError } from '../../lib/core/errors.js'

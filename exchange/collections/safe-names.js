@@ -36,14 +36,14 @@ const MAX_FOLDERS = 1 << 22
 const SHOWN_LEN = 200
 
 /**
- * Gathers names, and refuses each that is unsafe by itself or together with an earlier one. Each call takes time and
- * memory in proportion to the length of the name.
+ * Gathers names, and refuses each name that is unsafe by itself or together with an earlier name. Each call takes time
+ * and memory in proportion to the length of the name.
  */
 export class SafeNames {
   #isForWindows
   /** The files by their keys: see `keyOf`. */
   #files = /** @type {Set<string>} */ (new Set())
-  /** The numbers of folders by their keys. 0 is the folder above all names. */
+  /** The numbers of folders, by their keys. The folder above all names has the number 0. */
   #folders = /** @type {Map<string, number>} */ (new Map())
   /** The spelling of the last part of each folder's path, by the number of the folder. */
   #spelt = ['']

@@ -100,7 +100,7 @@ export class Downloader {
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#book.clock.now() // one time for both calls, so that a mirror is asked or waited for
+      const now = this.#book.clock.now() // the same for both calls, so that no mirror is missed
       this.#giveTasks(work, now)
       if (!work.giveUp(this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()

@@ -37,7 +37,7 @@
  * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  members of a sequence that no mirror has
  */
 
-/** An error with a stable `code`; the message may change between releases, the code does not. */
+/** An error with a stable `code`, which stays the same in all releases. The message may change. */
 export class BaoError extends Error {
   /**
    * @param {BaoErrorCode} code

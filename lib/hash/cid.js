@@ -11,9 +11,9 @@ import { BaoError } from '../core/errors.js'
 import { assertBytesOf, assertInteger, describe } from '../core/bytes.js'
 import { hash } from './hasher.js'
 
-/** Multicodec of plain bytes. */
+/** The multicodec of plain bytes. */
 export const RAW = 0x55
-/** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
+/** The multicodec that iroh uses for a sequence of BLAKE3 hashes. */
 export const HASHSEQ = 0x80
 
 /** The maximum number of characters of a CID: one for each bit of 44 bytes, and a prefix. */
@@ -65,8 +65,8 @@ export function fromCid (cid) {
 }
 
 /**
- * The hash in a name. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string
- * in base32, base36, base58btc or base16.
+ * Returns the hash in a name. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string in
+ * base32, base36, base58btc or base16.
  *
  * @param {CID | string | Uint8Array} name
  * @param {string} [argument]  the name of the caller's argument, for errors

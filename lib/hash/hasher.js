@@ -79,7 +79,7 @@ export class Hasher {
     return new Hasher({ key })
   }
 
-  /** @param {string} context  hardcoded, unique to the application and the use */
+  /** @param {string} context  a hardcoded string, unique to the application and the use */
   static deriveKey (context) {
     assertContext(context)
     return new Hasher({ context })

@@ -157,7 +157,7 @@ export class TreeBuilder {
     return { cv, block, blockLen: PAIR_LEN, flags: flags | PARENT }
   }
 
-  /** Writes the chaining value, or with ROOT the hash, to OUT. @param {number} rootFlag */
+  /** Writes the chaining value to OUT, or the hash if the flag is ROOT. @param {number} rootFlag  0 or ROOT */
   #finish (rootFlag) {
     const flags = enter(this.#mode)
     if (this.#isChunk) {

@@ -22,7 +22,7 @@ import { toRandomAccess } from '../source/source.js'
 
 /**
  * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is believed: pairs
- * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only where they are
+ * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only when they are
  * needed.
  *
  *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
@@ -59,7 +59,7 @@ export async function openEncoding (encoded, info) {
 }
 
 /**
- * Bytes of the blob, without the pairs between them.
+ * Reads bytes of the blob, without the pairs between them.
  *
  * @param {PageCache} pages
  * @param {{ size: number, groupLog: number, availableLen: number }} blob  `availableLen`: bytes of the

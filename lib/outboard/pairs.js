@@ -12,7 +12,7 @@ import { leftChunks, outboardLen, placeOf } from '../tree/geometry.js'
 
 const PAIR_WORDS = PAIR_LEN / 4
 
-/** Pairs of a tree whose size need not be known, in post-order. @implements {PairSink} */
+/** Collects the pairs of a tree in post-order. The size of the tree need not be known. @implements {PairSink} */
 export class PairList {
   groupLog
   #words = new Uint32Array(64 * PAIR_WORDS)
@@ -91,8 +91,8 @@ export class Places {
 }
 
 /**
- * Pairs of a tree whose size is known. They may arrive in any order, because each goes to its place. @implements
- * {PairSink}
+ * Collects the pairs of a tree whose size is known. They may arrive in any order, because each pair goes to its place.
+ * @implements {PairSink}
  */
 export class PairTable {
   groupLog

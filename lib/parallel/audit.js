@@ -60,7 +60,7 @@ export async function auditInSpans (opened, job, pairs, options) {
       })
       return looking
     },
-    // The source has become shorter. The other audit finds the missing bytes.
+    // The source has become shorter. The audit that checks every step finds the missing bytes.
     forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED'
   })
   try {
@@ -90,7 +90,8 @@ function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
 }
 
 /**
- * The expected chaining values of spans, from right parents. Spans below a wrong or missing parent have none.
+ * Finds the expected chaining values of spans, which follow from right parents. Spans below a wrong or missing parent
+ * have none.
  *
  * @param {ByteRange[]} spans @param {AuditJob} job @param {PairReader} pairs @param {number} spanLen
  * @param {AbortSignal} [signal]

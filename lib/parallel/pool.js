@@ -80,7 +80,7 @@ export class Pool {
       })
       this.#workers.add(worker)
     } catch {
-      this.#limit = this.#workers.size // a policy forbids more workers, or memory is short
+      this.#limit = this.#workers.size // a policy forbids more workers, or there is too little memory
     }
   }
 }

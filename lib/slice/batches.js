@@ -12,7 +12,7 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 /** The number of chunks in a first batch whose bytes a caller is waiting for: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
-/** The kinds of steps. The kind of a parent says which of its children follow, too. */
+/** The kinds of steps. The kind of a parent also says which of its children follow. */
 export const IS_LEAF = 0
 export const IS_PARENT = 1
 export const HAS_LEFT = 2
@@ -104,7 +104,7 @@ export class Batch {
     this.len -= this.lens[--this.count]
   }
 
-  /** Removes the first steps. @param {number} count @param {number} len  their bytes in the encoding */
+  /** Removes the first steps. @param {number} count @param {number} len  how many bytes they have in the encoding */
   drop (count, len) {
     for (const list of [this.kinds, this.places, this.spans, this.lens]) list.copyWithin(0, count, this.count)
     this.count -= count
@@ -131,7 +131,7 @@ export class Batch {
     return kind === LEAF ? len : encodedLen(len, this.#leafLen)
   }
 
-  /** @param {number} chunks  of the step @param {number} len  its bytes in the encoding */
+  /** @param {number} chunks  of the step @param {number} len  how many bytes it has in the encoding */
   #fits (chunks, len) {
     if (this.len + len > INPUT_LEN) return false
     return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))

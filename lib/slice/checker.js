@@ -2,7 +2,7 @@
 // needs, and never reads a source.
 //
 // It works batch by batch. The chaining value of a parent follows from its own pair, and that of a leaf from its own
-// bytes. So all nodes of a batch are hashed side by side before any of them is believed. Only then is each value
+// bytes. So all nodes of a batch are hashed side by side before any of them is believed. After that, each value is
 // compared with its expected chaining value, in the order of the walk. The first value that differs ends the
 // verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
@@ -43,7 +43,7 @@ export class Checker {
 
   /** How many bytes of the encoding have been verified. */
   verified = 0
-  /** True if the last chunk has been verified. Only then is the size more than a claim. Bao spec, "Decoder". */
+  /** True if the last chunk has been verified. Until then, the size is only a claim. Bao spec, "Decoder". */
   isSizeProven = false
   /** The error that ended the verification. @type {BaoError | undefined} */
   error

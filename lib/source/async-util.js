@@ -76,7 +76,7 @@ export async function * abortable (iterable, signal, isSoon) {
     }
   } finally {
     const ending = isAtEnd ? undefined : endIterator(iterator)
-    if (!isWaiting && !signal?.aborted) await ending // waiting for a stuck source would never end
+    if (!isWaiting && !signal?.aborted) await ending // If the source is stuck, this wait would never end.
   }
 }
 
@@ -84,7 +84,7 @@ export async function * abortable (iterable, signal, isSoon) {
 export async function cancelIterable (iterable) {
   try {
     await endIterator(iteratorOf(iterable))
-  } catch {} // another reader has it
+  } catch {} // another reader has locked it
 }
 
 /** @param {AsyncIterator<unknown> | Iterator<unknown>} iterator */

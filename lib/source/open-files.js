@@ -17,7 +17,7 @@ export function keepsFilesOpen (closeIdle) {
 }
 
 /**
- * Makes a call that opens files. If too many files are open, it closes the idle ones and makes the call again.
+ * Calls a function that opens files. If too many files are open, closes the idle ones and calls it again.
  *
  * @template T
  * @param {() => Promise<T>} open  must not leave anything open when it fails

@@ -66,7 +66,7 @@ export class Pace {
 }
 
 /**
- * `since`: when the first read after the last yield to the event loop began. `next`: the next yield.
+ * `since`: the time at which the first read after the last yield to the event loop began. `next`: the next yield.
  *
  * @type {{ since: number, next: Promise<void> } | undefined}
  */

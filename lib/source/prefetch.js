@@ -83,7 +83,7 @@ export class Prefetcher {
     const stop = this.#stopOf(start)
     if (stop === start) return
     const reading = this.#read(start, stop)
-    reading.catch(() => {}) // it may fail before anybody awaits it, or nobody may await it
+    reading.catch(() => {}) // it may fail before it is awaited, or may never be awaited
     this.#next = { start, reading }
   }
 
@@ -100,7 +100,7 @@ export class Prefetcher {
   }
 
   /**
-   * The end of the piece that starts here; `start` itself if that is beyond the end of the source or range.
+   * The end of the piece that starts at `start`; `start` itself if this is beyond the end of the source or range.
    *
    * @param {number} start
    */

@@ -95,8 +95,9 @@ export class Mirror {
    *
    * @param {string} location
    * @param {(request: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
-   * @param {{ isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members'] }}
-   *   [options]  the defaults are, in this order, false, true, none and undefined
+   * @param {{
+   *   isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members']
+   * }} [options]  the defaults are, in this order, false, true, none and undefined
    */
   constructor (location, give, { isSequential = () => false, hasAnyBlob = true, others = [], members } = {}) {
     this.location = location

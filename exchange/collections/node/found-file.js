@@ -41,7 +41,7 @@ export async function readSmallFile (file, max, pace) {
 }
 
 /**
- * Throws when an open file is not the one that was found, or when a link led to it.
+ * Throws if an open file is not the one that was found, or if a link led to it.
  *
  * @param {number} fd @param {FoundFile} file
  * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location }

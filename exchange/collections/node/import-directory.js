@@ -22,7 +22,10 @@ import { assertTop, walkFolder } from './walk-folder.js'
 /** @import { FoundFile } from './walk-folder.js' */
 /** @import { SelectionOptions } from './patterns.js' */
 
-/** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
+/**
+ * @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store; only some have the
+ *   optional methods
+ */
 /**
  * @typedef {object} ImportRules
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB, keep only the trees, as `importFile`
@@ -52,7 +55,7 @@ import { assertTop, walkFolder } from './walk-folder.js'
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
 /** The maximum number of files that are looked up together. The small ones among them are read at the same time. */
 const GROUP_COUNT = 16
-/** Long files that are put at the same time. */
+/** How many long files are put at the same time. */
 const LONG_AHEAD = 2
 
 /**

@@ -34,7 +34,7 @@ export class KnownFiles {
   #old
   #next = /** @type {KnownFile | undefined} */ (undefined)
   #isAtEnd = false
-  /** The last answer of `find`. */
+  /** Resolves when all calls of `find` so far have their answers. */
   #asked = /** @type {Promise<Uint8Array | undefined>} */ (Promise.resolve(undefined))
   #target
   #settledBefore = BigInt(Date.now() - UNSETTLED_MS) * 1_000_000n
@@ -82,8 +82,8 @@ export class KnownFiles {
   }
 
   /**
-   * The hash of a file, if it has not changed. Callers ask in the order of the names, and need not wait for an answer
-   * before they ask again.
+   * Returns the hash of a file, if the file has not changed. Callers ask in the order of the names, and need not wait
+   * for an answer before they ask again.
    *
    * @param {FoundFile} file
    * @returns {Promise<Uint8Array | undefined>}

@@ -29,7 +29,7 @@ import { selectionOf } from './patterns.js'
  */
 
 /**
- * The files below a folder, or one file.
+ * Yields the files below a folder, or a single file.
  *
  * @param {string | URL} location @param {WalkOptions} options
  * @param {Pace} pace

@@ -15,7 +15,7 @@ const SIMPLE = 7
 /** Heads of the simple values that DRISL has: false, true, null, and a float of 64 bits. */
 const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
 const CID_TAG = 42
-/** Multicodec of SHA2-256, with which CIDs of version 0 begin. */
+/** The multicodec of SHA2-256, with which CIDs of version 0 begin. */
 export const SHA256 = 0x12
 /** The maximum number of levels of nested items. */
 const MAX_DEPTH = 100
@@ -23,7 +23,7 @@ const MAX_DEPTH = 100
 const BYTE_ORDER_MARK = '\ufeff'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of its content; half-open */
+/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of its content; `end` not included */
 
 /** True if a byte begins a map. @param {number | undefined} byte */
 export const isMapHead = byte => byte !== undefined && byte >> 5 === MAP

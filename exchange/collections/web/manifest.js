@@ -119,7 +119,7 @@ export class Manifest {
   }
 
   /**
-   * Makes a collection of iroh that has the same blobs, with names only.
+   * Makes a collection of iroh that has the same blobs, with their names but without headers.
    *
    * @param {{ index?: string }} [options]  the same as those of `files`
    * @returns {Collection}

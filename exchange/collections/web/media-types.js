@@ -1,4 +1,4 @@
-// Media types of files, by the endings of their names.
+// Finds the media types of files by the extensions of their names.
 
 import { lookup } from 'mrmime'
 

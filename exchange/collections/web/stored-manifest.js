@@ -1,6 +1,6 @@
 // Keeps manifests in a store and reads them. A tag can protect the members of a hash sequence, but not the blobs of a
-// manifest. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
-// of this sequence cover the manifest and its blobs.
+// manifest. So a manifest is kept together with a sequence, which names first the manifest and then its blobs. Tags,
+// downloads and copies of this sequence cover the manifest and its blobs.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'

@@ -26,8 +26,8 @@ import { WholeFiles } from './whole-files.js'
  */
 
 /**
- * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch what another one is
- *   fetching
+ * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch a segment that another
+ *   one is fetching
  */
 
 /**

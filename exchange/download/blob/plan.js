@@ -52,7 +52,7 @@ export class Plan {
   }
 
   /**
-   * Removes a segment that no mirror is fetching any longer.
+   * Removes a segment that is no longer being fetched.
    *
    * @param {Segment} segment @param {ChunkRanges} missing  the part of it that is still missing
    */

@@ -69,7 +69,7 @@ export class MemberStreams {
     if (isAny) await this.#queue.readAhead(MAX_COUNT)
   }
 
-  /** True if a mirror claims to send streams, and no stream of it has failed. @param {MirrorRecord} record */
+  /** True if a mirror offers streams, and has not sent one without a right member. @param {MirrorRecord} record */
   #canGive (record) { return record.mirror.members !== undefined && !this.#noStreams.has(record) }
 
   /**
