@@ -37,7 +37,7 @@ const MAX_REQUESTS = 6
 /**
  * @typedef {object} Task  one request to a mirror
  * @property {() => Promise<void>} run  rejects only with errors that end the download
- * @property {boolean} isSmall  true if it is for at most 1 MiB
+ * @property {boolean} isSmall  true if the request is for at most 1 MiB
  */
 
 /**

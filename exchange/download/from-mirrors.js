@@ -26,7 +26,7 @@ const MAX_LEN = 1 << 26
  *
  * @param {Iterable<MirrorLike>} mirrors  as `mirrorOf` takes them. URLs need `{cid}` or `{hex}` in them, unless the
  *   store has only one blob
- * @param {{ stall?: number }} [options]  `stall`: milliseconds in which a mirror must send 16 KiB; default: 15 000
+ * @param {{ stall?: number }} [options]  `stall`: milliseconds within which a mirror must send 16 KiB; default: 15 000
  * @returns {(cid: CID, ranges: ChunkRanges, options?: { size?: number, signal?: AbortSignal }) => Promise<Uint8Array>}
  *   returns a slice. It throws FETCH_EXHAUSTED, and a RangeError for more than 64 MiB
  */

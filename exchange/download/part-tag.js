@@ -61,7 +61,7 @@ class PartTags {
     })
   }
 
-  /** The name of the tag that an earlier download of the blob has left. @param {DownloadTag} tag */
+  /** Returns the name of the tag that an earlier download of the blob has left. @param {DownloadTag} tag */
   async #earlierName (tag) {
     const prefix = `${tag.name}.part`
     try {

@@ -9,7 +9,7 @@ import { invalid } from './wire/request.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { GetRequest } from './wire/request.js' */
 
-/** Members whose names are read together. */
+/** How many members' hashes are read together. */
 const BATCH = 256
 const EMPTY_ROOT = hash(new Uint8Array(0))
 
@@ -23,7 +23,7 @@ const EMPTY_ROOT = hash(new Uint8Array(0))
  *   and the errors of `store.slice`
  */
 export async function * answerPieces (store, { root, wanted }, signal) {
-  /** Members of the sequence. @type {number | undefined} */
+  /** The number of members of the sequence. @type {number | undefined} */
   let count
   for (const [i, [index, ranges]] of wanted.entries()) {
     if (ranges.isEmpty) continue
@@ -47,7 +47,7 @@ async function * slicePieces (store, root, ranges, signal) {
 }
 
 /**
- * The number of hashes in a sequence.
+ * Returns the number of hashes in a sequence.
  *
  * @param {Store} store @param {Uint8Array} root
  */
@@ -59,7 +59,7 @@ async function memberCount (store, root) {
 }
 
 /**
- * The hashes in a sequence.
+ * Yields hashes of a sequence.
  *
  * @param {Store} store @param {Uint8Array} root
  * @param {number} first @param {number} end  not included

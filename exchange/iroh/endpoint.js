@@ -75,7 +75,7 @@ export async function loadIroh (load = name => import(name)) {
 }
 
 /**
- * The address of a peer, from a ticket or an address in any form.
+ * Returns the address of a peer, from a ticket or from an address in any form.
  *
  * @param {string | PeerAddress | IrohAddress} peer  a ticket, or an address
  */

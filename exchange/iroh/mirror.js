@@ -78,7 +78,7 @@ class IrohMirror {
    *
    * @param {BlobName} cid  the CID of the sequence @param {number[]} indices  increasing, from 0
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<Uint8Array>} which may end early, at a member that the peer lacks
+   * @returns {AsyncGenerator<Uint8Array>} the slices. They may end early, at a member that the peer lacks
    * @throws {BaoError} the errors of `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of these
    *   members
    */

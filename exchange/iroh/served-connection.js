@@ -80,7 +80,7 @@ export class ServedConnection {
     }
   }
 
-  /** Stops beginning answers, and closes the connection when the answers under way have been sent. */
+  /** Takes no further requests, and closes the connection when the answers under way have been sent. */
   close () {
     this.#isClosing = true
     if (this.#active.size === 0) this.abort()
@@ -181,7 +181,7 @@ export class ServedConnection {
   }
 }
 
-/** A call of a stream has failed: the peer has disconnected, or has stopped the answer. */
+/** Thrown when a call of a stream fails, because the peer has disconnected, or has stopped the answer. */
 class PeerError extends Error {}
 
 /** @param {unknown} error  the error that ended an answer @returns {PeerRequest['outcome']} */

@@ -37,7 +37,7 @@ export function keyedHash (key, bytes, length = HASH_LEN) {
 /**
  * Derives a key from key material.
  *
- * @param {string} context  hardcoded, unique to the application and the use
+ * @param {string} context  a hardcoded string, unique to the application and the use
  * @param {Uint8Array} material
  * @param {number} [length]  bytes of output
  * @returns {Uint8Array<ArrayBuffer>} fresh

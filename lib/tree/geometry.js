@@ -77,7 +77,7 @@ export const levelOver = chunks => chunks <= 2 ** 32
  * @param {number} chunks  under the parent: at least 2
  */
 export const leftChunks = chunks => chunks <= 2 ** 31
-  ? 1 << (31 - Math.clz32(chunks - 1)) // many times quicker than a power
+  ? 1 << (31 - Math.clz32(chunks - 1)) // many times quicker than computing a power
   : 2 ** levelOver(chunks)
 
 /**

@@ -13,14 +13,14 @@ import { ChunkRanges } from './ranges.js'
 export const ENTER = 'enter'
 /** The walk reaches wanted bytes that are encoded without pairs between them: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
-/** The walk has finished everything below a parent. Only with the option `comesBack`. */
+/** The walk has finished everything below a parent. This step comes only with the option `comesBack`. */
 export const LEAVE = 'leave'
 /**
  * The walk reaches a perfect subtree of several leaves that is wanted whole, and does not enter it. See `setSubtrees`.
  */
 export const SUBTREE = 'subtree'
 
-/** 2^level, which is slower to compute than to look up. */
+/** The values of 2^level, because computing them takes longer than looking them up. */
 const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const MIN_SUBTREE_CHUNKS = 16

@@ -27,7 +27,7 @@ export class FailoverReader {
   }
 
   /**
-   * The verified leaves of some ranges.
+   * Yields the verified leaves of some ranges.
    *
    * @param {ChunkRanges} ranges  whole groups, or the last chunk
    * @returns {AsyncGenerator<Leaf>}
@@ -70,7 +70,11 @@ export class FailoverReader {
     return /** @type {number} */ (this.size)
   }
 
-  /** The verified leaves that one mirror gives. @param {MirrorRequest} request @param {ChunkRanges} ranges */
+  /**
+   * Yields the verified leaves that a single mirror gives.
+   *
+   * @param {MirrorRequest} request @param {ChunkRanges} ranges
+   */
   async * #ask (request, ranges) {
     const { root, groupLog, key } = this.#options
     const verifier = new SliceVerifier({ cid: root, ranges, groupLog, key })

@@ -176,7 +176,7 @@ function firstMirrors (input, outboard, http) {
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 
-/** The options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
+/** Returns the options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
 function httpOf (request, { fetch = globalThis.fetch, headers }) {
   if (request === undefined) return { fetch, headers }
   const own = new Headers(request.headers)
@@ -190,9 +190,9 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 }
 
 /**
- * The range in the `Range` header of a Request, as a function of the size. The header is ignored if it has several
- * ranges or a different unit, if the method is not GET, or if `If-Range` is a different ETag. Source: RFC 9110, 13.1.5,
- * 14.1.2, 14.2.
+ * Returns the range in the `Range` header of a Request, as a function of the size. The header is ignored if it has
+ * several ranges or a different unit, if the method is not GET, or if `If-Range` is a different ETag. Source: RFC 9110,
+ * 13.1.5, 14.1.2, 14.2.
  *
  * @param {Request | undefined} request @param {string} etag
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when the header is missing or
@@ -209,7 +209,7 @@ function askedRange (request, etag) {
 }
 
 /**
- * The verified bytes of a range, cut from whole groups.
+ * Yields the verified bytes of a range, cut from whole groups.
  *
  * @param {FailoverReader} reader @param {number} start @param {number} end @param {number} groupLog
  * @returns {AsyncGenerator<Uint8Array>}

@@ -12,7 +12,7 @@ import { systemClock } from './patience.js'
 
 /**
  * @typedef {object} TryOptions
- * @property {number} [retries]  how many times a mirror is asked again after failures in a row; default: 3
+ * @property {number} [retries]  after how many failures in a row a mirror is still asked again; default: 3
  * @property {number} [stall]  milliseconds of waiting within which 16 KiB must arrive; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by `Link: <...>;
  *   rel=duplicate` (RFC 6249); default: 4; 0 for none

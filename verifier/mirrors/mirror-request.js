@@ -30,7 +30,7 @@ export class MirrorRequest {
   }
 
   /**
-   * A slice with its header, unverified. Other mirrors that the server names are added to the book.
+   * Yields a slice with its header, unverified. Other mirrors that the server names are added to the book.
    *
    * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
    */
@@ -42,7 +42,7 @@ export class MirrorRequest {
   }
 
   /**
-   * The pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
+   * Yields the pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
    *
    * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
    */

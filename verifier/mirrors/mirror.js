@@ -112,7 +112,7 @@ export class Mirror {
   get isSequential () { return this.#isSequential() }
 
   /**
-   * The slice as it arrives, with its header, unverified.
+   * Yields the slice with its header as it arrives, unverified.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
@@ -169,7 +169,7 @@ export function mirrorOf (from, options = {}) {
 }
 
 /**
- * All mirrors of a value: several for a RASL URL with several hints, otherwise one.
+ * Returns all mirrors of a value: several for a RASL URL with several hints, otherwise one.
  *
  * @param {MirrorLike} from @param {HttpOptions} [http]
  * @returns {Mirror[]}

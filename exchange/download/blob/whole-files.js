@@ -85,7 +85,7 @@ export class WholeFiles {
   }
 
   /**
-   * The bytes of a file, unverified.
+   * Yields the bytes of a file, unverified.
    *
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when the file has more bytes than allowed

@@ -140,7 +140,7 @@ export class MemberStream {
 }
 
 /**
- * The next slice of a stream, whole.
+ * Yields the whole next slice of a stream.
  *
  * @param {SliceSource} slices @param {Uint8Array} header  which was already read @param {number} size  in the header
  */

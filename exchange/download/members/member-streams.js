@@ -15,7 +15,7 @@ import { MemberStream } from './member-stream.js'
 /** The maximum and, if enough members are waiting, the minimum number of members of a stream. */
 const MAX_COUNT = 1000
 const MIN_COUNT = 4
-/** The shortest time, in milliseconds, before a stream is ended to share its members with an idle mirror. */
+/** How many milliseconds a stream lasts at least before it may be ended to share its members with an idle mirror. */
 const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */

@@ -70,7 +70,11 @@ function v6Text (ip) {
   return new URL(`http://[${groups.join(':')}]`).hostname
 }
 
-/** Short IPs first, then by their bytes, then by port. @param {SocketAddress} a @param {SocketAddress} b */
+/**
+ * Compares addresses by the length of the IP, then by its bytes, then by the port.
+ *
+ * @param {SocketAddress} a @param {SocketAddress} b
+ */
 function compare (a, b) {
   const at = a.ip.length === b.ip.length ? a.ip.findIndex((byte, i) => byte !== b.ip[i]) : -1
   if (at >= 0) return a.ip[at] - b.ip[at]

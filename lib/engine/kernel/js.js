@@ -30,7 +30,7 @@ const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
  * @param {number} endFlags  further flags of the last one
  * @param {number} counterLo @param {number} counterHi
  * @param {number} out  where the last chaining value, 8 words, is written
- * @param {boolean} isWhole  true to write 16 words instead; for a single block only
+ * @param {boolean} isWhole  true to write all 16 words of the result instead; only for a single block
  */
 function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo, counterHi, out, isWhole) {
   let s0 = words[cv]; let s1 = words[cv + 1]; let s2 = words[cv + 2]; let s3 = words[cv + 3]

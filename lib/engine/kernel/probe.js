@@ -11,7 +11,7 @@ import { KEY, OUT, PAGES, memory } from '../arena.js'
 
 /** @typedef {(a: Code, b: Code) => Code} Operation */
 
-/** Additions in one run of the loop. */
+/** How many additions one pass of the loop has. */
 const ADDITIONS = 24
 const LOOPS = 1000
 /** How many times each loop runs. The quickest run counts. */

@@ -18,7 +18,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 /**
  * @typedef {object} PlainBlob
  * @property {ReadPieces} pieces
- * @property {SliceOutboard} outboard  at any group log
+ * @property {SliceOutboard} outboard  its group log may be another one than that of the slice
  * @property {number} size  a claim
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */

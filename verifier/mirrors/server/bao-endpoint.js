@@ -57,7 +57,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
 }
 
 /**
- * The body of the answer, if it has the right type.
+ * Yields the body of the answer, if the answer has the right type.
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} wanted
  * @param {HttpOptions} options @param {AbortSignal} signal
@@ -82,7 +82,7 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
 }
 
 /**
- * The indices of members as half-open ranges, as many of them as fit into a URL.
+ * Writes the indices of members as ranges whose ends are not included. Leaves out those that do not fit into a URL.
  *
  * @param {number[]} indices  in increasing order
  */
