@@ -13,7 +13,8 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { DownloadProgress } from './progress.js' */
 
 /**
- * Requests to one mirror at a time: the number that browsers send to one server by HTTP/1.1. All except one are small.
+ * The maximum number of requests to one mirror at a time. Browsers use the same number for a server by HTTP/1.1. All
+ * except one of the requests are small.
  */
 const MAX_REQUESTS = 6
 
@@ -35,8 +36,8 @@ const MAX_REQUESTS = 6
 
 /**
  * @typedef {object} Task  one request to a mirror
- * @property {() => Promise<void>} run  fails only with errors that end the download
- * @property {boolean} isSmall  true if it is for at most 1 MiB
+ * @property {() => Promise<void>} run  rejects only with errors that end the download
+ * @property {boolean} isSmall  true if the request is for at most 1 MiB
  */
 
 /**
@@ -49,14 +50,15 @@ const MAX_REQUESTS = 6
 
 /**
  * @typedef {object} Work
- * @property {() => Promise<void>} refill  prepares tasks. Called before tasks are taken
+ * @property {() => Promise<void>} refill  prepares tasks. The downloader calls it before it takes tasks
  * @property {boolean} isDone
  * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when the mirror cannot be given
  *   a task now
- * @property {(isOpen: boolean) => boolean} giveUp  gives up parts that no mirror can give, or fetches them in a whole
- *   file, unless more mirrors may be added (`isOpen`). Returns true if the work changed. Throws when the work has
+ * @property {(isOpen: boolean) => boolean} giveUp  gives up parts that no mirror can give, or begins to fetch them in a
+ *   whole file, unless more mirrors may be added (`isOpen`). Returns true if the work changed. Throws when the work has
  *   failed
- * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before that
+ * @property {number} [wakeAt]  the time, by the clock of the book, at which the downloader should look for tasks again,
+ *   even if no task has ended
  */
 
 export class Downloader {
@@ -70,7 +72,7 @@ export class Downloader {
   /** The error that ended the download. @type {{ error: unknown } | undefined} */
   #failure
   #wake = () => {}
-  /** True if a task has ended, or a mirror was added, since tasks were last given. */
+  /** True if a task has ended, or a mirror was added, since tasks were last given out. */
   #isAwake = false
   /** True while `from` may yield more mirrors. */
   #isOpen = true
@@ -98,7 +100,7 @@ export class Downloader {
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#book.clock.now() // the same time for both calls: a mirror is either asked now or waited for
+      const now = this.#book.clock.now() // the same for both calls, so that no mirror is missed
       this.#giveTasks(work, now)
       if (!work.giveUp(this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
@@ -139,7 +141,7 @@ export class Downloader {
   }
 
   /**
-   * Gives tasks to mirrors: one to each in turn.
+   * Gives tasks to mirrors, in rounds of one task for each mirror.
    *
    * @param {Work} work @param {number} now
    */
@@ -175,13 +177,13 @@ export class Downloader {
   }
 
   /**
-   * Waits until a mirror has ended a task, may be asked again, or is added, but not longer than until `wakeAt`.
+   * Waits until a mirror has ended a task, may be asked again, or is added, but at most until `wakeAt`.
    *
    * @param {Promise<unknown>} woken @param {number} now @param {number} [wakeAt]
-   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of these can happen
+   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of this can happen
    */
   async #wait (woken, now, wakeAt = Infinity) {
-    if (this.#isAwake) return // A task has ended during `refill`, which may not have seen it.
+    if (this.#isAwake) return // A task has ended during `refill`, possibly too late for `refill` to notice.
     const { clock, usable, errors } = this.#book
     const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {

@@ -18,7 +18,7 @@ import { selectionOf } from './patterns.js'
 
 /**
  * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal, leaveOut?: LeaveOut }} WalkOptions  `top`: the
- *   first part of all names; empty for none. Default: the name of the folder itself
+ *   first part of all names; the empty string for none. Default: the name of the folder itself
  */
 /** @typedef {(name: string, error: unknown) => void} LeaveOut  gets the error of one file or folder, or throws it */
 
@@ -30,7 +30,7 @@ import { selectionOf } from './patterns.js'
  */
 
 /**
- * The files below a folder, or one file.
+ * Yields the files below a folder, or a single file.
  *
  * @param {string | URL} location @param {WalkOptions} options
  * @param {Pace} pace
@@ -99,9 +99,9 @@ export function assertTop (top) {
  */
 
 /**
- * Reads a folder. A link may have replaced it, or a folder above it. If a folder above was replaced, the path of the
- * folder directly above leads elsewhere, too. Checking that path takes one step, whereas resolving it would take one
- * step for each folder.
+ * Reads a folder, and checks that no link has replaced the folder or one above it. If one of the folders above was
+ * replaced, the path of the folder directly above leads elsewhere, too. So it is enough to look at that one path, which
+ * takes one step; resolving the path would take a step for each folder.
  *
  * @param {string} path @param {Naming} naming
  * @param {OpenFolder} [above]  default: the walk begins here
@@ -132,7 +132,7 @@ async function entriesOf (path, { prefix, top, leaveOut }) {
   for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
-    // With a slash after the name of a folder, this is the order of whole paths.
+    // The slash after the name of a folder makes this order that of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }
   found.sort((a, b) => compareNames(b.key, a.key))
@@ -149,7 +149,7 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** Node.js replaces bytes that are not UTF-8 with this character. The name then does not lead to a file. */
+/** Node.js replaces bytes that are not UTF-8 with this character, after which the name does not lead to the file. */
 const REPLACEMENT = '\ufffd'
 
 /** @param {unknown} error  of a file or folder @param {string} name  on the disk */
