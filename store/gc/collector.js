@@ -290,10 +290,9 @@ export class Sweep {
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
       await this.#marks.readSequences(signal)
-      // Nothing is awaited from here until the deletion is under way. So a call that protects a blob later finds it
-      // deleted.
+      // `commitNow` queues the deletion at once, so a call that protects a blob after this check finds it deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
-      await catalog.commit(free, { deletesData: false })
+      await catalog.commitNow(free, { deletesData: false })
       return free
     })
     const gone = forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))
