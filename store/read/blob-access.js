@@ -1,4 +1,5 @@
-// Opens views of blobs for reads, and turns the failure of a read into the error for its caller.
+// Opens views of blobs for reads, and turns the failure of a read into the error for its caller. The readers call it,
+// and it calls them back with the view.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'

@@ -119,9 +119,9 @@ export class Composition {
    *   `ComposeOptions`. `type`: the type of the progress events
    */
   constructor (store, { verify = store.verifies, onProgress, type }) {
-    const { access, databases, protection, reader, supplies } = store
+    const { access, databases, protection, reader, reads } = store
     this.#protection = protection
-    this.#originalParts = { access, databases, reader, supplies }
+    this.#originalParts = { access, databases, reader, reads }
     this.#verifies = verify
     this.#onProgress = onProgress
     this.#type = type
