@@ -44,7 +44,7 @@ export class Plan {
    *   `mayRace`: true if the mirror may help with a segment that another one fetches. Default: true
    * @returns {Segment | undefined} undefined when there is no segment for the mirror now
    */
-  take (candidate, { now, mirrorCount, mayRace = true }) {
+  nextSegment (candidate, { now, mirrorCount, mayRace = true }) {
     const possible = this.free.difference(candidate.lacks)
     if (!possible.isEmpty) return this.#begin(candidate, possible, mirrorCount)
     return mayRace ? this.#slowest(candidate, now) : undefined

@@ -33,11 +33,11 @@ export class LostMembers {
   /**
    * Makes a member wait, or counts it as lost.
    *
-   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may come
+   * @param {LostMember} member @param {boolean} moreMirrorsMayCome
    * @returns {boolean} false when too many wait
    */
-  add (member, isOpen) {
-    if (!isOpen) this.#lose(member)
+  add (member, moreMirrorsMayCome) {
+    if (!moreMirrorsMayCome) this.#lose(member)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(member)
     else return false
     return true
@@ -46,13 +46,13 @@ export class LostMembers {
   /**
    * Ends the wait of members when mirrors were added, or when no more will come: then they are lost.
    *
-   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may come
+   * @param {number} mirrorCount @param {boolean} moreMirrorsMayCome
    * @returns {Member[]} the members to try again
    */
-  takeWaiting (mirrorCount, isOpen) {
+  takeWaiting (mirrorCount, moreMirrorsMayCome) {
     const hasMore = mirrorCount > this.#mirrorCount
     this.#mirrorCount = mirrorCount
-    if (isOpen && !hasMore) return []
+    if (moreMirrorsMayCome && !hasMore) return []
     const waiting = this.#waiting.splice(0)
     if (hasMore) return waiting
     for (const member of waiting) this.#lose(member)

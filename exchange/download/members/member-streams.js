@@ -9,7 +9,7 @@ import { MemberStream } from './member-stream.js'
 
 /** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
 /** @import { HeadReceiver } from '../blob/head-receiver.js' */
-/** @import { Asked, Session, Task } from '../downloader.js' */
+/** @import { Asked, Session, Task } from '../work.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
 /** Members of a stream, at most, and at least if so many wait. */
@@ -75,7 +75,7 @@ export class MemberStreams {
    * @param {MirrorRecord} record  of a mirror that is idle @param {Asked} asked
    * @returns {Task | undefined} undefined when no member waits for a stream, or the mirror can give none
    */
-  take (record, { mirrorCount }) {
+  nextTask (record, { mirrorCount }) {
     if (!this.#canGive(record)) return undefined
     const share = mirrorCount === 1 ? MAX_COUNT : Math.ceil(this.#queue.length / (2 * mirrorCount))
     const members = this.#queue.takeForStream(Math.min(Math.max(share, MIN_COUNT), MAX_COUNT))
