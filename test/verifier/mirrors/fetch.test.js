@@ -2,7 +2,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
-import { BaoError } from '../../../lib/index.js'
+import { BaoError, ChunkRanges } from '../../../lib/index.js'
+import { concat } from '../../../lib/core/bytes.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
 import { errorOf, iterable } from '../../support/feeding.js'
@@ -82,6 +83,22 @@ describe('the resource that fetchVerified finds at a URL', () => {
     expect(asked()).to.equal(1)
     await bytesOf(fetchVerified(`${at}/b`, { cid, fetch }))
     expect(asked()).to.equal(0)
+  })
+
+  it('is asked once for the size of a blob, and then for its last chunk', async () => {
+    const at = origin()
+    const fetch = fetchOf({ [`${at}/movie`]: endpoint(content) })
+    const mirror = mirrorOf(`${at}/movie`, { fetch })
+    const lastChunk = async () => {
+      const pieces = []
+      const wanted = { root: outboard.root, ranges: ChunkRanges.last, groupLog: 4 }
+      for await (const piece of mirror.pieces(wanted, new AbortController().signal)) pieces.push(piece)
+      return concat(pieces)
+    }
+    for (const which of ['first', 'second']) {
+      expect(same(await lastChunk(), encodeSliceSync(content, outboard, ChunkRanges.last)), which).to.equal(true)
+      expect(fetch.requests.splice(0), which).to.have.length(2)
+    }
   })
 
   it('may be a blob of one group, or the empty one', async () => {
