@@ -5,8 +5,8 @@ import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
-import { StoredView } from './snapshot.js'
-import { TrustedTrees } from './verified/tree-cache.js'
+import { StoredView } from './stored-view.js'
+import { TrustedTrees } from './verified/trusted-trees.js'
 import { verified } from './verified/verified-pieces.js'
 
 /** @import { Catalog } from '../catalog/catalog.js' */

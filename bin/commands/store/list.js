@@ -8,7 +8,7 @@ import { rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { ListedBlob, ByteRange } from '../../../store/index.js' */
-/** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
+/** @import { StoreInfo } from '../../../store/catalog/calls/census.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 

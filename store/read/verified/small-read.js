@@ -1,5 +1,5 @@
 // The fast path for small reads at any place of a complete blob: one read of the bytes, mostly synchronous
-// (sync-reads.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes or
+// (sync-reads.js), and a comparison with pairs that are mostly in memory (trusted-trees.js). It returns right bytes or
 // undefined. In the second case, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the
 // fault.
 
@@ -11,7 +11,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Wanted } from '../reader.js' */
-/** @import { TrustedTrees } from './tree-cache.js' */
+/** @import { TrustedTrees } from './trusted-trees.js' */
 
 /** Most bytes of a small read. Longer reads are faster when one piece is hashed while the next is read. */
 const MAX_LEN = 17 * GROUP_LEN

@@ -5,7 +5,7 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, toPieces } from '../../../lib/source/source.js'
-import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { TrustedTree } from '../../read/verified/trusted-trees.js'
 import { sharerOf } from '../../storage/content/bases.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
@@ -26,7 +26,7 @@ import { readRightEdge } from '../../read/verified/right-edge.js'
 /** @import { NewOptions } from './appended-blob.js' */
 /** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
 /** @import { MakeBlob, WriteBytes } from '../put.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 /** @import { PutResult } from '../put-many.js' */
 
 /**

@@ -15,7 +15,7 @@ import { Original } from './original.js'
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { Protection } from '../../gc/protection.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 /** @import { BlobWriter, PutOptions, WriteBytes } from '../put.js' */
 /** @import { OriginalParts } from './original.js' */
 /** @import { PutResult } from '../put-many.js' */

@@ -15,7 +15,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 /** @import { Reads } from '../../read/reads.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 
 /**
  * @typedef {object} OriginalOptions

@@ -11,7 +11,7 @@ import { FileBlob } from './file-blob.js'
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { BlobWriter, MakeBlob, PutOptions, WriteBytes } from '../put.js' */
 /** @import { PutResult } from '../put-many.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 
 /**
  * @typedef {object} ImportFileOwnOptions

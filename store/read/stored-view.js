@@ -8,7 +8,7 @@ import { VIEWS } from '../storage/format/keys.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { RandomAccess } from '../../lib/core/types.js' */
-/** @import { TrustedTree } from './verified/tree-cache.js' */
+/** @import { TrustedTree } from './verified/trusted-trees.js' */
 
 const CALM_LEN = 1 << 17
 
