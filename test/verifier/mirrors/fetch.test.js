@@ -3,10 +3,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { BaoError, ChunkRanges } from '../../../lib/index.js'
-import { concat } from '../../../lib/core/bytes.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
-import { errorOf, iterable } from '../../support/feeding.js'
+import { collect, errorOf, iterable } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
 import { endings, endpoint, fetchOf, file, silent, status, unreachable } from '../../support/servers.js'
@@ -89,12 +88,8 @@ describe('the resource that fetchVerified finds at a URL', () => {
     const at = origin()
     const fetch = fetchOf({ [`${at}/movie`]: endpoint(content) })
     const mirror = mirrorOf(`${at}/movie`, { fetch })
-    const lastChunk = async () => {
-      const pieces = []
-      const wanted = { root: outboard.root, ranges: ChunkRanges.last, groupLog: 4 }
-      for await (const piece of mirror.pieces(wanted, new AbortController().signal)) pieces.push(piece)
-      return concat(pieces)
-    }
+    const lastChunk = () => collect(mirror.pieces(
+      { root: outboard.root, ranges: ChunkRanges.last, groupLog: 4 }, new AbortController().signal))
     for (const which of ['first', 'second']) {
       expect(same(await lastChunk(), encodeSliceSync(content, outboard, ChunkRanges.last)), which).to.equal(true)
       expect(fetch.requests.splice(0), which).to.have.length(2)
