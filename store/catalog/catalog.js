@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Records } from './records.js'
 import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
-import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { VIEWS, blobKey, pathKey } from '../storage/format/keys.js'
 import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -34,7 +34,7 @@ import { contentOf } from '../storage/content/content-of.js'
  *   caller leaves out the bytes that the bases of sharers gain or lose: the commit adds them to this object
  * @property {Reservation[]} [reservations]  reservations of quota for these bytes
  * @property {Uint8Array[]} [aliases]  multihashes to add as aliases; when the blob is forgotten, the aliases to delete
- * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` has returned
+ * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: see `Uses.forget`
  * @property {string} [path]  the path of the file of a reference
  */
 
@@ -134,8 +134,6 @@ export class Catalog extends Records {
   async commitNow (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // Forget unwritten uses of these blobs. If they were written later, they would be uses without blobs.
-    for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
     // Entries must have the order of their batches, which is another reason to await nothing before the batch.
     const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
@@ -319,7 +317,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  the record; undefined when it is damaged
    * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  `hasAliases`: false if the blob certainly has
-   *   no aliases. Default: true. `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
+   *   no aliases. Default: true. `noUseAsOfFlush`: see `Uses.forget`
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
@@ -337,10 +335,7 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip the deletion if the index certainly lacks a use of the blob: no uses were flushed since it was looked
-        // up.
-        const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
-        if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
+        operations.push(...this.#uses.forget(root, change.noUseAsOfFlush))
         for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))
       } else {
         if (after !== before) {

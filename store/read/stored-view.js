@@ -19,6 +19,19 @@ export class StoredView {
   #tree
   #snapshot = /** @type {{ close (): Promise<void> } | undefined} */ (undefined)
   #options = /** @type {object | undefined} */ (undefined)
+
+  /**
+   * Returns options that make reads see the database as it was at the first read. Where a database has no snapshots
+   * (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many small reads
+   * of a blob in a file read nothing from the database.
+   */
+  #snapshotWhenNeeded = () => {
+    const { data } = this.#databases
+    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
+    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
+    return this.#options
+  }
+
   /** Where the bytes are read from. */
   source
 
@@ -34,7 +47,7 @@ export class StoredView {
     this.#root = root
     this.#record = record
     this.#tree = tree
-    this.source = contentOf(databases, root, record).reader(span, () => this.#state)
+    this.source = contentOf(databases, root, record).reader(span, this.#snapshotWhenNeeded)
   }
 
   /**
@@ -52,28 +65,18 @@ export class StoredView {
   get size () { return this.#record.size }
 
   /** The pairs. */
-  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
+  get outboard () {
+    return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#snapshotWhenNeeded())
+  }
 
   /** @param {Uint8Array} bytes @param {number} start  see `TrustedTree.isRight` */
-  isRight (bytes, start) { return this.#tree.isRight(bytes, start, this.#databases.data, () => this.#state) }
+  isRight (bytes, start) { return this.#tree.isRight(bytes, start, this.#databases.data, this.#snapshotWhenNeeded) }
 
   /** @param {number} start @param {number} end  see `TrustedTree.expected` */
-  expected (start, end) { return this.#tree.expected(start, end, this.#databases.data, () => this.#state) }
+  expected (start, end) { return this.#tree.expected(start, end, this.#databases.data, this.#snapshotWhenNeeded) }
 
   async close () {
     await this.source.close()
     await this.#snapshot?.close()
-  }
-
-  /**
-   * Options that make reads see the database as it was at the first read. Where a database has no snapshots
-   * (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many small reads
-   * of a blob in a file read nothing from the database.
-   */
-  get #state () {
-    const { data } = this.#databases
-    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
-    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
-    return this.#options
   }
 }
