@@ -1,9 +1,10 @@
-// How long servers wait for clients that take or send nothing, and, when a server is closed, for answers under way.
+// How long servers wait for clients that do not take or send anything, and, when a server is closed, for answers under
+// way.
 
 import { assertInteger } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 
-/** Milliseconds of the longest timer: every runtime ends a longer one immediately. */
+/** Milliseconds of the longest timer. Every runtime ends a longer one immediately. */
 export const MAX_TIMEOUT = 2 ** 31 - 1
 /** Milliseconds that answers under way may take when a server is closed. */
 const DEFAULT_GRACE = 10_000
@@ -20,11 +21,11 @@ export function graceOf (options = {}) {
 }
 
 /**
- * Waits for a promise. Calls `onLate` after `ms` milliseconds, and then waits on, unless `onLate` throws.
+ * Waits for a promise. Calls `onLate` after `ms` milliseconds, and then continues to wait, unless `onLate` throws.
  *
  * @template T
  * @param {Promise<T>} promise @param {number} ms
- * @param {() => void} onLate  an error that it throws is the result
+ * @param {() => void} onLate  if it throws, that error is the result
  * @returns {Promise<T>}
  */
 export function within (promise, ms, onLate) {

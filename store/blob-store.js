@@ -38,7 +38,7 @@ export class BlobStore {
   /** @type {Aliases} */
   aliases
 
-  /** Not for callers: use `BlobStore.open`. @param {StoreParts} parts */
+  /** Callers use `BlobStore.open` instead. @param {StoreParts} parts */
   constructor (parts) {
     if (!(parts?.life instanceof Lifetime)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
@@ -82,8 +82,8 @@ export class BlobStore {
    * record gets one, so deleted blobs may return. When the index is lost, data that is not a whole blob stays and
    * counts in `orphans`; the next repair deletes it.
    *
-   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue loses nothing, but
-   * the store cannot be opened until another call has finished the rescue.
+   * The store must not be open, and cannot be opened while the rescue runs. An interrupted rescue does not lose
+   * anything, but the store cannot be opened until another call has finished it.
    *
    * @param {string | URL} location  as for `open`
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
@@ -258,7 +258,7 @@ export class BlobStore {
    * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
    * the states in between.
    *
-   * @param {BlobName} cid  any blob, even one of which nothing is present
+   * @param {BlobName} cid  any blob, even if the store has nothing of it
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
    *   `size` when nothing is present

@@ -1,5 +1,6 @@
-// Runs the tests that `npm test` leaves out, because they start processes, copy whole stores or use large blobs:
-// `npm run test:heavy`. The list is in .mocharc.json, with test/slow and test/browser.
+// Runs the tests that `npm test` leaves out, because they start processes, copy whole stores, damage their files in
+// many ways, make every call to a disk fail, or use large blobs: `npm run test:heavy`. The list is in .mocharc.json,
+// with test/slow and test/browser.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

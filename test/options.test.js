@@ -15,7 +15,7 @@ const INTERNAL = ['new Aliases', 'new Blockstore', 'new BlobStore']
 
 /** Options with several types, and why they have one meaning, or two meanings that nobody confuses. */
 const SEVERAL_TYPES = {
-  after: 'where the result begins: a blob of a list, or a point of the log of changes',
+  after: 'where the result begins: a blob or tag of a list, or a point of the log of changes',
   cids: 'copies and archives also take them from a stream',
   from: 'a download also takes mirrors while it runs',
   into: 'the encoder returns a view of it, and so says which memory it is',

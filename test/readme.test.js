@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
 const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
 /** Packages that examples use, and that a real project would install. */
-const PEERS = ['memory-level']
+const PEERS = ['memory-level', 'express', 'fastify']
 
 it('the package contains every file to which its documents link', async () => {
   const options = ['--dry-run', '--json', '--ignore-scripts']

@@ -28,7 +28,7 @@ ${rows([
 Environment:
 ${rows([
   ['BAOBOX_STORE', 'the store to use when --store is not given'],
-  ['BAOBOX_PUT_TOKEN', 'the token for uploads when serve is run without --put-token'],
+  ['BAOBOX_PUT_TOKEN', 'the token for uploads, if serve gets no --put-token and push no --token'],
   ['BAOBOX_DEBUG', 'if set, errors are printed with their stacks and causes'],
   ['NO_COLOR', 'if set, nothing is printed in colours']
 ])}

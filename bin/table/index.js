@@ -5,7 +5,7 @@ import { add, cat, concatBlobs, exportBlobs, get, has, importBlobs, ls, missing,
 import { diff } from './collections.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
-import { fetch, serve } from './network.js'
+import { fetch, push, serve } from './network.js'
 import { bench, completion, demo, help } from './program.js'
 import { compact, fsck, gc, rescue } from './upkeep.js'
 
@@ -45,6 +45,7 @@ export const TABLE = {
   },
   'Over the network': {
     fetch: { ...fetch, load: async () => (await import('../commands/network/fetch.js')).fetch },
+    push: { ...push, load: async () => (await import('../commands/network/push.js')).push },
     serve: { ...serve, load: async () => (await import('../commands/network/serve.js')).serve }
   },
   'Upkeep of a store': {

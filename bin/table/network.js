@@ -2,7 +2,7 @@
 
 import { integerFrom } from '../line/values.js'
 import {
-  bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, size, writeStore
+  bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, readStore, size, writeStore
 } from './options.js'
 
 const MOST_MIRRORS = 64
@@ -58,6 +58,37 @@ export const fetch = define({
     'baobox fetch bafkr4i... video.mp4 --from https://a.example/{cid} --from https://b.example/v.mp4',
     'baobox fetch -r bagaac... --from https://a.example/blobs/{cid} --tag site',
     'baobox fetch -r blobab... -o photos'
+  ]
+})
+
+export const push = define({
+  summary: 'send a blob, a file or a folder to a server that keeps uploads',
+  operands: 'SOURCE',
+  options: {
+    to: filledText('URL', 'the server, such as http://localhost:4700'),
+    token: filledText('TOKEN', 'the token that the server wants; default: $BAOBOX_PUT_TOKEN'),
+    recursive: flag('send a collection of the store, or another sequence of hashes, with all its files', 'r'),
+    parallel: {
+      value: 'N', help: 'send at most N blobs at the same time; default: 4', read: integerFrom(1, MOST_MIRRORS)
+    },
+    ...readStore,
+    bytes,
+    json
+  },
+  notes: [
+    'SOURCE is a CID, a file or a folder; or a tag, if there is no file or folder of that name. A CID or tag names a ' +
+    'blob of the store. A file or folder is sent without a store. A folder is sent as the collection that add -r ' +
+    'makes of it: its files first, and then the collection.',
+    'A blob that the server has is not sent, so after an interruption run push again. Prints the CID, and how much ' +
+    'was sent of how much.',
+    'The server may be baobox serve with --put-token, or another that uses baobox/http. An upload has no tag, so the ' +
+    'next gc on the server deletes it, unless somebody tags it there. Other users of the machine can see a token on ' +
+    'the command line; the environment hides it.'
+  ],
+  examples: [
+    'baobox push video.mp4 --to http://localhost:4700 --token secret',
+    'baobox push photos --to https://a.example/files',
+    'baobox push -r bagaac... --to http://localhost:4700'
   ]
 })
 

@@ -12,7 +12,7 @@ export class Name {
   cid
   code
   digest
-  /** True if it is a BLAKE3 hash of 32 bytes, as the names of blobs in the store are. */
+  /** True if it is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
   isOwn
   /** True if the name contains the bytes themselves (identity hash). */
   isContent
@@ -32,6 +32,8 @@ export class Name {
     this.isStorable = this.isOwn || (code !== blake3.code && !this.isContent)
   }
 
-  /** The name as calls of the store take it. It does not change when the memory of the caller's CID does. */
+  /**
+   * The name in the form that calls of the store take. It does not change when the memory of the caller's CID changes.
+   */
   get stored () { return this.isOwn ? toCid(this.digest) : CID.createV1(RAW, Digest.create(this.code, this.digest)) }
 }

@@ -1,7 +1,7 @@
-// Makes a store an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
+// Turns a store into an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
 // Source: interface-blockstore 7.
 //
-// The names of a block are the multihashes under which it was put, whatever the codec. Deleting one name leaves the
+// The names of a block are the multihashes under which it was put, whatever their codecs. Deleting one name leaves the
 // others, and the bytes stay as long as the block has a name. A blob that was put into the store itself, or received,
 // has its BLAKE3 hash as a name.
 
@@ -27,20 +27,22 @@ import { Name } from './block-name.js'
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
-/** @typedef {{ cid: CID, source?: NamedSource }} CheckedBlock  no source: its CID contains the bytes */
+/** @typedef {{ cid: CID, source?: NamedSource }} CheckedBlock  without `source` if its CID contains the bytes */
 
-/** Default of `maxBlockBytes`, 4 MiB. Peers send each other shorter blocks. */
+/** Default of `maxBlockBytes`, 4 MiB. The blocks that peers send each other are shorter. */
 export const MAX_BLOCK_LEN = 1 << 22
 
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockBytes]  bytes, at most, of a block that is put under a CID of another function than
- *   BLAKE3: the block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads have no limit
+ * @property {number} [maxBlockBytes]  the most bytes of a block that is put under a CID of a function other than
+ *   BLAKE3, because the block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads are not
+ *   limited
  */
 
 /**
- * Returns the store as an `interface-blockstore`: give it to Helia as its `blockstore`. The caller closes the store.
+ * Returns the store as an `interface-blockstore`, which can be passed to Helia as its `blockstore`. The caller closes
+ * the store.
  *
  * @param {Store} store
  * @param {BlockstoreOptions} [options]
@@ -72,12 +74,12 @@ class Blockstore {
   }
 
   /**
-   * Keeps a block, if it has the hash in the CID. For other functions than BLAKE3 it is first gathered in memory.
+   * Keeps a block, if it has the hash in the CID. If the function is not BLAKE3, the block is first gathered in memory.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
    * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
-   *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block under a CID of another function than BLAKE3 that
-   *   has more bytes than `maxBlockBytes`
+   *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block with more bytes than `maxBlockBytes` under a CID
+   *   of a function other than BLAKE3
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
@@ -92,8 +94,8 @@ class Blockstore {
   }
 
   /**
-   * Keeps blocks as `put` does; small ones are kept in batches, unless there is a quota. After a failure, the blocks
-   * before it are kept, and none after it.
+   * Keeps blocks as `put` does; small ones are kept in batches, unless the store has a quota. After a failure, only the
+   * blocks before it are kept.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
@@ -158,7 +160,7 @@ class Blockstore {
 
   /**
    * @param {CID} cid @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is yielded
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
@@ -190,7 +192,7 @@ class Blockstore {
   }
 
   /**
-   * Gives blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads
+   * Yields blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads
    * its bytes.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
@@ -225,7 +227,7 @@ class Blockstore {
   }
 
   /**
-   * Gives all blocks of the store under all their names, as CIDs of raw bytes.
+   * Yields all blocks of the store under all their names, as CIDs of raw bytes.
    *
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
@@ -280,7 +282,7 @@ class Blockstore {
   }
 
   /**
-   * Reads the small ones of some blocks together, unverified. Leaves out all others, and blocks with an error: reading
+   * Reads the small ones of some blocks together, unverified. Leaves out all others, and blocks with an error. Reading
    * one of those alone throws the error.
    *
    * @param {Name[]} names  at most LOOKUP_COUNT
@@ -300,7 +302,7 @@ class Blockstore {
   }
 
   /**
-   * As `get`, but checks the CID only when the caller reads the bytes.
+   * Does what `get` does, but checks the CID only when the caller reads the bytes.
    *
    * @param {CID} cid @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
@@ -327,7 +329,7 @@ class Blockstore {
   }
 
   /**
-   * Reads a block by an alias. It hashes the bytes with the function of the alias before it gives them, because the
+   * Reads a block by an alias. It hashes the bytes with the function of the alias before it returns them, because the
    * alias may be damaged.
    *
    * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
@@ -360,8 +362,8 @@ const isCode = (error, code) => error instanceof Error && 'code' in error && err
 const SOON = 5
 
 /**
- * Gives the items of a source, and `undefined` when the next item takes longer than SOON. Then the caller works on the
- * batch it has, so a source that waits for a result before its next item gets the result soon.
+ * Yields the items of a source, and `undefined` when the next item takes longer than SOON. Then the caller works on the
+ * batch that it has, so that a source that waits for a result before its next item gets the result soon.
  *
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} source

@@ -16,13 +16,13 @@ import { MetaParser, encodeName, invalid, metaHead } from './meta.js'
 
 /**
  * Names for many blobs under one CID, as iroh's `Collection` has them. Entries stay in the order in which they were
- * given. A name may be any text, also an empty one, and may occur twice.
+ * given. A name may be any text, even an empty one, and may occur twice.
  */
 export class Collection {
   #names
   #hashes
   #cid = /** @type {CID | undefined} */ (undefined)
-  /** The first place of each name, once `get` was called. */
+  /** The first place of each name, once `get` has been called. */
   #places = /** @type {Map<string, number> | undefined} */ (undefined)
 
   /** Call `Collection.from` instead. @param {string[]} names @param {Uint8Array} hashes  one after the other */
@@ -34,7 +34,7 @@ export class Collection {
   /**
    * @param {Iterable<NewEntry>} entries
    * @returns {Collection}
-   * @throws {TypeError | RangeError} for a name that is no text or has more than 65 536 bytes
+   * @throws {TypeError | RangeError} for a name that is not text or has more than 65 536 bytes
    * @throws {import('../../lib/core/errors.js').BaoError} CID_UNSUPPORTED
    */
   static from (entries) {
@@ -67,7 +67,7 @@ export class Collection {
     return new Collection(names, sequence.slice(HASH_LEN))
   }
 
-  /** How many entries. */
+  /** The number of entries. */
   get length () { return this.#names.length }
 
   /** The CID of the collection, which is the CID of its sequence. */
@@ -130,7 +130,7 @@ export function parseEntry (entry) {
  * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID
  */
 export function memberCount (len) {
-  if (len % HASH_LEN !== 0) throw invalid(`its sequence has ${len} bytes, which is no multiple of ${HASH_LEN}`)
+  if (len % HASH_LEN !== 0) throw invalid(`its sequence has ${len} bytes, which is not a multiple of ${HASH_LEN}`)
   if (len === 0) throw invalid('its sequence is empty, so there is no meta blob')
   return len / HASH_LEN - 1
 }

@@ -15,7 +15,7 @@ import { MetaParser } from './meta.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
-/** Bytes of both blobs of a collection in memory, at most, by default: about two million entries. */
+/** The default limit of the bytes of both blobs of a collection in memory: about two million entries. */
 const MAX_LEN = 1 << 27
 
 /**
@@ -23,8 +23,8 @@ const MAX_LEN = 1 << 27
  *
  * @param {Store} store
  * @param {BlobName} cid
- * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: bytes of its two blobs, at most.
- *   Default: 128 MiB
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: the most bytes that its two blobs may
+ *   have. Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than
  *   `maxBytes`; and the errors of `store.bytes`
@@ -40,7 +40,10 @@ export async function getCollection (store, cid, options = {}) {
 export const tooLong = (cid, maxBytes, len) =>
   new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxBytes} bytes`, { cid, len })
 
-/** Reads the blobs of a collection or manifest into memory, together at most as many bytes as the caller allows. */
+/**
+ * Reads the blobs of a collection or manifest into memory, as long as they have no more bytes together than the caller
+ * allows.
+ */
 export class BoundedReader {
   #store
   #cid
@@ -80,7 +83,7 @@ export class BoundedReader {
  * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {AsyncGenerator<CollectionEntry>} in their order. It may fail after right entries
+ * @returns {AsyncGenerator<CollectionEntry>} in their order. It may fail after it has yielded right entries
  * @throws {BaoError} COLLECTION_INVALID { start }; and the errors of `store.get`
  */
 export function collectionEntries (store, cid, options = {}) {
@@ -134,7 +137,6 @@ async function wholeLen (store, root) {
 /** Any blob of whole hashes might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
 function noNames (root, metaRoot) {
   const cid = toCid(metaRoot)
-  return new BaoError('STORE_NOT_FOUND', `${toCid(root)} is no collection, or its names are not in the store: ${cid}`, {
-    cid
-  })
+  const message = `${toCid(root)} is not a collection, or its names are not in the store: ${cid}`
+  return new BaoError('STORE_NOT_FOUND', message, { cid })
 }

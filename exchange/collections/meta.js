@@ -1,15 +1,15 @@
 // Reads and writes the meta blob of a collection, which has its names: `CollectionV0.`, the number of names, and for
-// each name its length in bytes and its UTF-8. Numbers are LEB128 varints.
-// Sources: iroh-blobs, src/format/collection.rs; the wire format of postcard.
+// each name its length in bytes and its UTF-8. Numbers are LEB128 varints. Sources: iroh-blobs,
+// src/format/collection.rs; the wire format of postcard.
 
 import { varint } from 'multiformats'
 import { BaoError } from '../../lib/core/errors.js'
 import { areEqual, concat, describe } from '../../lib/core/bytes.js'
 import { assertWellFormed } from '../../store/interface.js'
 
-/** Bytes of a name in UTF-8, at most. Paths are at most 4096 bytes long in Linux, and 32 767 characters in Windows. */
+/** The most bytes of a name in UTF-8. Paths have at most 4096 bytes in Linux, and 32 767 characters in Windows. */
 export const MAX_NAME_LEN = 1 << 16
-/** Names that a parser gives together, at most. */
+/** The most names that a parser yields together. */
 const BATCH_NAMES = 1024
 
 const encoder = new TextEncoder()
@@ -19,13 +19,13 @@ const HEADER = encoder.encode('CollectionV0.')
 /** @param {string} fault @param {number} [start]  byte of the meta blob @returns {BaoError} */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start} of its meta blob`
-  return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${fault}`, { start })
+  return new BaoError('COLLECTION_INVALID', `this is not a collection${where}: ${fault}`, { start })
 }
 
 /** The bytes of a meta blob before the names. @param {number} count  of names */
 export const metaHead = count => concat([HEADER, encodeVarint(count)])
 
-/** Bytes of the encoded length of a name, at most. */
+/** The most bytes of the encoded length of a name. */
 const MAX_PREFIX_LEN = varint.encodingLength(MAX_NAME_LEN)
 /** The memory for encoded names. `encodeInto` takes a quarter of the time of `encode`. */
 const scratch = new Uint8Array(MAX_PREFIX_LEN + MAX_NAME_LEN)
@@ -50,10 +50,10 @@ export function encodeName (name) {
 /** @param {number} value */
 const encodeVarint = value => varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 
-/** Reads the names from a meta blob that comes in pieces. Accepts only the form that iroh writes. */
+/** Reads the names from a meta blob that arrives in pieces. Accepts only the form that iroh writes. */
 export class MetaParser {
   #count
-  /** Names that are still to come; undefined until the head has been read. */
+  /** The number of names that are still missing; undefined until the head has been read. */
   #left = /** @type {number | undefined} */ (undefined)
   /** Received bytes that are not read yet: at most one name. */
   #rest = new Uint8Array(0)
@@ -67,7 +67,8 @@ export class MetaParser {
 
   /**
    * @param {Uint8Array} piece  the next bytes; borrowed
-   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. Must be read to the end
+   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. The caller must read it to
+   *   the end
    * @throws {BaoError} COLLECTION_INVALID { start }
    */
   * push (piece) {
@@ -91,7 +92,7 @@ export class MetaParser {
     if (names.length > 0) yield names
   }
 
-  /** To be called after the last piece. @throws {BaoError} COLLECTION_INVALID { start } */
+  /** Callers call this after the last piece. @throws {BaoError} COLLECTION_INVALID { start } */
   end () {
     if (this.#left !== 0) throw invalid('it ends too early', this.#start + this.#rest.length)
   }
@@ -114,7 +115,7 @@ export class MetaParser {
  * @param {Uint8Array} bytes @param {number} at @param {number} max  the largest valid number
  * @param {number} start  byte of the meta blob
  * @returns {{ value: number, end: number } | undefined} undefined if the bytes end in the number
- * @throws {BaoError} COLLECTION_INVALID { start } also for a number that is not in its shortest form
+ * @throws {BaoError} COLLECTION_INVALID { start }, for example for a number that is not in its shortest form
  */
 function readVarint (bytes, at, max, start) {
   for (let i = at, value = 0, scale = 1; i < bytes.length; i++, scale *= 128) {

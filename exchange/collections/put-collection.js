@@ -18,8 +18,8 @@ import { Spool } from './spool.js'
 /** @import { NewEntry } from './collection.js' */
 
 /**
- * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  of the tag, which
- *   protects the members, too
+ * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  those of the tag,
+ *   which protects the members, too
  */
 /**
  * @typedef {object} PutCollectionResult
@@ -35,7 +35,7 @@ export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal'
  * Keeps a collection. Does not check the members: the store need not have them.
  *
  * @param {Store} store
- * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  also a `Collection`
+ * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  for example a `Collection`
  * @param {PutCollectionOptions} [options]
  * @returns {Promise<PutCollectionResult>}
  * @throws {import('../../lib/core/errors.js').BaoError} as `store.put`; CID_UNSUPPORTED
@@ -50,8 +50,8 @@ export async function putCollection (store, entries, options = {}) {
   const hashes = new Spool(store, hold, signal)
   try {
     const length = await spool(entries, names, hashes, signal)
-    const meta = await store.put(inFront(metaHead(length), names), { tag: hold, signal })
-    const sequence = inFront(fromCid(meta.cid), hashes)
+    const meta = await store.put(withHead(metaHead(length), names), { tag: hold, signal })
+    const sequence = withHead(fromCid(meta.cid), hashes)
     const { cid, isNew } = await store.put(sequence, { ...options, format: 'hashseq' })
     return { cid: toCid(fromCid(cid), HASHSEQ), length, isNew: isNew || meta.isNew }
   } finally {
@@ -83,7 +83,7 @@ async function spool (entries, names, hashes, signal) {
 }
 
 /** @param {Uint8Array} head @param {Spool} spool */
-async function * inFront (head, spool) {
+async function * withHead (head, spool) {
   yield head
   yield * spool.pieces()
 }

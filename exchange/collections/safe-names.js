@@ -1,9 +1,9 @@
-// Decides by the names of a collection whether they can be paths below one folder, on any system. Anybody can make a
+// Decides whether the names of a collection can be paths below one folder, on any system. Anybody can make a
 // collection, and a name in it must not lead out of the folder, or to the file of another name.
 
 import { BaoError } from '../../lib/core/errors.js'
 
-/** Names of devices in Windows, in every folder, also with an extension or the name of a stream after them. */
+/** Names of devices in Windows, in every folder, even with an extension or the name of a stream after them. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
 /** Characters that Windows does not allow in a file's name. */
 // eslint-disable-next-line no-control-regex
@@ -11,29 +11,29 @@ const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
 /**
- * Characters that a person does not see: those without width at the beginning of a part; and at its end these, and
- * spaces of any kind. Joiners and variation selectors may follow letters and emoji at the end, but not ASCII.
+ * Characters that a person does not see: at the beginning of a part, those without width; at its end, these and spaces
+ * of any kind. Joiners and variation selectors may follow letters and emoji at the end, but not ASCII.
  */
 const UNSEEN = new RegExp([
   /^[\u00ad\u180e\u200b\u2060-\u2064\ufeff\p{Join_Control}\p{Variation_Selector}]/u,
   /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
   /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
 ].map(({ source }) => source).join('|'), 'u')
-/** Characters that change the direction of the text after them, so that a person reads another name. */
+/** Characters that change the direction of the text after them, so that a person reads a different name. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/
-/** Characters that Windows drops at the end of a part, and those that a program may replace by them. */
+/** Characters that Windows drops at the end of a part, and those that a program may replace with them. */
 const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
-/** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
+/** The most bytes in UTF-8 of a part of a path, and of a path, so that all systems can have it. */
 const MAX_PART_LEN = 255
 export const MAX_PATH_LEN = 4096
-/** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
+/** The most folders of one collection. A name of 4 KiB can make 2048 of them. */
 const MAX_FOLDERS = 1 << 22
-/** Characters of a name that an error message repeats, at most. */
+/** The most characters of a name that an error message repeats. */
 const SHOWN_LEN = 200
 
 /**
  * Gathers names, and refuses each that is unsafe by itself or together with an earlier one. Each call takes time and
- * memory in the length of the name.
+ * memory in proportion to the length of the name.
  */
 export class SafeNames {
   #isForWindows
@@ -46,7 +46,10 @@ export class SafeNames {
   /** The first part of each name: the files and folders to make in the target itself. @type {Set<string>} */
   tops = new Set()
 
-  /** @param {{ isForWindows: boolean }} options  `isForWindows`: also refuse names that are wrong in Windows only */
+  /**
+   * @param {{ isForWindows: boolean }} options  `isForWindows`: true to refuse names that are wrong only in Windows,
+   *   too
+   */
   constructor ({ isForWindows }) {
     this.#isForWindows = isForWindows
   }
@@ -66,7 +69,7 @@ export class SafeNames {
     this.tops.add(parts[0] ?? last)
   }
 
-  /** @param {number} folder @param {string} part  the next one of the name @param {string} name */
+  /** @param {number} folder @param {string} part  the next part of the name @param {string} name */
   #enter (folder, part, name) {
     const key = keyOf(folder, part)
     if (this.#files.has(key)) throw unsafe(name, 'a file of the same collection would be its folder')
@@ -109,7 +112,7 @@ export function faultIn (name, { isForWindows }) {
  * @returns {string | undefined}
  */
 function faultOf (part, isForWindows) {
-  // Two forms that a file system may use: without ignored characters, and with simpler ones in their places.
+  // Two forms that a file system may use: without ignored characters, and with simpler ones in place of some.
   const seen = part.replace(IGNORED, '')
   const simple = seen.normalize('NFKC')
   if (seen === '') return 'a part of it is empty'
@@ -122,13 +125,13 @@ function faultOf (part, isForWindows) {
   if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'a part of it begins or ends with an invisible character'
   if (TURNING.test(part)) return 'it has a character that turns the text after it around'
   if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
-  if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
+  if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not allow one of its characters'
   return undefined
 }
 
 /**
  * A form that is equal for two parts if some file system takes them for the same, by case, normal form or ignored
- * characters, or if a person does, because only their spaces differ. It changes to small letters first, because a
+ * characters, or if a person does because only their spaces differ. It changes to small letters first, because a
  * capital sharp s becomes a small one, and only the small one becomes two capital letters.
  *
  * @param {string} part
@@ -157,7 +160,7 @@ const shown = name => JSON.stringify(name.slice(0, SHOWN_LEN)).slice(1, -1)
  * The order of names: that of their bytes in UTF-8, which is that of their code points.
  *
  * @param {string} a @param {string} b
- * @returns {number} negative when `a` comes first
+ * @returns {number} negative if `a` comes first
  */
 export function compareNames (a, b) {
   const len = Math.min(a.length, b.length)

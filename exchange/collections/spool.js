@@ -1,5 +1,5 @@
-// Keeps bytes until all of them are known: the last ones in memory, the others in the store, as blobs that are deleted
-// after that.
+// Keeps bytes until all of them are known: the last ones in memory, and the others in the store, as blobs that are
+// deleted after that.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
@@ -8,7 +8,7 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 /** @import { TempTag } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
 
-/** Bytes that are kept in memory, at most. */
+/** The most bytes that are kept in memory. */
 const SPOOL_LEN = 1 << 20
 
 export class Spool {
@@ -37,13 +37,13 @@ export class Spool {
     this.#last.clear()
   }
 
-  /** All bytes. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
+  /** Yields all bytes. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
   async * pieces () {
     for (const { cid } of this.#blobs) yield * this.#store.get(cid, undefined, { reuse: true, signal: this.#signal })
     yield this.#last.bytes
   }
 
-  /** Deletes the blobs that were new to the store. To be called after `hold` was released. */
+  /** Deletes the blobs that were new to the store. Callers call this after they have released `hold`. */
   async remove () {
     for (const { cid, isNew } of this.#blobs.splice(0)) {
       if (isNew) await this.#store.delete(cid).catch(leftToGc)
@@ -52,8 +52,8 @@ export class Spool {
 }
 
 /**
- * Ignores errors of the store: another caller may have tagged the blob, or the store is closed and `gc` deletes the
- * blob later.
+ * Ignores errors of the store: another caller may have tagged the blob, or the store is closed, and `gc` will delete
+ * the blob later.
  */
 function leftToGc (/** @type {unknown} */ error) {
   if (!(error instanceof BaoError)) throw error

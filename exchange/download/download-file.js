@@ -1,5 +1,5 @@
 // Downloads a blob to a file. Until the blob is whole, a store beside the file keeps it. So the download is verified,
-// survives crashes and can be resumed, like any other.
+// survives crashes and can be resumed, like any other download.
 
 import { PartFolder } from '#part-folder'
 import { BaoError } from '../../lib/core/errors.js'
@@ -15,14 +15,15 @@ import { BLOB_OPTIONS, download } from './download.js'
 
 /**
  * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified, the folder
- * `path.part` keeps it. After an interruption the next call goes on from there. At the end the blob replaces the file.
+ * `path.part` keeps it. After an interruption, the next call resumes from there. At the end, the blob replaces the
+ * file.
  *
  * @param {BlobName} cid
  * @param {string | URL} path
  * @param {FileDownloadOptions} options
  * @returns {Promise<DownloadResult>}
- * @throws {BaoError} as `download`; STORE_LOCKED while another call downloads to the same file; PATH_EXISTS
- *   { location } when `path.part` is a folder that no download has made: it stays as it is
+ * @throws {BaoError} as `download`; STORE_LOCKED while another call downloads to the same file; PATH_EXISTS { location
+ *   } when `path.part` is a folder that no download has made; that folder stays as it is
  */
 export async function downloadFile (cid, path, options) {
   assertOptions('options', options, '{ from, ... }')
@@ -42,7 +43,7 @@ export async function downloadFile (cid, path, options) {
       await placeFile(store, root, part.target, { verify: isOld || result.size <= FILE_FROM, signal })
     } catch (error) {
       if (!isOld || !isDamage(error)) throw error
-      await store.fsck({ repair: true, cids: [root], signal }) // damaged groups are missing after that
+      await store.fsck({ repair: true, cids: [root], signal }) // damaged groups count as missing after that
       result = await download(store, root, options)
       await placeFile(store, root, part.target, { verify: result.size <= FILE_FROM, signal })
     }
@@ -58,8 +59,8 @@ export async function downloadFile (cid, path, options) {
 }
 
 /**
- * Links the target to the blob file of the store, which takes no time and no space. Copies the blob where it has no
- * file of its own, or where the system has no links.
+ * Links the target to the blob file of the store, which does not take time or space. Copies the blob if it does not
+ * have a file of its own, or if the system does not have links.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {string} target
  * @param {{ verify: boolean, signal?: AbortSignal }} options

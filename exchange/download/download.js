@@ -30,35 +30,35 @@ import { protectByTag } from './part-tag.js'
 /**
  * @typedef {object} DownloadOptions
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from  mirrors, as `mirrorOf` takes them. An async
- *   iterable may give more of them while the download runs
+ *   iterable may yield more of them while the download is running
  * @property {RangesLike} [ranges]  the wanted ranges of the blob, in whole chunk groups; default: everything
- * @property {boolean} [recursive]  true if the blob is a sequence of hashes (also a collection) whose members are
- *   wanted, too. Then mirrors must be able to give any blob: URLs need `{cid}` or `{hex}` in them. Default: false
- * @property {string} [tag]  the name of a tag that the blob gets when the download succeeds, with `recursive` for the
- *   members, too. Until then a tag called `NAME.part` protects the received data from `gc`, also after a crash. If that
- *   name is taken, by a caller or a download of another blob, it is called `NAME.part2` and so on
+ * @property {boolean} [recursive]  true if the blob is a sequence of hashes, for example a collection, whose members
+ *   are wanted, too. Then mirrors must be able to give any blob: URLs need `{cid}` or `{hex}` in them. Default: false
+ * @property {string} [tag]  the name of a tag that the blob gets when the download succeeds. With `recursive`, the tag
+ *   protects the members, too. Until then, a tag called `NAME.part` protects the received data from `gc`, even after a
+ *   crash. If that name is taken, by a caller or a download of another blob, the tag is called `NAME.part2`, and so on
  * @property {number} [maxMembers]  how many members there may be; default: 4 194 304 (2^22)
  * @property {number} [parallel]  how many mirrors are asked at the same time; default: 4
- * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
+ * @property {number} [retries]  how many times a mirror is asked again after failures in a row; default: 3
  * @property {number} [stall]  milliseconds in which a mirror must send 16 KiB; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
- *   (RFC 6249). With `recursive` none are added, because these URLs have one blob each. Default: 4, 0 for none
+ *   (RFC 6249). With `recursive`, none are added, because each of these URLs has only one blob. Default: 4, 0 for none
  * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, if the whole
  *   blob is wanted and no server can prove parts of it. Default: 1 GiB. Members are never written unverified: members
  *   of up to 16 MiB are verified in memory
  * @property {AbortSignal} [signal]
  * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
- * @property {(member: WholeMember) => void} [onMember]  gets each member once, in no certain order, when it is whole;
- *   also members that the store had before
+ * @property {(member: WholeMember) => void} [onMember]  gets each member once, when it is whole, in any order. It gets
+ *   members that the store had before, too
  */
 /**
  * @typedef {object} DownloadResult
  * @property {CID} cid
  * @property {number} size  bytes of the blob, proven
- * @property {number} received  bytes that were missing before, also those of members
+ * @property {number} received  bytes that were missing before, including those of members
  * @property {boolean} complete  true if the store has the whole blob now, and all members if they were wanted
- * @property {number} [members]  how many there are, if they were wanted
- * @property {MirrorReport[]} mirrors  the bytes and the last error of each
+ * @property {number} [members]  the number of members, if they were wanted
+ * @property {MirrorReport[]} mirrors  the bytes and the last error of each mirror
  */
 
 /** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'tag' | 'maxMembers' | 'onMember'>} FileDownloadOptions */
@@ -70,25 +70,27 @@ export const BLOB_OPTIONS = [
 const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'tag', 'maxMembers', 'onMember']
 const DEFAULT_PARALLEL = 4
 const DEFAULT_MAX_MEMBERS = 2 ** 22
-/** As long as an upload to a handler may be. A liar can make the store write so much, which is then deleted. */
+/**
+ * The default limit of an upload to a handler. A liar can make the store write this many bytes, which are then deleted.
+ */
 const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 
 /**
  * Downloads a blob, or parts of it, from many mirrors at the same time. Fast mirrors fetch more, and mirrors race for
- * the last parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and the verified part
- * of its answer is kept. The next call goes on where an interrupted download ended.
+ * the last parts. A mirror that lies is dropped. A mirror that fails or stalls is asked again later, and the verified
+ * part of its answer is kept. The next call resumes where an interrupted download has ended.
  *
- * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
- * order, many at a time, each from any mirror that has it. Until the end they are protected as by a tag.
+ * With `recursive`, the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
+ * order, many at a time, each from any mirror that has it. Until the end, they are protected as by a tag.
  *
  * @param {Store} store
  * @param {BlobName} cid
  * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
  * @returns {Promise<DownloadResult>}
  * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as `put`;
- *   with `recursive` FETCH_MEMBERS_MISSING { cid, members } when the store has all other members,
- *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } before anything is fetched of a sequence with more
- *   than `maxMembers`. Received data is kept
+ *   with `recursive`, FETCH_MEMBERS_MISSING { cid, members } when the store has all other members, HASHSEQ_INVALID {
+ *   cid, len }, and HASHSEQ_TOO_LONG { cid, len } for a sequence with more than `maxMembers`, before any of it is
+ *   fetched. Received data is kept
  */
 export async function download (store, cid, options) {
   assertOptions('options', options, '{ from, ... }')
@@ -121,7 +123,7 @@ export async function downloadBy (clock, store, cid, options) {
   }
   const progress = new DownloadProgress({ clock, onProgress })
   const book = new MirrorBook({ retries, stall, maxDuplicates, clock, progress })
-  if (recursive) book.maxDuplicates = 0 // The URLs that servers name have one blob each.
+  if (recursive) book.maxDuplicates = 0 // Each URL that a server names has only one blob.
   assertWritable(store)
   signal?.throwIfAborted()
   const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
@@ -202,11 +204,11 @@ function assertSequence (root, len, maxMembers) {
   const cid = toCid(root, HASHSEQ)
   if (len > maxMembers * HASH_LEN) {
     const count = Math.ceil(len / HASH_LEN)
-    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if you expect so many`
+    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if that is right`
     throw new BaoError('HASHSEQ_TOO_LONG', message, { cid, len })
   }
   if (len % HASH_LEN === 0) return
-  const message = `${cid} is no sequence of hashes, because its ${len} bytes are no multiple of ${HASH_LEN}: ` +
+  const message = `${cid} is not a sequence of hashes, because its ${len} bytes are not a multiple of ${HASH_LEN}: ` +
     'download it without "recursive", or check the CID'
   throw new BaoError('HASHSEQ_INVALID', message, { cid, len })
 }

@@ -1,5 +1,5 @@
 // Gives the tasks of a download to its mirrors. The downloader knows which mirrors are idle, and the book knows which
-// may be asked. The work decides what the tasks are: see work.js.
+// mirrors may be asked. The work decides what the tasks are: see work.js.
 
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
@@ -10,7 +10,9 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { MirrorRecord } from '../../verifier/mirrors/mirror-record.js' */
 /** @import { Task, Work } from './work.js' */
 
-/** Requests to one mirror at a time: as many as browsers send to one server by HTTP/1.1. All but one are small. */
+/**
+ * Requests to one mirror at a time: the number that browsers send to one server by HTTP/1.1. All except one are small.
+ */
 const MAX_REQUESTS = 6
 
 /**
@@ -34,10 +36,10 @@ export class Downloader {
   #wake = () => {}
   /** True if a task has ended, or a mirror was added, since tasks were last given. */
   #isAwake = false
-  /** True while `from` may give more mirrors. */
+  /** True while `from` may yield more mirrors. */
   #isOpen = true
 
-  /** @param {MirrorBook} book  has no mirrors yet @param {DownloaderOptions} options */
+  /** @param {MirrorBook} book  without mirrors @param {DownloaderOptions} options */
   constructor (book, options) {
     this.#book = book
     this.#options = options
@@ -60,7 +62,7 @@ export class Downloader {
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#book.clock.now() // one time for both: a mirror is asked now, or waited for
+      const now = this.#book.clock.now() // the same time for both calls: a mirror is either asked now or waited for
       this.#giveTasks(work, now)
       if (!work.fallBack({ moreMirrorsMayCome: this.#isOpen })) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
@@ -79,7 +81,7 @@ export class Downloader {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  /** Adds the mirrors of `from` as they come. */
+  /** Adds the mirrors of `from` as they arrive. */
   async #addMirrors () {
     const { from, anyBlob } = this.#options
     try {

@@ -15,12 +15,12 @@ import { parseRoot } from '../../lib/hash/cid.js'
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 
-/** Bytes of ranges that are fetched in one call, at most. `download` fetches more. */
+/** The most bytes that are fetched in one call. `download` fetches more. */
 const MAX_LEN = 1 << 26
 
 /**
- * Makes the `supply` of a store from mirrors. Each is asked once, one after the other, beginning with the one that has
- * helped last. Slices are verified in memory before the store gets them.
+ * Makes the `supply` of a store from mirrors. Each mirror is asked once, one after the other, beginning with the mirror
+ * that has helped last. Slices are verified in memory before the store gets them.
  *
  *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/blobs/{cid}']) })
  *
@@ -28,7 +28,7 @@ const MAX_LEN = 1 << 26
  *   store has only one blob
  * @param {{ stall?: number }} [options]  `stall`: milliseconds in which a mirror must send 16 KiB; default: 15 000
  * @returns {(cid: CID, ranges: ChunkRanges, options?: { size?: number, signal?: AbortSignal }) => Promise<Uint8Array>}
- *   gives a slice, or throws FETCH_EXHAUSTED; RangeError for more than 64 MiB
+ *   returns a slice, or throws FETCH_EXHAUSTED; a RangeError for more than 64 MiB
  */
 export function fromMirrors (mirrors, options = {}) {
   assertKnownOptions(options, ['stall'])

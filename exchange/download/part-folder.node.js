@@ -1,6 +1,6 @@
-// The folder beside a file in which a download keeps the file until it is whole. One rename makes it appear with its
-// mark, and another makes it disappear. So whenever a process is killed, a folder without the mark is not one of a
-// download, and is left alone.
+// The folder beside a file in which a download keeps the file until it is whole. One rename makes the folder appear
+// with its mark, and another makes it disappear. So even after a process was killed, a folder without the mark does not
+// belong to a download, and is left alone.
 
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ const MARK = 'unfinished-download'
 const MARK_TEXT =
   'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
 const ADVICE = 'move it away, or delete it'
-/** Windows has none of these flags. `O_NONBLOCK`: opening does not wait for a pipe. */
+/** Windows does not have these flags. `O_NONBLOCK`: opening a pipe does not wait. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
 
 export class PartFolder {
@@ -42,7 +42,7 @@ export class PartFolder {
     }
     const there = await lstat(path).catch(unlessMissing)
     if (there !== undefined && !there.isDirectory()) {
-      const message = `${path} is no folder, and the download needs one there: ${ADVICE}`
+      const message = `${path} is not a folder, and the download needs one there: ${ADVICE}`
       throw Object.assign(new Error(message), { code: 'ENOTDIR' })
     }
     if (there === undefined) await this.#make()
@@ -50,7 +50,7 @@ export class PartFolder {
     throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
   }
 
-  /** Removes the folder, if it is still that of a download. */
+  /** Removes the folder, if it still belongs to a download. */
   async remove () {
     if (!await this.#isMarked()) return // Another program has put its own folder there.
     const left = this.spareName()
@@ -59,8 +59,8 @@ export class PartFolder {
   }
 
   /**
-   * Removes folders that killed downloads to the same file have left while they made or removed the folder. The caller
-   * has the store in the folder open, so no other download is about to make the folder.
+   * Removes what killed downloads to the same file have left while they made or removed the folder. The caller has the
+   * store in the folder open, so no other download is about to make the folder.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)
@@ -68,10 +68,12 @@ export class PartFolder {
     for (const name of left) await removeFolder(join(parent, name))
   }
 
-  /** A new path beside the folder. By its beginning, later downloads to the same file find it. */
+  /** A new path beside the folder. Later downloads to the same file find it by its beginning. */
   spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
 
-  /** Contains a hash of the file's name, because the name may be too long to be part of another. */
+  /**
+   * This prefix has a hash of the file's name, because the name itself may be too long to be a part of another name.
+   */
   get #sparePrefix () {
     const id = hash(new TextEncoder().encode(basename(this.target))).subarray(0, 8)
     return `.baobox-${base16.baseEncode(id)}-`
@@ -118,7 +120,7 @@ async function writeSynced (path, text) {
 
 /** Makes the names in a folder survive a power cut. @param {string} path */
 async function syncFolder (path) {
-  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
+  if (process.platform === 'win32') return // Windows cannot open directories, and need not sync them.
   const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }

@@ -1,5 +1,5 @@
 // Protects the received data of a download until the download succeeds, by a tag called `NAME.part`. The next download
-// of the same blob to the tag `NAME` takes this tag over, also after a crash.
+// of the same blob to the tag `NAME` takes over this tag, even after a crash.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { Locks } from '../../lib/async/locks.js'
@@ -10,9 +10,9 @@ import { HASHSEQ, RAW, toCid } from '../../lib/hash/cid.js'
 
 /** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} DownloadTag */
 
-/** The metadata of these tags. No other tag is taken over or deleted. */
+/** The metadata of these tags. Tags without it are never taken over or deleted. */
 const MARK = { 'baobox:download': 'unfinished' }
-/** The codecs of the CIDs that tags give, by format. */
+/** The codecs of the CIDs of tags, by format. */
 const CODECS = { raw: RAW, hashseq: HASHSEQ }
 
 /** The tags of the downloads into one store. */
@@ -28,7 +28,7 @@ class PartTags {
   }
 
   /**
-   * Sets a tag for an unfinished download, or takes over that of an earlier one.
+   * Sets a tag for an unfinished download, or takes over the tag of an earlier one.
    *
    * @param {DownloadTag} tag
    * @returns {Promise<string>} its name
@@ -47,10 +47,10 @@ class PartTags {
   }
 
   /**
-   * Ends the use of a tag by a download. Deletes it if no other download uses it and the data needs it no longer.
+   * Ends the use of a tag by a download. Deletes the tag if no other download uses it and the data no longer needs it.
    *
    * @param {DownloadTag} tag @param {string} name
-   * @param {boolean} isOver  true when there is nothing left to protect
+   * @param {boolean} isOver  true when nothing is left to protect
    */
   end (tag, name, isOver) {
     return this.#locks.run(tag.name, async () => {
@@ -69,7 +69,8 @@ class PartTags {
         if (isOf(tag, there) && /^\d*$/.test(there.name.slice(prefix.length))) return there.name
       }
     } catch (error) {
-      // `list` throws this after all readable tags. Nobody knows what a damaged tag was for, so its name is taken.
+      // `list` throws this after all readable tags. Nobody knows what a damaged tag was for, so its name counts as
+      // taken.
       if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT')) throw error
     }
   }
@@ -78,8 +79,8 @@ class PartTags {
 const tagsOf = /** @type {WeakMap<Store, PartTags>} */ (new WeakMap())
 
 /**
- * Does the work of a download. When it succeeds, the tag names the blob. Until then an older tag of that name stays as
- * it is. If the store got nothing of the blob, no tag is left.
+ * Does the work of a download. When it succeeds, the tag names the blob. Until then, an older tag of that name stays as
+ * it is. If nothing of the blob was received, no tag is left.
  *
  * @template T
  * @param {Store} store @param {DownloadTag} tag @param {() => Promise<T>} work

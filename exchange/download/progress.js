@@ -1,4 +1,4 @@
-// Tells the caller of a download how far it is, how fast, and how much each mirror has sent.
+// Tells the caller of a download how far it has got, how fast it is, and how much each mirror has sent.
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../verifier/mirrors/patience.js' */
@@ -8,8 +8,8 @@
  * @typedef {object} DownloadState
  * @property {number} done  bytes of the wanted ranges that are present, or received and being verified. It falls when a
  *   mirror has lied
- * @property {number} [total]  bytes of the wanted ranges, when the size is proven. Never given with `recursive`
- * @property {number} rate  bytes each second that all mirrors together have sent in the last seconds
+ * @property {number} [total]  bytes of the wanted ranges, once the size is proven; always undefined with `recursive`
+ * @property {number} rate  bytes per second that all mirrors together have sent in the last seconds
  * @property {number} [timeLeft]  milliseconds, at that rate
  * @property {MirrorReport[]} mirrors
  * @property {MembersState} [members]  of a sequence, once the store has it
@@ -18,19 +18,19 @@
  * @typedef {object} MembersState
  * @property {number} done  members that are whole
  * @property {number} total
- * @property {MemberState[]} current  those that are being downloaded
+ * @property {MemberState[]} current  the members that are being downloaded
  */
 /**
  * @typedef {object} MemberState
  * @property {number} index  its place in the sequence
  * @property {CID} cid
  * @property {number} done  bytes
- * @property {number} [total]  bytes, when the size is proven
+ * @property {number} [total]  bytes, once the size is proven
  */
 /** @typedef {{ type: 'baobox:download', detail: DownloadState & { unit: 'bytes' } }} DownloadEvent */
 /** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
 
-/** Milliseconds: between two events, at least, and of the time over which the rate is taken. */
+/** The shortest time between two events, and the time over which the rate is computed, in milliseconds. */
 const EVENT_MS = 200
 const RATE_MS = 5000
 
@@ -47,7 +47,7 @@ export class DownloadProgress {
     this.#clock = clock
   }
 
-  /** How far the download is. @type {() => CurrentState} */
+  /** How far the download has got. @type {() => CurrentState} */
   state = () => ({ done: 0, mirrors: [] })
 
   /**

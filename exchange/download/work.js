@@ -21,25 +21,28 @@
  * @typedef {object} Work
  * @property {() => Promise<void>} refill  prepares tasks. Called before `nextTask`
  * @property {boolean} isDone
- * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} nextTask  undefined when there is no task
- *   for the mirror now
+ * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} nextTask  undefined when the mirror cannot
+ *   be given a task now
  * @property {(options: FallBackOptions) => boolean} fallBack  called when all tasks are given. If no mirror can help,
  *   the work tries something else, such as reading a whole file, or gives up a part. Returns true if the work changed.
  *   Throws when the work has failed
- * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before
+ * @property {number} [wakeAt]  when to look for tasks again, by the clock of the book, even if no task ends before that
  */
 
-/** @typedef {{ moreMirrorsMayCome: boolean }} FallBackOptions */
+/** @typedef {{ moreMirrorsMayCome: boolean }} FallBackOptions  true if more mirrors may be added */
 
 /**
- * @typedef {object} Asked  what a mirror is asked for
+ * @typedef {object} Asked  what a mirror may be asked for
  * @property {number} now
  * @property {number} mirrorCount  how many mirrors may be asked at the same time
  * @property {boolean} isIdle  true if the mirror has no task
  * @property {boolean} smallOnly  true if the task must be small
  */
 
-/** @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if it may fetch what another one fetches */
+/**
+ * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch what another one is
+ *   fetching
+ */
 
 /**
  * @typedef {object} Step

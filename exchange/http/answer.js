@@ -2,6 +2,7 @@
 // the form in which the client wants the blob.
 
 import { toCid } from '../../lib/hash/cid.js'
+import { assertAllowed } from './authorize.js'
 import { answerBlob } from './blob.js'
 import { HttpError, noRoute } from './errors.js'
 import { answerList } from './list.js'
@@ -9,51 +10,81 @@ import { answerMembers, membersQueryOf } from './members.js'
 import { canonicalName, resolveName, rootOfSite } from './names.js'
 import { DEFAULT_RULES } from './options.js'
 import { answerOutboard } from './outboard.js'
-import { answerPut } from './put.js'
+import { answerPost, answerPut } from './put.js'
 import { redirectTo, respondJson, respondOptions } from './respond.js'
 import { MAX_URL_LEN, routeOf } from './routes.js'
 import { answerSite } from './sites/site.js'
 import { answerSlice, sliceQueryOf } from './slice.js'
 import { findBlob } from './stored-blob.js'
+import { answerTag, answerTags } from './tags.js'
+import { assertNoBody } from './upload.js'
 
-/** @import { SiteName } from './options.js' */
+/** @import { Refusal } from './authorize.js' */
+/** @import { CheckedOptions, SiteName } from './options.js' */
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
 /** Characters of a header that is read here, at most. */
 const MAX_HEADER_LEN = 8192
+/** The methods with which everybody may read, unless the caller's `authorize` forbids it. */
+const READS = ['GET', 'HEAD']
 const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
 
 /**
  * @param {ServedRequest} served
  * @returns {Promise<Response>}
- * @throws {HttpError | import('../../lib/core/errors.js').BaoError} which the client is told instead
+ * @throws {HttpError | Refusal | import('../../lib/core/errors.js').BaoError} which the client is told instead
  */
 export async function answerTo (served) {
-  const { request: { method }, url: { pathname, search }, options: { basePath, site, list, put } } = served
+  const { request: { method }, url: { pathname, search }, options } = served
+  const { basePath, site, allowTags, cors } = options
   assertBounded(served.request)
   const hasSite = site !== undefined
-  if (hasSite && pathname === basePath) return redirectTo(`./${basePath.split('/').pop()}/${search}`, false)
+  if (hasSite && pathname === basePath) return redirectTo(served, `./${basePath.split('/').pop()}/${search}`, false)
   if (!pathname.startsWith(`${basePath}/`)) throw noRoute()
-  const route = routeOf(pathname.slice(basePath.length), { hasSite })
-  const methods = put !== undefined && mayPut(route) ? ['GET', 'HEAD', 'PUT', 'OPTIONS'] : ['GET', 'HEAD', 'OPTIONS']
-  const allow = methods.join(', ')
-  if (method === 'OPTIONS') return respondOptions(allow)
+  const route = routeOf(pathname.slice(basePath.length), { hasSite, hasTags: allowTags })
+  const methods = methodsOf(route, options)
+  if (methods.length === 0) throw noRoute()
+  const allow = [...methods, 'OPTIONS'].join(', ')
+  if (method === 'OPTIONS') return respondOptions(served, allow)
   if (!methods.includes(method)) throw new HttpError(405, 'HTTP_METHOD', `this path allows ${allow}`, { allow })
-  if (route.kind === 'blob') return answerNamed(served, route)
-  if (route.kind === 'site') return answerCollection(served, route)
-  if (hasSite && route.kind === 'mounted') return answerMounted(served, route, site)
-  if (route.kind === 'list' && list) return answerList(served)
-  if (route.kind !== 'registry') throw noRoute()
-  return respondJson(served, 200, {}, { 'docker-distribution-api-version': 'registry/2.0' })
+  if (!READS.includes(method)) cors.assertNotForged(served)
+  switch (route.kind) {
+    case 'blob': return answerNamed(served, route)
+    case 'site': return answerCollection(served, route)
+    case 'mounted': return answerMounted(served, route)
+    case 'list': return method === 'POST' ? answerUpload(served) : answerList(served)
+    case 'tags': return answerTags(served)
+    case 'tag': return answerTag(served, route.name)
+    case 'registry': return answerRegistry(served)
+  }
 }
 
-/** @param {Request} request @throws {HttpError} 400, 414, 431 */
-function assertBounded ({ method, url, headers }) {
-  // Nobody reads the body, so a client could send it for ever.
-  if (['GET', 'HEAD', 'OPTIONS'].includes(method) && hasBody(headers)) {
-    throw new HttpError(400, 'HTTP_BAD_REQUEST', `requests with ${method} have no body here`, { connection: 'close' })
+/**
+ * The methods that a path has, beside OPTIONS.
+ *
+ * @param {Route} route @param {CheckedOptions} options
+ */
+function methodsOf (route, { list, collections, authorize }) {
+  /** @param {string[]} methods */
+  const ifWritable = (...methods) => authorize === undefined ? [] : methods
+  switch (route.kind) {
+    case 'blob': return isBlobItself(route) ? [...READS, ...ifWritable('PUT', 'DELETE')] : READS
+    case 'tag': return [...READS, ...ifWritable('PUT', 'DELETE')]
+    case 'list': return [...list ? READS : [], ...ifWritable('POST')]
+    case 'tags': return list ? READS : []
+    case 'site': return collections === undefined ? [] : READS
+    default: return READS
   }
+}
+
+/** @param {BlobRoute} route */
+const isBlobItself = ({ family, groupLog }) => groupLog === undefined && ['blobs', 'plain'].includes(family)
+
+/** @param {Request} request @throws {HttpError} 400, 414, 431 */
+function assertBounded (request) {
+  const { method, url, headers } = request
+  if (!['PUT', 'POST'].includes(method)) assertNoBody(request)
   if (url.length > MAX_URL_LEN) {
     throw new HttpError(414, 'HTTP_TOO_LONG', `URLs have at most ${MAX_URL_LEN} characters`)
   }
@@ -63,31 +94,22 @@ function assertBounded ({ method, url, headers }) {
   }
 }
 
-/** @param {Headers} headers */
-const hasBody = headers => headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) !== 0
-
-/** @param {Route} route */
-const mayPut = route =>
-  route.kind === 'blob' && route.groupLog === undefined && ['blobs', 'plain'].includes(route.family)
-
 /**
  * Answers with a blob, or with something that is made from it.
  *
  * @param {ServedRequest} served @param {BlobRoute} route
  */
 async function answerNamed (served, route) {
-  const { request: { method, headers }, url: { search, searchParams }, options: { put } } = served
-  const target = await resolveName(served, route.name)
-  const cid = `${toCid(target.root)}`
-  served.cid = cid
-  const name = canonicalName(route.family, target)
-  if (route.written !== name) {
+  const { request: { method, headers }, url: { search, searchParams } } = served
+  const target = await allowedTarget(served, route.name)
+  if (target.by !== 'name') {
     const ending = route.groupLog === undefined ? '' : `.obao${route.groupLog}`
-    return redirectTo(`./${name}${ending}${search}`, target.by === 'name')
+    return redirectTo(served, `./${canonicalName(route.family, target)}${ending}${search}`, false)
   }
-  if (method === 'PUT' && put !== undefined) return answerPut(served, target.root, put)
+  if (method === 'PUT') return answerPut(served, target.root)
+  if (method === 'DELETE') return answerDelete(served, target.root)
 
-  const blob = await findBlob(served.store, target.root, cid)
+  const blob = await findBlob(served.store, target.root, served.cid)
   if (route.groupLog !== undefined) return answerOutboard(served, blob, route.groupLog)
   const members = membersQueryOf(searchParams)
   if (members !== undefined) return answerMembers(served, blob, members)
@@ -100,28 +122,62 @@ async function answerNamed (served, route) {
  *
  * @param {ServedRequest} served @param {SiteRoute} route
  */
-async function answerCollection (served, { name: given, written, path, rest }) {
-  const { options: { collections: rules }, sites, url } = served
-  if (rules === undefined) throw noRoute()
-  const target = await resolveName(served, given)
-  served.cid = `${toCid(target.root)}`
-  const name = canonicalName('blobs', target)
-  if (written === name && rest !== undefined) {
-    return answerSite(served, path, target.root, { sites, rules, isNamed: true })
-  }
+async function answerCollection (served, { name, path, rest }) {
+  const { options: { collections: rules = DEFAULT_RULES }, sites, url } = served
+  const target = await allowedTarget(served, name)
+  const isNamed = target.by === 'name'
+  if (isNamed && rest !== undefined) return answerSite(served, path, target.root, { sites, rules, isNamed })
   const up = rest === undefined ? './' : '../'.repeat(rest.split('/').length)
-  return redirectTo(`${up}${name}/${rest ?? ''}${url.search}`, target.by === 'name')
+  return redirectTo(served, `${up}${canonicalName('blobs', target)}/${rest ?? ''}${url.search}`, isNamed)
 }
 
 /**
  * Answers with a file of the site at the top.
  *
- * @param {ServedRequest} served @param {MountedRoute} route @param {SiteName} site
+ * @param {ServedRequest} served @param {MountedRoute} route
  */
-async function answerMounted (served, { path }, site) {
-  const root = await rootOfSite(served, site)
+async function answerMounted (served, { path }) {
+  const { options: { site, collections: rules = DEFAULT_RULES }, topSites: sites } = served
+  const root = await rootOfSite(served, /** @type {SiteName} */ (site))
   served.cid = `${toCid(root)}`
-  return answerSite(served, path, root, {
-    sites: served.top, rules: served.options.collections ?? DEFAULT_RULES, isNamed: false
-  })
+  await assertAllowed(served, { type: 'read', cid: served.cid })
+  return answerSite(served, path, root, { sites, rules, isNamed: false })
+}
+
+/**
+ * Finds the blob of a name, for a request that may do with it what it is about to do. Others are not told whether there
+ * is such a blob.
+ *
+ * @param {ServedRequest} served @param {string} name
+ */
+async function allowedTarget (served, name) {
+  const { method } = served.request
+  const type = method === 'PUT' ? 'put' : method === 'DELETE' ? 'delete' : 'read'
+  try {
+    const target = await resolveName(served, name)
+    served.cid = `${toCid(target.root)}`
+    await assertAllowed(served, { type, cid: served.cid, ...target.by === 'tag' && { tag: name } })
+    return target
+  } catch (error) {
+    if (served.cid === undefined) await assertAllowed(served, { type })
+    throw error
+  }
+}
+
+/** @param {ServedRequest} served */
+async function answerUpload (served) {
+  await assertAllowed(served, { type: 'put' })
+  return answerPost(served)
+}
+
+/** @param {ServedRequest} served @param {Uint8Array} root */
+async function answerDelete (served, root) {
+  const { blobs, bytes } = await served.store.delete(root)
+  return respondJson(served, 200, { cid: served.cid, blobs, bytes })
+}
+
+/** Tells clients of registries that here is one. @param {ServedRequest} served */
+async function answerRegistry (served) {
+  await assertAllowed(served, { type: 'read' })
+  return respondJson(served, 200, {}, { 'docker-distribution-api-version': 'registry/2.0' })
 }

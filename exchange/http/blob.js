@@ -8,7 +8,7 @@ import { PIECE_LEN } from './body.js'
 import { answerBytes } from './bytes.js'
 import { notAcceptable } from './errors.js'
 import { OUTBOARD_TYPE } from './outboard.js'
-import { FOREVER, duplicateLinks } from './respond.js'
+import { duplicateLinks, foreverFor } from './respond.js'
 
 /** @import { Store } from '../../store/interface.js' */
 /** @import { Piece } from './body.js' */
@@ -64,17 +64,18 @@ async function * piecesOf (store, root, { start, end }, signal) {
 const endOfPiece = at => at - at % PIECE_LEN + PIECE_LEN
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @returns {Content['headers']} */
-function headersOf ({ request, url, options }, { root, cid }, { family, top }) {
+function headersOf (served, { root, cid }, { family, topUrl }) {
+  const { request, url, options } = served
   const format = url.searchParams.get('format')
   const type = family === 'ipfs' && isBlock(format, request.headers) ? RAW_BLOCK : options.contentType?.(cid)
   if (format !== null && format !== 'raw') throw notAcceptable(`"format=${format}" is not served here`)
   const hex = base16.baseEncode(root)
-  const outboard = `<${top}${hex}.obao${DEFAULT_GROUP_LOG}>; rel=describedby; type="${OUTBOARD_TYPE}"`
+  const outboard = `<${topUrl}${hex}.obao${DEFAULT_GROUP_LOG}>; rel=describedby; type="${OUTBOARD_TYPE}"`
   return {
     'content-type': type ?? PLAIN,
     'content-disposition': type === undefined || type === RAW_BLOCK ? `attachment; filename="${cid}.bin"` : 'inline',
     'accept-ranges': 'bytes',
-    'cache-control': FOREVER,
+    'cache-control': foreverFor(served),
     etag: `"${cid}"`,
     link: [outboard, ...duplicateLinks(options.mirrors, hex)].join(', '),
     ...format === null && { vary: 'Accept' },

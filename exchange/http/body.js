@@ -24,15 +24,15 @@ export const PIECE_LEN = 1 << 18
 /** @param {ServedRequest} served @param {Answer} answer */
 export async function sendPieces (served, { status, headers, len, pieces }) {
   const withLen = { ...headers, 'content-length': `${len}` }
-  if (served.isHead || len === 0) return respond(null, status, withLen)
+  if (served.isHead || len === 0) return respond(served, null, status, withLen)
   const first = await read(pieces, len <= PIECE_LEN ? len : 1)
   if (first.length < len) {
     const body = new ReadableStream(new Body(served, { status, len, first, pieces }), { highWaterMark: 0 })
-    return new Response(body, { status, headers: headersWith(withLen) })
+    return new Response(body, { status, headers: headersWith(served, withLen) })
   }
   await pieces.return(undefined)
   served.sent = len
-  return respond(first, status, withLen, served.Response)
+  return respond(served, first, status, withLen)
 }
 
 /** @param {AsyncGenerator<Piece>} pieces @param {number} len  bytes that are wanted at least */

@@ -23,7 +23,7 @@ import { requirePresent } from './stored-blob.js'
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {Content} content */
 export async function answerBytes (served, blob, { headers, size, isClaim, chunksOf, read }) {
   const { request, isHead } = served
-  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  if (isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)
   const range = isHead ? 'whole' : rangeOf(request.headers, headers.etag, size)
   // A range after the end needs the last bytes, because they prove the size.
   const span = range === 'whole' ? { start: 0, end: size } : range === 'none' ? { start: size, end: size } : range

@@ -39,9 +39,12 @@ export const asAborted = reason =>
 
 /** The status for each code of the store and of uploads; all others get 500. */
 const STATUSES = /** @type {Record<string, number>} */ ({
+  CID_UNSUPPORTED: 400,
   STORE_READ_ONLY: 403,
   STORE_NOT_FOUND: 404,
   STORE_MISSING: 404,
+  STORE_TAG_NOT_FOUND: 404,
+  STORE_TAGGED: 409,
   CID_MISMATCH: 422,
   BAO_LEAF_MISMATCH: 422,
   BAO_PARENT_MISMATCH: 422,

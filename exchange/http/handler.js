@@ -6,7 +6,7 @@ import { graceOf, within } from '../time-limits.js'
 import { answerTo } from './answer.js'
 import { asAborted, closing } from './errors.js'
 import { checkedOptions } from './options.js'
-import { respondEmpty, respondError } from './respond.js'
+import { respondError } from './respond.js'
 import { ServedRequest } from './served-request.js'
 import { Sites } from './sites/sites.js'
 
@@ -49,7 +49,7 @@ import { Sites } from './sites/sites.js'
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
  * @property {Sites} sites  asked for by hash, tag or alias
- * @property {Sites} top  the site at the top, apart from others, so that requests for those neither delay nor evict it
+ * @property {Sites} topSites  the site at the top, apart from others, which can neither delay nor evict it
  */
 
 /**
@@ -74,7 +74,8 @@ export const createHandler = (store, options = {}) => handlerOf(store, options)
 export function handlerOf (store, options, hooks = {}) {
   assertStore(store)
   const checked = checkedOptions(options)
-  const requests = new Requests({ store, options: checked, hooks, sites: new Sites(store), top: new Sites(store) })
+  const sites = new Sites(store)
+  const requests = new Requests({ store, options: checked, hooks, sites, topSites: new Sites(store) })
   return Object.assign((/** @type {Request} */ request) => requests.answer(request), {
     close: (/** @type {{ grace?: number } | undefined} */ options) => requests.close(options),
     stats: () => requests.stats
@@ -110,7 +111,7 @@ class Requests {
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
     // Servers make this URL from the `Host` header, which the client chooses.
-    if (!URL.canParse(request.url)) return respondEmpty(400)
+    if (!URL.canParse(request.url)) return new Response(null, { status: 400, headers: { 'content-length': '0' } })
     const served = new ServedRequest(request, this.#service, event => this.#ended(served, event))
     this.#active.add(served)
     let response

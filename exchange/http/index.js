@@ -1,13 +1,16 @@
 // The entry point `baobox/http`: serves a store over HTTP, by one function from Request to Response.
 
+export { bearer } from './authorize.js'
 export { createHandler } from './handler.js'
 
 // The types of public signatures.
 
+/** @typedef {import('./authorize.js').Action} Action */
+/** @typedef {import('./authorize.js').Authorize} Authorize */
 /** @typedef {import('./handler.js').Handler} Handler */
 /** @typedef {import('./options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('./handler.js').HandlerStats} HandlerStats */
-/** @typedef {import('./options.js').PutRules} PutRules */
+/** @typedef {import('./cors.js').CorsRules} CorsRules */
 /** @typedef {import('./served-request.js').RequestEvent} RequestEvent */
 /** @typedef {import('./sites/site.js').SiteRules} SiteRules */
 /** @typedef {import('../../store/interface.js').Store} Store */

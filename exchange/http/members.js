@@ -2,15 +2,17 @@
 // slice. iroh-blobs answers a Get of these members with the same bytes.
 
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
+import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { concat, u64ToBytes } from '../../lib/core/bytes.js'
 import { sliceLen } from '../../encoder/slice.js'
 import { GROUP_LEN, LOOKUP_COUNT, notFound } from '../../store/interface.js'
+import { assertAllowed } from './authorize.js'
 import { PIECE_LEN, sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { boundariesIn, labelOf, only } from './query.js'
-import { FOREVER, respond } from './respond.js'
+import { foreverFor, respond } from './respond.js'
 import { slicePieces } from './slice.js'
 
 /** @import { Store } from '../../store/interface.js' */
@@ -66,9 +68,10 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
   const { request, store } = served
   const etag = `"${cid}.members.${label}.g${DEFAULT_GROUP_LOG}"`
   const common = { 'content-type': `${MEMBERS_TYPE}; group-log=${DEFAULT_GROUP_LOG}`, 'accept-ranges': 'none' }
-  const lasting = { ...common, 'cache-control': FOREVER, etag }
-  if (isKnown(request.headers, etag)) return respond(null, 304, lasting)
+  const lasting = { ...common, 'cache-control': foreverFor(served), etag }
+  if (isKnown(request.headers, etag)) return respond(served, null, 304, lasting)
   const roots = await rootsOf(store, { root, size }, spans)
+  await assertMembersAllowed(served, roots, cid)
   const members = await presentOf(store, roots)
   if (members.length === 0) throw notFound(roots[0])
   const len = members.reduce((sum, member) => sum + lenOf(member), 0)
@@ -79,6 +82,15 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
     len,
     pieces: piecesOf(store, root, members, served.signalFor({ complete: true }, len))
   })
+}
+
+/**
+ * @param {ServedRequest} served @param {Uint8Array[]} roots  of the members
+ * @param {string} collection  CID of their sequence
+ */
+async function assertMembersAllowed (served, roots, collection) {
+  if (served.options.authorize === undefined) return // the names of a thousand members would take milliseconds
+  for (const root of roots) await assertAllowed(served, { type: 'read', cid: `${toCid(root)}`, collection })
 }
 
 /** Bytes of a whole slice. @param {Member} member */

@@ -7,10 +7,12 @@ import { base58btc } from 'multiformats/bases/base58'
 import { identity } from 'multiformats/hashes/identity'
 import * as Digest from 'multiformats/hashes/digest'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { RAW, blake3, parseCid, toCid } from '../../lib/hash/cid.js'
+import { RAW, blake3, parseCid, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { HttpError } from './errors.js'
 
+/** @import { Store } from '../../store/interface.js' */
+/** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { CID } from 'multiformats/cid' */
 /** @import { SiteName } from './options.js' */
 /** @import { Family } from './routes.js' */
@@ -52,7 +54,8 @@ export async function resolveName ({ store, options }, name) {
   }
   if (options.allowTags && name !== '') {
     const tag = await store.tags.get(name)
-    if (tag !== undefined) return { root: new Uint8Array(tag.cid.multihash.digest), code: tag.cid.code, by: 'tag' }
+    const root = tag && await rootOfTag(store, tag)
+    if (root !== undefined) return { root, code: tag?.cid.code ?? RAW, by: 'tag' }
   }
   const message = named === undefined ? 'the path ends with no name of a blob' : 'no blob of this store has this name'
   throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', message)
@@ -60,6 +63,21 @@ export async function resolveName ({ store, options }, name) {
 
 /** True if a text is a hash, a CID or a digest. @param {string} text */
 export const isName = text => parseName(text) !== undefined
+
+/**
+ * The root of the blob that a tag names: for a tag of an alias, of the blob to which the alias leads now.
+ *
+ * @param {Store} store @param {{ cid: CID }} tag
+ * @returns {Promise<Uint8Array | undefined>} undefined when the alias leads to no blob
+ * @throws {BaoError} CID_UNSUPPORTED for a CID that no tag can name
+ */
+export async function rootOfTag (store, { cid }) {
+  const known = isAlias(cid) ? await store.resolve(cid) : cid
+  return known && parseRoot(known)
+}
+
+/** @param {CID} cid */
+export const isAlias = ({ multihash }) => multihash.code !== blake3.code
 
 /**
  * Finds the collection or manifest that is served at the top.
@@ -70,8 +88,9 @@ export const isName = text => parseName(text) !== undefined
 export async function rootOfSite ({ store }, site) {
   if ('root' in site) return site.root
   const tag = await store.tags.get(site.tag)
-  if (tag === undefined) throw new HttpError(404, 'STORE_NOT_FOUND', 'no site is here now')
-  return tag.cid.multihash.digest
+  const root = tag && await rootOfTag(store, tag)
+  if (root === undefined) throw new HttpError(404, 'STORE_NOT_FOUND', 'no site is here now')
+  return root
 }
 
 /**
@@ -85,7 +104,7 @@ export function canonicalName (family, { root, code }) {
 }
 
 /** @param {string} name @returns {Uint8Array | CID | undefined} a BLAKE3 hash, or a CID of any kind */
-function parseName (name) {
+export function parseName (name) {
   if (name.length > MAX_NAME_LEN) return undefined
   try {
     if (/^[0-9a-f]{64}$/i.test(name)) return base16.baseDecode(name.toLowerCase())

@@ -5,25 +5,25 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/interface.js'
 import { MAX_TIMEOUT } from '../time-limits.js'
-import { MAX_BYTES } from './put.js'
+import { Cors } from './cors.js'
 
 /** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { Authorize } from './authorize.js' */
+/** @import { CorsRules } from './cors.js' */
 /** @import { SiteRules } from './sites/site.js' */
 /** @import { RequestEvent } from './served-request.js' */
-
-/**
- * @typedef {object} PutRules
- * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
- * @property {number} [maxBytes]  bytes of one upload. Default: 1 GiB
- */
 
 /**
  * @typedef {object} HandlerOptions
  * @property {string} [basePath]  a path before all routes, like `/files`, for routers that do not take it off. Default:
  *   none
- * @property {boolean} [allowTags]  true allows tags as names. Default: false
- * @property {boolean} [list]  true answers `GET /blobs` with a list of all blobs. Default: false
- * @property {PutRules | false} [put]  with rules, clients may upload. Default: false
+ * @property {boolean} [allowTags]  true allows tags as names, and serves `/tags/NAME`. Default: false
+ * @property {boolean} [list]  true answers `GET /blobs`, and with `allowTags` `GET /tags`, with a list of all. Default:
+ *   false
+ * @property {Authorize} [authorize]  decides what a request may do; `bearer(token)` makes one. Default: everybody may
+ *   read, and nobody may write
+ * @property {number} [maxBytes]  bytes of one upload. Default: 1 GiB
+ * @property {CorsRules} [cors]  which pages of other origins may read answers. Default: all, without credentials
  * @property {SiteRules | boolean} [collections]  rules for serving the files of collections and manifests by path; true
  *   for the default rules, false to serve none. Default: true
  * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
@@ -39,36 +39,51 @@ import { MAX_BYTES } from './put.js'
 /** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */
 
 const OPTIONS = [
-  'basePath', 'allowTags', 'list', 'put', 'collections', 'site', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
+  'basePath', 'allowTags', 'list', 'authorize', 'maxBytes', 'cors', 'collections', 'site', 'contentType', 'mirrors',
+  'idleTimeout', 'onRequest'
 ]
 /** The default rules of sites. @type {Required<SiteRules>} */
 export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
 export const DEFAULT_IDLE_TIMEOUT = 60_000
+/** Bytes of an upload: 1 GiB. */
+const MAX_BYTES = 1 << 30
 
 /** @typedef {ReturnType<typeof checkedOptions>} CheckedOptions */
 
 /** @param {HandlerOptions} options */
 export function checkedOptions (options) {
   assertKnownOptions(options, OPTIONS)
-  const { basePath = '', allowTags = false, list = false, put = false, mirrors = [], ...rest } = options
-  const { collections = true, site, idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
+  const { basePath = '', allowTags = false, list = false, maxBytes = MAX_BYTES, mirrors = [], ...rest } = options
+  const { collections = true, site, idleTimeout = DEFAULT_IDLE_TIMEOUT, authorize, cors = {}, contentType, onRequest } =
+    rest
   if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
     throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
   }
   if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
     throw new TypeError('"mirrors" expected URLs')
   }
+  assertInteger('maxBytes', maxBytes)
   assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
-  for (const [name, value] of Object.entries({ contentType, onRequest })) {
+  for (const [name, value] of Object.entries({ authorize, contentType, onRequest })) {
     if (value !== undefined && typeof value !== 'function') {
       throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)
     }
   }
   const urls = mirrors.map(mirror => new URL(mirror).href)
-  const sites = checkedCollections(collections)
-  const top = site === undefined ? undefined : checkedSite(site)
-  const common = { basePath, allowTags, list, mirrors: urls, idleTimeout, contentType, onRequest }
-  return { ...common, put: checkedPut(put), collections: sites, site: top }
+  return {
+    basePath,
+    allowTags,
+    list,
+    authorize,
+    maxBytes,
+    cors: new Cors(cors),
+    collections: checkedCollections(collections),
+    site: site === undefined ? undefined : checkedSite(site),
+    contentType,
+    mirrors: urls,
+    idleTimeout,
+    onRequest
+  }
 }
 
 /** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */
@@ -93,17 +108,4 @@ function checkedSite (site) {
     assertName('site', site)
     return { tag: site }
   }
-}
-
-/** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
-function checkedPut (put) {
-  if (put === false) return undefined
-  assertOptions('put', put, '{ token, maxBytes }')
-  assertKnownOptions(put, ['token', 'maxBytes'])
-  const { token, maxBytes = MAX_BYTES } = put
-  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new TypeError('"put.token" expected a text of visible ASCII characters')
-  }
-  assertInteger('put.maxBytes', maxBytes)
-  return { token, maxBytes }
 }

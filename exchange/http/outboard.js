@@ -3,7 +3,7 @@
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
 import { answerBytes } from './bytes.js'
-import { FOREVER } from './respond.js'
+import { foreverFor } from './respond.js'
 
 /** @import { ServedRequest } from './served-request.js' */
 /** @import { StoredBlob } from './stored-blob.js' */
@@ -17,7 +17,7 @@ export function answerOutboard (served, blob, groupLog) {
     headers: {
       'content-type': `${OUTBOARD_TYPE}; group-log=${groupLog}`,
       'accept-ranges': 'bytes',
-      'cache-control': FOREVER,
+      'cache-control': foreverFor(served),
       etag: `"${cid}.obao${groupLog}"`
     },
     size: outboardLen(size, groupLog),

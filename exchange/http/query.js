@@ -2,6 +2,9 @@
 
 import { badRequest } from './errors.js'
 
+/** Entries of a page of a list. */
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
 /** Ranges in one request, at most. */
 export const MAX_RANGES = 256
 
@@ -39,6 +42,14 @@ export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES
     throw badRequest(`"${name}" expected increasing ranges that do not touch`)
   }
   return boundaries
+}
+
+/** How many entries a page of a list has. @param {URLSearchParams} query */
+export function limitIn (query) {
+  const given = only(query, 'limit') ?? `${DEFAULT_LIMIT}`
+  const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
+  if (limit < 1 || limit > MAX_LIMIT) throw badRequest(`"limit" expected a number from 1 to ${MAX_LIMIT}`)
+  return limit
 }
 
 /** The form of ranges in an ETag. @param {string} text */

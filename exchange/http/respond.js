@@ -1,21 +1,11 @@
 // The headers that all answers share, and short answers.
 
+import { Refusal, isPublic } from './authorize.js'
 import { errorAnswer } from './errors.js'
 
 /** @import { ServedRequest } from './served-request.js' */
 
 /** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
-
-/** For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. */
-export const FOREVER = 'public, max-age=29030400, immutable'
-
-/** Lets pages of any origin read the answers. Sources: Fetch standard, "CORS protocol"; RFC 9110. */
-const CROSS_ORIGIN = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Link',
-  'cross-origin-resource-policy': 'cross-origin',
-  'x-content-type-options': 'nosniff'
-}
 
 /** How long a browser may remember the answer to a preflight, in seconds: a day. */
 const PREFLIGHT_AGE = '86400'
@@ -30,56 +20,82 @@ const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-
 export const duplicateLinks = (mirrors, hex, more = '') =>
   mirrors.map((mirror, i) => `<${mirror}${hex}>; rel=duplicate; pri=${i + 1}${more}`)
 
-/** @param {Record<string, string>} headers  of one answer */
-export const headersWith = headers => ({ ...CROSS_ORIGIN, ...headers })
+/**
+ * For bytes under a hash, which never change: 48 weeks, as IPFS gateways do it. Caches that many users share keep only
+ * what everybody may read.
+ *
+ * @param {ServedRequest} served
+ */
+export const foreverFor = ({ options: { authorize } }) =>
+  `${isPublic(authorize) ? 'public' : 'private'}, max-age=29030400, immutable`
+
+/** @param {ServedRequest} served @param {Record<string, string>} headers  of one answer */
+export function headersWith ({ request, options: { cors } }, headers) {
+  const shared = cors.headersFor(request)
+  const both = shared.vary !== undefined && headers.vary !== undefined && { vary: `${headers.vary}, ${shared.vary}` }
+  return { ...shared, ...headers, ...both }
+}
 
 /**
+ * @param {ServedRequest} served
  * @param {Uint8Array<ArrayBuffer> | string | null} body
  * @param {number} status
  * @param {Record<string, string>} headers
- * @param {ResponseClass} [Answer]
  */
-export const respond = (body, status, headers, Answer = Response) =>
-  new Answer(body, { status, headers: headersWith(headers) })
+export const respond = (served, body, status, headers) =>
+  new served.Response(body, { status, headers: headersWith(served, headers) })
 
 /**
+ * @param {ServedRequest} served
  * @param {string} location  relative, because a router may have taken a prefix off
  * @param {boolean} isFinal  true if it never changes
  */
-export const redirectTo = (location, isFinal) => isFinal
-  ? respondEmpty(308, { location, 'cache-control': FOREVER })
-  : respondEmpty(307, { location, 'cache-control': 'no-cache' })
+export const redirectTo = (served, location, isFinal) => isFinal
+  ? respondEmpty(served, 308, { location, 'cache-control': foreverFor(served) })
+  : respondEmpty(served, 307, { location, 'cache-control': 'no-cache' })
 
 /**
  * An answer with an empty body. Without the length, Node.js would send a body of unknown length.
  *
- * @param {number} status @param {Record<string, string>} [headers]
+ * @param {ServedRequest} served @param {number} status @param {Record<string, string>} headers
  */
-export const respondEmpty = (status, headers) => respond(null, status, { 'content-length': '0', ...headers })
+const respondEmpty = (served, status, headers) => respond(served, null, status, { 'content-length': '0', ...headers })
 
 /**
  * @param {ServedRequest} served @param {number} status @param {object} value
  * @param {Record<string, string>} [headers]
  */
-export function respondJson ({ isHead }, status, value, headers) {
+export function respondJson (served, status, value, headers) {
   const text = `${JSON.stringify(value)}\n`
   const length = `${new TextEncoder().encode(text).length}`
-  return respond(isHead ? null : text, status, {
+  return respond(served, served.isHead ? null : text, status, {
     'content-type': 'application/json', 'content-length': length, 'cache-control': 'no-store', ...headers
   })
 }
 
 /** @param {ServedRequest} served @param {unknown} error */
 export function respondError (served, error) {
-  const { status, headers, details } = errorAnswer(error)
-  served.refusal = { code: details.code, error }
   // The rest of an upload is not read, so the connection cannot be used again.
   const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(served.request.method)
-  return respondJson(served, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
+  const ending = mayHaveBody ? { connection: 'close' } : undefined
+  if (error instanceof Refusal) return respondRefusal(served, error, ending)
+  const { status, headers, details } = errorAnswer(error)
+  served.refusal = { code: details.code, error }
+  return respondJson(served, status, details, { ...headers, ...ending })
 }
 
-/** @param {string} methods  that the path allows */
-export const respondOptions = methods => respond(null, 204, {
+/** @param {ServedRequest} served @param {Refusal} refusal @param {Record<string, string>} [ending] */
+function respondRefusal (served, { response, code }, ending) {
+  served.refusal = { code, error: undefined }
+  const given = Object.fromEntries(response.headers)
+  const headers = new Headers(headersWith(served, { 'cache-control': 'no-store', ...given, ...ending }))
+  headers.delete('set-cookie')
+  for (const cookie of response.headers.getSetCookie()) headers.append('set-cookie', cookie)
+  return new Response(served.isHead ? null : response.body, { status: response.status, headers })
+}
+
+/** @param {ServedRequest} served @param {string} methods  that the path allows */
+export const respondOptions = (served, methods) => respond(served, null, 204, {
   allow: methods,
   'access-control-allow-methods': methods,
   'access-control-allow-headers': REQUEST_HEADERS,

@@ -9,20 +9,19 @@ import { isName } from './names.js'
  * @property {'blob'} kind
  * @property {Family} family
  * @property {string} name  of the blob, decoded
- * @property {string} written  the name as the path has it
  * @property {number} [groupLog]  of the outboard, if it is wanted instead of the blob
- * @property {string} top  the relative URL of the top: `../` as often as needed
+ * @property {string} topUrl  the relative URL of the top: `../` as often as needed
  */
 /**
  * @typedef {object} SiteRoute  a file of a collection or manifest
  * @property {'site'} kind
  * @property {string} name  of the collection, decoded
- * @property {string} written  the name as the path has it
  * @property {string} path  of the file, decoded, without a leading slash; with a trailing one it is a folder
  * @property {string | undefined} rest  the path of the file, not decoded; undefined without a slash after the name
  */
 /** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
-/** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+/** @typedef {{ kind: 'tag', name: string }} TagRoute */
+/** @typedef {BlobRoute | SiteRoute | MountedRoute | TagRoute | { kind: 'list' | 'tags' | 'registry' }} Route */
 
 /** Characters of a URL, at most. */
 export const MAX_URL_LEN = 4096
@@ -32,14 +31,16 @@ const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
 
 /**
  * @param {string} path  that begins with a slash
- * @param {{ hasSite: boolean }} options  `hasSite`: true if there is a site at the top
+ * @param {{ hasSite: boolean, hasTags: boolean }} options  `hasSite`: true if there is a site at the top; `hasTags`:
+ *   true if there are routes of tags
  * @returns {Route}
  * @throws {import('./errors.js').HttpError} 404, and 400 for a path that cannot be decoded
  */
-export function routeOf (path, { hasSite }) {
+export function routeOf (path, { hasSite, hasTags }) {
   const [, ...segments] = path.split('/')
   const last = segments[segments.length - 1]
   const [first, second] = segments
+  if (hasTags && first === 'tags' && segments.length < 3) return tagRoute(second)
   if (hasSite && !isReserved(segments)) return { kind: 'mounted', path: pathOf(segments) }
   if (path === '/blobs') return { kind: 'list' }
   if (path === '/v2/') return { kind: 'registry' }
@@ -48,14 +49,12 @@ export function routeOf (path, { hasSite }) {
   if (family === undefined || last === '') throw noRoute()
   const hasOutboards = family === 'blobs' || family === 'plain'
   const outboard = hasOutboards ? OUTBOARD.exec(last) : null
-  const written = outboard === null ? last : outboard[1]
   return {
     kind: 'blob',
     family,
-    written,
-    name: decoded(written),
+    name: decoded(outboard === null ? last : outboard[1]),
     groupLog: outboard === null ? undefined : Number(outboard[2]),
-    top: '../'.repeat(segments.length - 1)
+    topUrl: '../'.repeat(segments.length - 1)
   }
 }
 
@@ -66,10 +65,18 @@ function isReserved (segments) {
   return first === 'blobs' || isName(decoded(OUTBOARD.exec(first)?.[1] ?? first))
 }
 
+/** @param {string} [name]  encoded @returns {Route} */
+function tagRoute (name) {
+  if (name === undefined) return { kind: 'tags' }
+  if (name === '') throw noRoute()
+  return { kind: 'tag', name: decoded(name) }
+}
+
 /** @param {string[]} segments @returns {SiteRoute} */
-function siteRoute ([, written, ...rest]) {
-  const path = pathOf(rest)
-  return { kind: 'site', name: decoded(written), written, path, rest: rest.length === 0 ? undefined : rest.join('/') }
+function siteRoute ([, name, ...rest]) {
+  return {
+    kind: 'site', name: decoded(name), path: pathOf(rest), rest: rest.length === 0 ? undefined : rest.join('/')
+  }
 }
 
 /**

@@ -48,15 +48,15 @@ export class ServedRequest {
    * @param {Service} service
    * @param {(event: RequestEvent) => void} onEnd
    */
-  constructor (request, { store, options, hooks, sites, top }, onEnd) {
+  constructor (request, { store, options, hooks, sites, topSites }, onEnd) {
     this.request = request
     this.url = new URL(request.url)
     this.isHead = request.method === 'HEAD'
     this.store = store
     this.options = options
     this.sites = sites
-    this.top = top
-    this.Response = hooks.Response
+    this.topSites = topSites
+    this.Response = hooks.Response ?? Response
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd
   }

@@ -11,7 +11,7 @@ import { sendPieces } from './body.js'
 import { isKnown } from './conditions.js'
 import { badRequest, notAcceptable } from './errors.js'
 import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
-import { FOREVER, duplicateLinks, respond } from './respond.js'
+import { duplicateLinks, foreverFor, respond } from './respond.js'
 import { requirePresent } from './stored-blob.js'
 
 /** @import { Store } from '../../store/interface.js' */
@@ -40,20 +40,20 @@ const MAX_SLICE_GROUP_LOG = 10
 const MAX_LOG_OF_MANY = 6
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
-export async function answerSlice (served, blob, { top }, { ranges, groupLog, label }) {
+export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog, label }) {
   const { request, url, store, options: { mirrors } } = served
   const { root, cid, size } = blob
   const hex = base16.baseEncode(root)
   const headers = {
     'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
     'accept-ranges': 'none', // a range of a slice proves nothing
-    'cache-control': FOREVER,
+    'cache-control': foreverFor(served),
     etag: `"${cid}.slice.${label}.g${groupLog}"`,
     // The link is for the blob, not for the slice.
-    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
+    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${topUrl}${hex}"`).join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
-  if (isKnown(request.headers, headers.etag)) return respond(null, 304, headers)
+  if (isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)
   await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
   const len = sliceLen({ size, groupLog }, ranges)
   const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: served.signalFor(blob, len) })

@@ -14,12 +14,12 @@ const BATCH = 256
 const EMPTY_ROOT = hash(new Uint8Array(0))
 
 /**
- * Gives the answer to a request, verified. Members beyond the end of the sequence are left out.
+ * Yields the answer to a request, verified. Members beyond the end of the sequence are left out.
  *
  * @param {Store} store @param {GetRequest} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, STORE_MISSING before the first blob of which
- *   the store lacks a wanted part; REQUEST_INVALID when the blob has no members; and the errors of `store.slice`
+ * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND or STORE_MISSING before the first blob that has
+ *   a wanted part which the store lacks; REQUEST_INVALID when the blob has no members; and the errors of `store.slice`
  */
 export async function * answerPieces (store, { root, wanted }, signal) {
   /** Members of the sequence. @type {number | undefined} */
@@ -30,7 +30,7 @@ export async function * answerPieces (store, { root, wanted }, signal) {
     const [first, end] = [Math.max(index - 1, 0), (wanted[i + 1]?.[0] ?? Infinity) - 1]
     if (first >= end) continue
     count ??= await memberCount(store, root)
-    // A short request may name many members that are not there.
+    // A short request may name many members that do not exist.
     if (first >= count) return
     for await (const member of members(store, root, first, Math.min(end, count), signal)) {
       yield * slicePieces(store, member, ranges, signal)
@@ -40,7 +40,7 @@ export async function * answerPieces (store, { root, wanted }, signal) {
 
 /** @param {Store} store @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} signal */
 async function * slicePieces (store, root, ranges, signal) {
-  // In iroh every store has the empty blob, so peers do not ask whether this one has it.
+  // In iroh, every store has the empty blob, so peers do not ask whether this one has it.
   if (areEqual(root, 0, EMPTY_ROOT)) yield new Uint8Array(HEADER_LEN)
   else yield * store.slice(root, ranges, { readAhead: false, signal })
 }
@@ -54,7 +54,7 @@ async function memberCount (store, root) {
   const [found] = await store.statMany([root])
   const { size } = found ?? await store.stat(root) // throws the error that says why
   if (size % HASH_LEN === 0) return size / HASH_LEN
-  throw invalid('it asks for members of a blob that is no sequence of hashes')
+  throw invalid('it asks for members of a blob that is not a sequence of hashes')
 }
 
 /**

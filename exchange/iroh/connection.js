@@ -1,8 +1,9 @@
-// A connection to a peer, shared by many requests. The first request opens it, and the first after a failure opens
-// another.
+// A connection to a peer, shared by many requests. The first request opens it, and the first request after a failure
+// opens another one.
 //
-// The package cannot stop a stream while a read waits on it. So an abort during a read retires the whole connection:
-// its other requests go on, and it is closed when the last of them has ended. The next request opens a new connection.
+// The package cannot stop a stream while a read is waiting on it. So an abort during a read retires the whole
+// connection: its other requests continue, and it is closed when the last of them has ended. The next request opens a
+// new connection.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { ALPN_BYTES, toIrohAddress } from './endpoint.js'

@@ -1,4 +1,4 @@
-// Loads @number0/iroh, which is optional and has native code, and opens endpoints. Nothing else here imports it.
+// Loads @number0/iroh, which is optional and has native code, and opens endpoints. No other module imports the package.
 
 import { base16 } from 'multiformats/bases/base16'
 import { assertBytesOf, describe } from '../../lib/core/bytes.js'
@@ -11,7 +11,7 @@ import { checkedAddress, parseTicket } from './wire/ticket.js'
 
 /** The name of iroh-blobs' protocol. Endpoints that serve blobs must accept it. */
 export const IROH_ALPN = '/iroh-bytes/4'
-/** The same as the package takes it. */
+/** The same name, as the package takes it. */
 export const ALPN_BYTES = [...new TextEncoder().encode(IROH_ALPN)]
 
 const SECRET_KEY_LEN = 32
@@ -20,10 +20,10 @@ const PACKAGE = '@number0/iroh'
 
 /**
  * @typedef {object} EndpointOptions
- * @property {boolean} [relays]  true uses the relays and the address lookup that n0 runs. Without them, peers are
- *   reached by the addresses in their tickets alone, and nothing is sent to anybody else. Default: true
- * @property {string} [bindAddress]  the address to listen at, such as `0.0.0.0:4433`. Default: all addresses, and any
- *   free port
+ * @property {boolean} [relays]  true to use the relays and the address lookup that n0 runs. Without them, peers are
+ *   reached only by the addresses in their tickets, and nothing is sent to anybody else. Default: true
+ * @property {string} [bindAddress]  the address to listen at, for example `0.0.0.0:4433`. Default: all addresses, and
+ *   any free port
  * @property {Uint8Array} [secretKey]  32 bytes, which determine the id. Default: random
  */
 

@@ -1,4 +1,4 @@
-// Makes a mirror of a peer of iroh. One request brings a slice, or many members of a sequence.
+// Turns a peer of iroh into a mirror. One request brings a slice, or many members of a sequence.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -15,7 +15,9 @@ import { encodeGet, encodeRequest } from './wire/request.js'
 /** @import { IrohAddress, IrohEndpoint, IrohStream } from './types.js' */
 /** @import { PeerAddress } from './wire/ticket.js' */
 
-/** Bytes of one read, at most. No more wait here for a slow caller, because QUIC then holds the peer back. */
+/**
+ * The most bytes of one read. No more than these wait here for a slow caller, because QUIC then slows down the peer.
+ */
 const READ_LEN = 1 << 16
 /** Digits of a peer's id in errors. */
 const SHORT_ID_LEN = 10
@@ -23,14 +25,15 @@ const SHORT_ID_LEN = 10
 const [NO_PERMISSION, RATE_LIMIT] = [1, 2]
 
 /**
- * Makes a mirror of a peer, for `download`, `downloadFile`, `fetchVerified` and `fromMirrors`. It connects at its first
- * request.
+ * Turns a peer into a mirror, for `download`, `downloadFile`, `fetchVerified` and `fromMirrors`. It connects at its
+ * first request.
  *
  *     const mirror = irohMirror(ticket)
  *     await download(store, parseTicket(ticket).cid, { from: [mirror] })
  *     await mirror.close()
  *
- * @param {string | PeerAddress | IrohAddress} peer  a ticket, or an address: the mirror gives any blob of the peer
+ * @param {string | PeerAddress | IrohAddress} peer  a ticket or an address. Either way, the mirror gives any blob of
+ *   the peer
  * @param {{ endpoint?: IrohEndpoint }} [options]  `endpoint`: of @number0/iroh; the caller closes it. Default: the
  *   mirror opens one as `openIrohEndpoint` does, and closes it
  * @returns {IrohMirror}
@@ -46,7 +49,7 @@ class IrohMirror {
   #connection
   /** @type {Promise<IrohEndpoint> | undefined} */
   #own
-  /** Names the peer in errors and progress. @type {string} */
+  /** The name of the peer in errors and progress. @type {string} */
   location
 
   /** @param {string | PeerAddress | IrohAddress} peer @param {IrohEndpoint} [endpoint] */
@@ -57,7 +60,7 @@ class IrohMirror {
   }
 
   /**
-   * Gives a slice as the peer sends it: with its header, unverified.
+   * Yields a slice as the peer sends it: with its header, unverified.
    *
    * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<Uint8Array>}
@@ -70,12 +73,12 @@ class IrohMirror {
   }
 
   /**
-   * Gives whole members of a sequence of hashes, as slices one after the other: the answer to one request.
+   * Yields whole members of a sequence of hashes, as slices one after the other, from the answer to one request.
    *
-   * @param {BlobName} cid  of the sequence @param {number[]} indices  rising, from 0
+   * @param {BlobName} cid  of the sequence @param {number[]} indices  increasing, from 0
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<Uint8Array>} may end early, at a member that the peer lacks
-   * @throws {BaoError} as `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of the members
+   * @returns {AsyncGenerator<Uint8Array>} which may end early, at a member that the peer lacks
+   * @throws {BaoError} as `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of these members
    */
   members (cid, indices, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
@@ -83,7 +86,7 @@ class IrohMirror {
   }
 
   /**
-   * Sends a request and gives the answer. Turns errors of the package into those that `slice` lists.
+   * Sends a request and yields the answer. Turns errors of the package into those that `slice` lists.
    *
    * @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
@@ -118,7 +121,7 @@ class IrohMirror {
   }
 
   /**
-   * Sends a request, and gives the bytes of the answer as they arrive.
+   * Sends a request, and yields the bytes of the answer as they arrive.
    *
    * @param {number[]} request @param {AbortSignal} [signal]
    */

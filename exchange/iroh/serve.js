@@ -18,24 +18,25 @@ import { formatTicket } from './wire/ticket.js'
 
 /**
  * @typedef {object} IrohServeOptions
- * @property {number} [maxConnections]  connections at a time; more are refused. It also limits the handshakes under
- *   way. Default: 64
- * @property {number} [maxPerPeer]  connections of one peer at a time; more are closed. Default: an eighth of
+ * @property {number} [maxConnections]  the most connections at a time; more are refused. The handshakes under way have
+ *   the same limit. Default: 64
+ * @property {number} [maxPerPeer]  the most connections of one peer at a time; more are closed. Default: an eighth of
  *   `maxConnections`, at least one
  * @property {number} [handshakeTimeout]  milliseconds that a handshake may take. Default: 10000
- * @property {number} [maxStreams]  requests of one connection that are answered at a time; more wait. Default: 16
- * @property {number} [maxRequestBytes]  bytes of a request, up to 1 MiB. Default: 64 KiB
+ * @property {number} [maxStreams]  the most requests of one connection that are answered at a time; more wait. Default:
+ *   16
+ * @property {number} [maxRequestBytes]  the most bytes of a request, up to 1 MiB. Default: 64 KiB
  * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or send a request.
  *   Otherwise its connection is closed. Default: 60000
  * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. Its errors are ignored
  */
 /**
  * @typedef {object} IrohServer
- * @property {Ticket['address']} address  the present address of the endpoint
- * @property {(cid: BlobName) => string} ticket  makes a ticket for a blob; if the CID has the codec 0x80, it is for the
- *   members of the sequence, too
- * @property {(options?: { grace?: number }) => Promise<void>} close  begins no new answers, and waits up to `grace`
- *   milliseconds (default: 10000) until peers have received those under way; then it closes all connections. The
+ * @property {Ticket['address']} address  the current address of the endpoint
+ * @property {(cid: BlobName) => string} ticket  makes a ticket for a blob. If the CID has the codec 0x80, the ticket is
+ *   for the members of the sequence, too
+ * @property {(options?: { grace?: number }) => Promise<void>} close  stops beginning answers, and waits up to `grace`
+ *   milliseconds (default: 10000) until peers have received those under way. Then it closes all connections. The
  *   endpoint and the store stay open
  */
 
@@ -51,8 +52,8 @@ const OPTIONS = [
  *     console.log(server.ticket(cid))
  *
  * @param {Store} store  the caller closes it, after the server and the endpoint
- * @param {IrohEndpoint} endpoint  must accept IROH_ALPN, as one of `openIrohEndpoint` does. The server takes all of its
- *   incoming connections, and refuses them after `close`
+ * @param {IrohEndpoint} endpoint  must accept IROH_ALPN, as an endpoint of `openIrohEndpoint` does. The server takes
+ *   all of its incoming connections, and refuses them after `close`
  * @param {IrohServeOptions} [options]
  * @returns {IrohServer}
  */
@@ -72,13 +73,16 @@ class Server {
   #endpoint
   #limits
   #connectionOptions
-  /** Connections whose peers are not known yet. They are counted apart, so they take no places from known peers. */
+  /**
+   * Connections whose peers are not known yet. They are counted separately, so that they do not take places from known
+   * peers.
+   */
   #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
   #connections = /** @type {Set<ServedConnection>} */ (new Set())
   #isClosing = false
   /** Aborts the handshakes under way. */
   #ended = new AbortController()
-  /** Resolve the calls of `close` that wait. @type {((value?: unknown) => void)[]} */
+  /** Functions that resolve the waiting calls of `close`. @type {((value?: unknown) => void)[]} */
   #whenIdle = []
 
   /** @param {Store} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} options */
@@ -88,7 +92,7 @@ class Server {
     const tell = (/** @type {PeerRequest} */ event) => {
       try {
         onRequest?.(event)
-      } catch {} // an error of the caller's log must not break answers
+      } catch {} // an error in the caller's log must not break answers
     }
     this.#connectionOptions = { ...rest, store, onRequest: tell }
   }

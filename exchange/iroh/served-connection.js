@@ -1,6 +1,6 @@
 // Answers the requests of one connection of a peer.
 //
-// The package cannot reset a stream while a call waits on it. So a peer that takes too long loses its connection.
+// The package cannot reset a stream while a call is waiting on it. So a peer that takes too long loses its connection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -13,15 +13,15 @@ import { shortened } from './endpoint.js'
 /** @import { IrohConnection, IrohStream } from './types.js' */
 
 /**
- * @typedef {object} PeerRequest  one request that has ended
+ * @typedef {object} PeerRequest  a request that has ended
  * @property {string} peer  the id of the peer, in 64 hexadecimal digits
  * @property {string} [cid]  of the blob that was asked for
  * @property {'complete' | 'missing' | 'refused' | 'failed' | 'aborted'} outcome  `missing`: the store lacks a blob, or
- *   a part of it; `refused`: the peer sent no request, or one that is not answered; `failed`: the store could not read
- *   the rest; `aborted`: the peer disconnected, took too long, or wanted no more
+ *   a part of it; `refused`: the peer has not sent a request, or has sent one that is not answered; `failed`: the store
+ *   could not read the rest; `aborted`: the peer has disconnected, taken too long, or stopped the answer
  * @property {string} [code]  of the error
  * @property {unknown} [error]
- * @property {number} sent  bytes handed to the connection
+ * @property {number} sent  bytes that were passed to the connection
  * @property {number} ms
  */
 
@@ -32,17 +32,17 @@ import { shortened } from './endpoint.js'
  * @property {(event: PeerRequest) => void} onRequest
  */
 
-/** Bytes of one write to a stream, at most. */
+/** The most bytes of one write to a stream. */
 const WRITE_LEN = 1 << 16
 /** The codes with which iroh-blobs resets streams. */
 const [NO_PERMISSION, INTERNAL] = [1n, 3n]
-/** Found in the package's error for a request that is too long. The error has no code. */
+/** Matches the package's error for a request that is too long, which does not have a code. */
 const TOO_LONG = /TooLong/
 
 export class ServedConnection {
   #connection
   #options
-  /** The answers under way, each with its own controller: one signal for all would have too many listeners. */
+  /** The answers under way, each with its own controller, because one signal for all would have too many listeners. */
   #active = /** @type {Map<Promise<void>, AbortController>} */ (new Map())
   #isClosing = false
   #isEnded = false
@@ -78,7 +78,7 @@ export class ServedConnection {
     }
   }
 
-  /** Begins no new answer, and closes the connection when the answers under way have been sent. */
+  /** Stops beginning answers, and closes the connection when the answers under way have been sent. */
   close () {
     this.#isClosing = true
     if (this.#active.size === 0) this.abort()
@@ -92,7 +92,7 @@ export class ServedConnection {
     this.#connection.close(0n, [])
   }
 
-  /** Closes the connection after `idleTimeout`, unless the peer sends a request before. */
+  /** Closes the connection after `idleTimeout`, unless the peer sends a request first. */
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
     if (this.#active.size > 0 || this.#isEnded) return
@@ -158,7 +158,7 @@ export class ServedConnection {
     try {
       await this.#inTime(send.stopped())
     } catch (error) {
-      if (this.#isLate) throw error // else the peer has closed the connection, as it may when it has everything
+      if (this.#isLate) throw error // If not, the peer closed the connection when it had everything.
     }
   }
 
@@ -179,7 +179,7 @@ export class ServedConnection {
   }
 }
 
-/** A call of a stream has failed: the peer has disconnected, or wants no more. */
+/** A call of a stream has failed: the peer has disconnected, or has stopped the answer. */
 class PeerError extends Error {}
 
 /** @param {unknown} error  the error that ended an answer @returns {PeerRequest['outcome']} */

@@ -1,8 +1,8 @@
 // Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
 //
 // `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which limits their length. Its own readers
-// of sections are not used: they gather each block in memory, however long it claims to be.
-// Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
+// of sections are not used, because they gather each block in memory, however long it claims to be. Source: CARv1 and
+// CARv2 specifications, https://ipld.io/specs/transport/car/
 
 import { readBlockHead, readHeader } from '@ipld/car/decoder'
 import { BaoError } from '../../lib/core/errors.js'
@@ -10,7 +10,7 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
-/** Bytes of a header or of a CID, at most. A header of this length has 200 000 roots. */
+/** The most bytes of a header or of a CID. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
 const NOTHING = new Uint8Array(0)
 
@@ -44,7 +44,7 @@ class CarBytes {
 
   /**
    * @param {number} len
-   * @returns {Promise<Uint8Array>} the next bytes, fewer at the end; valid until the next call
+   * @returns {Promise<Uint8Array>} the next bytes, or fewer at the end; valid until the next call
    */
   async upTo (len) {
     const wanted = Math.min(len, this.end - this.pos)
@@ -59,7 +59,7 @@ class CarBytes {
   }
 
   /**
-   * @param {number} len @param {boolean} [seek]  true to go on after these bytes. Default: false
+   * @param {number} len @param {boolean} [seek]  true to continue after these bytes. Default: false
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {
@@ -71,7 +71,7 @@ class CarBytes {
     return copy
   }
 
-  /** Skips bytes, even if the archive ends before. @param {number} len */
+  /** Skips bytes, even if the archive ends before that. @param {number} len */
   seek (len) {
     if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an offset that leads nowhere', this.pos)
     this.pos += len
@@ -83,7 +83,7 @@ class CarBytes {
   }
 
   /**
-   * Gives the next bytes in the pieces of the source.
+   * Yields the next bytes in the pieces of the source.
    *
    * @param {number} len
    * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
@@ -103,13 +103,13 @@ class CarBytes {
     }
   }
 
-  /** Reads bytes and drops them. Throws when the archive ends before. @param {number} len */
+  /** Reads bytes and drops them. Throws if the archive ends before that. @param {number} len */
   async pass (len) {
     const pieces = this.take(len)
     while (!(await pieces.next()).done) continue
   }
 
-  /** Reads until there are bytes to give. @returns {Promise<boolean>} false at the end of the source */
+  /** Reads until some bytes are available. @returns {Promise<boolean>} false at the end of the source */
   async #fill () {
     while (this.#piece.length === 0) {
       try {
@@ -167,7 +167,7 @@ export class CarReader {
   }
 
   /**
-   * Gives the sections after the header. Does not read the index after the data of a version 2.
+   * Yields the sections after the header. Does not read the index that follows the data in version 2.
    *
    * @returns {AsyncGenerator<Section>}
    * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }

@@ -17,9 +17,9 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
  * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
- * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name; if a blob is a
- *   sequence of hashes, its members, too
- * @property {boolean} [recursive]  true if `cids` are sequences of hashes (or collections) whose members are to be
+ * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name, and the members
+ *   of a blob that is a sequence of hashes
+ * @property {boolean} [recursive]  true if `cids` are sequences of hashes (or collections) and their members should be
  *   transferred, too. Default: false
  * @property {AbortSignal} [signal]
  */
@@ -32,10 +32,10 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /**
  * @typedef {object} ChoiceOptions
  * @property {TagInfo[]} tags  the result of `chosenTags`
- * @property {boolean} [deleted]  true to give forgotten aliases, too. Default: false
- * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are given
- * @property {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes;
- *   and for a damaged record, after all other blobs were given. May throw the error
+ * @property {boolean} [deleted]  true to include forgotten aliases. Default: false
+ * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are yielded
+ * @property {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes,
+ *   and, after all other blobs, for a damaged record. It may throw the error
  */
 
 /** @param {SelectionOptions} options @throws {TypeError} */
@@ -82,7 +82,7 @@ export const blobOf = async (store, { cid }) => multihashOf(cid) === undefined ?
 export const hasOwnName = ({ stat, aliases }) => !stat?.isAliasOnly || aliases.length === 0
 
 /**
- * Gives the blobs to transfer, in batches. Gives a blob more than once if several tags or names lead to it.
+ * Yields the blobs to transfer, in batches. Yields a blob more than once if several tags or names lead to it.
  *
  * @param {Store} store @param {SelectionOptions} options @param {ChoiceOptions} choice
  * @returns {AsyncGenerator<Chosen[]>}
@@ -114,7 +114,9 @@ export async function * chosenBlobs (store, options, { tags, deleted = false, on
   }
 }
 
-/** Gives the aliases of blobs without a lookup for each: callers ask for all blobs, in the order of their hashes. */
+/**
+ * Finds the aliases of blobs without a lookup for each blob. Callers ask for all blobs, in the order of their hashes.
+ */
 class AliasesInOrder {
   #store
   #deleted
@@ -145,7 +147,7 @@ class AliasesInOrder {
       if (order === 0) found.push(/** @type {{ alias: CID }} */ (this.#next).alias)
       if (order <= 0) this.#next = undefined
     }
-    // The blob was put after the list of aliases was begun, or damage has hidden its aliases from the list.
+    // The blob was put after the list of aliases had begun, or damage hides its aliases from the list.
     return found.length === 0 && isAliasOnly ? this.#store.aliases.of(cid, { deleted: this.#deleted }) : found
   }
 
@@ -163,7 +165,7 @@ class AliasesInOrder {
 const orderOf = (a, b) => compare(a.cid.multihash.digest, b.cid.multihash.digest)
 
 /**
- * Gathers items in batches. When the items fail, gives those before the failure first.
+ * Gathers items in batches. When the items fail, it first yields those before the failure.
  *
  * @template T
  * @param {AsyncIterable<T>} items
@@ -205,13 +207,17 @@ async function * untilUnreadable (items, onUnreadable, signal) {
 const LOSSES = ['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND']
 
 /**
- * True if an error says that one blob cannot be read as it is, and nothing about other blobs.
+ * True if an error only says that one blob cannot be read as it is, and does not concern other blobs.
  *
  * @param {unknown} error @returns {error is BaoError}
  */
 export const isLoss = error => error instanceof BaoError && LOSSES.includes(error.code)
 
-/** @param {unknown} error @returns {undefined} @throws the error, if it says more than that one blob cannot be read */
+/**
+ * @param {unknown} error
+ * @returns {undefined}
+ * @throws the error, if it does not only mean that one blob cannot be read
+ */
 export function unlessLoss (error) {
   if (!isLoss(error)) throw error
 }
@@ -238,7 +244,7 @@ async function * chosenNames (store, { cids = [], recursive = false, signal }, t
 }
 
 /**
- * Gives the members of a sequence that is present, whole or in part. Leaves out bytes after the last whole hash.
+ * Yields the members of a sequence that is present, whole or in part. Leaves out bytes after the last whole hash.
  *
  * @param {Store} store @param {CID} cid @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<ChosenName>}

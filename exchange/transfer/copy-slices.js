@@ -1,4 +1,4 @@
-// Copies the chunks of one blob that another store lacks, as slices. Leaves out those that are damaged in the source.
+// Copies the chunks of one blob that another store lacks, as slices. Leaves out chunks that are damaged in the source.
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
@@ -8,15 +8,15 @@ import { isLoss, unlessLoss } from './chosen-blobs.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Store } from '../../store/interface.js' */
 
-/** How often the copy of a blob begins again because the blob was replaced while it was read. */
+/** How many times the copy of a blob begins again because the blob was replaced while it was read. */
 const MAX_CHANGES = 3
 
 /**
  * @param {Store} from @param {Store} to @param {CID} cid
- * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets how many bytes of a slice
- *   the other store lacked
- * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: of the
- *   last read of the source that failed, or null
+ * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets the number of bytes of a
+ *   slice that the other store lacked
+ * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: the
+ *   error of the last read of the source that has failed, or null
  * @throws any error that does not mean that bytes of this blob are lost
  */
 export async function copySlices (from, to, cid, { signal, onCopied }) {
@@ -44,8 +44,8 @@ export async function copySlices (from, to, cid, { signal, onCopied }) {
 /**
  * @param {Store} from @param {Store} to @param {CID} cid @param {ChunkRanges} ranges
  * @param {AbortSignal} [signal]
- * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`: of
- *   reading the source, or null
+ * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`: the
+ *   error of reading the source, or null
  */
 async function copySlice (from, to, cid, ranges, signal) {
   let error = /** @type {unknown} */ (null)
@@ -77,7 +77,12 @@ async function presentLen (store, cid) {
   return stat === undefined ? 0 : rangesLen(stat.present, stat.size)
 }
 
-/** Finds nothing when there is no blob, or its record is damaged. @param {Store} store @param {CID} cid */
+/**
+ * Returns undefined when the store does not have the blob, or its record is damaged.
+ *
+ * @param {Store} store
+ * @param {CID} cid
+ */
 const statOf = (store, cid) => store.stat(cid).catch(unlessLoss)
 
 /** True if an error says that bytes are not those of the blob. @param {unknown} error @returns {error is BaoError} */

@@ -1,5 +1,5 @@
 // Copies the blobs and tags that another open store lacks. So the first run makes a backup, and every later one brings
-// it up to date, even while the source is being written to. After an interruption, the next run goes on.
+// it up to date, even while the source is being written to. After an interruption, the next run continues.
 
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
@@ -18,23 +18,23 @@ import { copySlices, isUnproven } from './copy-slices.js'
 /**
  * @typedef {object} CopyResult
  * @property {number} blobs  how many blobs were copied, wholly or in part
- * @property {number} bytes  bytes that were copied: all bytes of a blob up to 1 MiB; for longer ones those that were
- *   missing
+ * @property {number} bytes  bytes that were copied: all bytes of a blob of up to 1 MiB; of a longer one, those that
+ *   were missing
  * @property {number} tags  how many tags were set in the other store
  * @property {{ cid?: CID, error: BaoError }[]} failed  blobs that cannot be read here and are not whole in the other
- *   store. `error` is the one that `get` would throw. `cid` is missing if a damaged record or sequence of hashes hides
- *   which blobs there were
+ *   store. `error` is the error that `get` would throw. `cid` is missing if a damaged record or sequence of hashes
+ *   hides which blobs are concerned
  */
 
 /**
  * Copies the blobs, whole or in part, their aliases, and the tags that another open store lacks. Both stores may be
- * used during the copy. After an interruption, copied data stays; run the copy again. A copy deletes nothing from the
- * other store, but replaces a tag there by the one of the same name.
+ * used during the copy. After an interruption, copied data stays; run the copy again. A copy does not delete anything
+ * from the other store, but replaces a tag there with the tag of the same name.
  *
  * Damage does not stop the copy: everything else is copied, even the undamaged parts of a damaged blob.
  *
  * @param {Store} from @param {Store} to  an open store, which is written to
- * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;
+ * @param {CopyOptions} [options]  `cids`: only these blobs; with `recursive`, the members of these sequences as well;
  *   `tags`: only these tags, and the blobs that they protect
  * @returns {Promise<CopyResult>}
  * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and the errors of writing to the other store
@@ -63,7 +63,7 @@ class Copy {
   }
 
   async run () {
-    // Read tags before blobs, so that the blob of a tag is copied, too, if the store had it when the tag was read.
+    // Read tags before blobs. So if the store had the blob of a tag when the tag was read, the blob is copied, too.
     const tags = await chosenTags(this.#from, this.#options)
     const hold = this.#to.tempTag()
     try {
@@ -84,8 +84,8 @@ class Copy {
   }
 
   /**
-   * Gives small blobs, each once for each of its names. Between them it copies long ones, and those that are present in
-   * part.
+   * Yields small blobs, each once for each of its names. Between them, it copies long blobs, and those that are present
+   * in part.
    *
    * @param {TagInfo[]} tags @param {TempTag} hold
    * @returns {AsyncGenerator<Source | NamedSource>}
@@ -95,7 +95,7 @@ class Copy {
     const choice = {
       tags,
       deleted: true,
-      // From now on, each sequence that is copied protects the members that are copied after it.
+      // From now on, each copied sequence protects the members that are copied after it.
       onSequence: (/** @type {CID} */ cid) => hold.add(cid, { format: 'hashseq' }),
       onUnreadable: (/** @type {unknown} */ error) => this.#failed(undefined, error)
     }
@@ -108,7 +108,7 @@ class Copy {
         const there = found[i]
         if (stat === undefined) this.#failed(cid, notFound(cid.multihash.digest))
         else if (there?.complete) await this.#addNames(blob, there)
-        // Write a sequence now and not in a batch, because it protects the members after it.
+        // Write a sequence now instead of in a batch, because it protects the members after it.
         else if (stat.complete && stat.size <= FILE_FROM && !isSequence) small.push(blob)
         else await this.#copyLong(blob)
       }
@@ -127,7 +127,7 @@ class Copy {
   }
 
   /**
-   * Copies the chunks that the other store lacks of a long or partial blob, and then its names.
+   * Copies the chunks of a long or partial blob that the other store lacks, and then its names.
    *
    * @param {Chosen} blob
    * @param {unknown} [failure]  the error of an attempt to read the whole blob
@@ -150,7 +150,7 @@ class Copy {
   }
 
   /**
-   * Gives the other store the names that a blob has here. The other store has the blob already.
+   * Gives the other store the names that a blob has here. The other store already has the blob.
    *
    * @param {Chosen} blob @param {BlobStat} there  of the blob in the other store
    */
@@ -175,7 +175,7 @@ class Copy {
     this.#result.tags++
   }
 
-  /** @param {number} len  bytes more */
+  /** @param {number} len  how many more bytes */
   #progress (len) {
     this.#result.bytes += len
     this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes, unit: 'bytes' } })
@@ -183,11 +183,11 @@ class Copy {
 
   /**
    * @param {CID | undefined} cid @param {unknown} error
-   * @throws the error, if it says more than that this blob cannot be read
+   * @throws the error, if it does not only mean that this blob cannot be read
    */
   #failed (cid, error) {
     if (!isLoss(error) && !isUnproven(error)) throw error
-    // A blob that was deleted before its turn is no loss, unless the caller has asked for it.
+    // A blob that was deleted before its turn is not lost, unless the caller has asked for it.
     if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
     this.#result.failed.push({ cid, error })
   }

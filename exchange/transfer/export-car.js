@@ -27,14 +27,15 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
  */
 
 /**
- * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. The blobs
- * that tags name are the roots. Memory stays bounded, and each piece is verified before the caller gets it.
+ * Writes whole blobs as a CAR: each blob as one block, however long it is, under its BLAKE3 hash and under each of its
+ * aliases. The blobs that tags name are the roots. Memory stays bounded, and each piece is verified before the caller
+ * gets it.
  *
  * @param {Store} store
- * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
- *   of these sequences; `tags`: only blobs that these tags protect. Default: all whole blobs
+ * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive`, the members of
+ *   these sequences as well; `tags`: only blobs that these tags protect. Default: all whole blobs
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in fresh pieces
- * @throws {BaoError} as `get`: then the archive is not complete; CID_UNSUPPORTED { cid } for an alias whose hash
+ * @throws {BaoError} as `get`, and then the archive is not complete; CID_UNSUPPORTED { cid } for an alias whose hash
  *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
  */
 export function exportCar (store, options = {}) {
@@ -117,7 +118,7 @@ async function headerOf (roots) {
 }
 
 /**
- * Gives every name of every blob to export, with the size of the blob. Leaves out incomplete blobs, unless the caller
+ * Yields every name of every blob to export, with the size of the blob. Leaves out incomplete blobs, unless the caller
  * has asked for them.
  *
  * @param {Store} store @param {SelectionOptions} selection @param {TagInfo[]} tags

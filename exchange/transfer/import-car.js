@@ -30,25 +30,25 @@ import { CarReader } from './car-reader.js'
 /**
  * @typedef {object} ImportRules
  * @property {'refuse' | 'skip'} [unknown]  what to do with a block whose hash function is not known: `refuse` throws
- *   CID_UNSUPPORTED { cid }, `skip` leaves the block out and counts it. Default: `refuse`
+ *   CID_UNSUPPORTED { cid }; `skip` leaves out the block and counts it. Default: `refuse`
  * @property {(root: CID, index: number) => string | undefined} [tagRoot]  returns the name of a tag for a root of the
- *   archive, or undefined for no tag. The tags are set when all blocks are kept
+ *   archive, or undefined for no tag. The tags are set once all blocks are kept
  */
 
 /**
  * @typedef {object} ImportResult
  * @property {1 | 2} version  of the archive
  * @property {CID[]} roots  the roots that its header names
- * @property {number} blocks  how many of its blocks were kept. A block that occurs twice counts twice
- * @property {number} bytes  of these blocks
+ * @property {number} blocks  how many of its blocks were kept. A block that occurs twice is counted twice
+ * @property {number} bytes  bytes of these blocks
  * @property {number} skipped  how many blocks were left out because their hash functions are not known
  */
 
 const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'onProgress']
 
 /**
- * Keeps the blocks of a CAR, version 1 or 2, after comparing each with its CID. Keeps a block with another hash than
- * BLAKE3 under that name, as `asBlockstore` does. After a failure, the blocks before it are kept.
+ * Keeps the blocks of a CAR, version 1 or 2, after comparing each with its CID. A block whose hash is not BLAKE3 is
+ * kept under that name, as `asBlockstore` does. After a failure, the blocks before it are kept.
  *
  * @param {Store} store
  * @param {Source} source
@@ -86,14 +86,14 @@ export async function importCar (store, source, options = {}) {
     return result
   } finally {
     hold.release()
-    ending.abort() // A source that is stuck must not make this call wait.
+    ending.abort() // A stuck source must not make this call wait.
     await pieces.return(undefined).catch(() => {})
   }
 }
 
 /**
- * Gives the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept piece by piece; other
- * blocks are gathered in memory.
+ * Yields the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept piece by piece;
+ * other blocks are gathered in memory.
  *
  * @param {CarReader} car
  * @param {ImportResult} result
@@ -116,7 +116,11 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
   }
 }
 
-/** Gathers a block. Memory grows with the bytes that are read, not with the claimed length. @param {Section} section */
+/**
+ * Gathers a block. Memory grows with the bytes that are read, and not with the claimed length.
+ *
+ * @param {Section} section
+ */
 async function gathered ({ len, pieces }) {
   const block = new ByteQueue()
   for await (const piece of pieces) block.push(piece, len)

@@ -1,8 +1,9 @@
-// The entry point `baobox/transfer`: copies blobs from one store to another, or through an archive.
+// The entry point `baobox/transfer`: copies blobs from one store to another, through an archive, or to a server.
 
 export { copy } from './copy.js'
 export { exportCar } from './export-car.js'
 export { importCar } from './import-car.js'
+export { push } from './push.js'
 
 // The types of public signatures.
 
@@ -12,6 +13,8 @@ export { importCar } from './import-car.js'
 /** @typedef {import('./import-car.js').ImportOptions} ImportOptions */
 /** @typedef {import('./import-car.js').ImportResult} ImportResult */
 /** @typedef {import('./import-car.js').ImportRules} ImportRules */
+/** @typedef {import('./push.js').PushOptions} PushOptions */
+/** @typedef {import('./push.js').PushResult} PushResult */
 /** @typedef {import('./chosen-blobs.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('../../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../../lib/outboard/pairs.js').Order} Order */

@@ -35,7 +35,7 @@ function isDetached (bytes) {
 
 /**
  * @param {string} name @param {unknown} value
- * @param {string} expected  like `{ cid, ... }`
+ * @param {string} expected  for example `{ cid, ... }`
  * @returns {asserts value is object}
  */
 export function assertOptions (name, value, expected) {

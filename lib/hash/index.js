@@ -1,5 +1,5 @@
 // The entry point `baobox/hash`: hashing alone. It loads in a third of the time of `baobox`, because it leaves out
-// CIDs, outboards, slices, sources and threads. Nothing inside lib imports this file.
+// CIDs, outboards, slices, sources and threads. No file in lib imports it.
 
 export { Hasher, deriveKey, hash, hashInto, keyedHash } from './hasher.js'
 export { OutputReader } from './output.js'

@@ -1,5 +1,5 @@
-// Gives hashes of any length: the root is compressed with block counters 0, 1, 2, ...
-// Source: BLAKE3 paper 2.6 (extendable output).
+// Computes hashes of any length: the root is compressed with block counters 0, 1, 2, ... Source: BLAKE3 paper 2.6
+// (extendable output).
 
 import { BLOCK_LEN, ROOT } from '../core/constants.js'
 import { BLOCK, CV, OUT, u8 } from '../engine/arena.js'

@@ -76,8 +76,8 @@ export class TreeBuilder {
   }
 
   /**
-   * The length of the next window, in bytes. If input comes in pieces, it is half a window: so bytes wait for a shorter
-   * time, and none are copied twice.
+   * The length of the next window, in bytes. If input arrives in pieces, it is half a window: so bytes wait for a
+   * shorter time, and none are copied twice.
    *
    * @param {number} atHand  bytes
    */
@@ -252,7 +252,7 @@ export class TreeBuilder {
   }
 
   /**
-   * The root of a tree of one chunk: all its blocks but the last are compressed.
+   * The root of a tree of one chunk: all its blocks except the last one are compressed.
    *
    * @param {number} flags
    * @returns {Output}

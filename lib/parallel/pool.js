@@ -85,7 +85,7 @@ export class Pool {
 /** Thrown when a worker cannot get its input: this runtime's threads do not share files, or the Blob cannot be sent. */
 export class NotShared extends Error {}
 
-/** One worker, as the thread that gives it work sees it. */
+/** One worker, on the side of the thread that gives it work. */
 export class PoolWorker {
   #thread
   #onEnd

@@ -3,7 +3,7 @@
 //
 // Every batch is put into the arena like its encoding, so that it is hashed like a slice:
 // side by side, before any of it is believed. Unlike the checker, an audit continues after a fault: only the subtree
-// below a wrong parent is lost. Semantics as bao-tree's `valid_ranges`.
+// below a wrong parent is lost. It does what `valid_ranges` of bao-tree does.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -89,7 +89,7 @@ export class Audit {
   /**
    * Finds the right leaves of the batch.
    *
-   * @param {Uint8Array[]} bytes  those of each of `spans`, unless the batch is `large`. If some are too short, bytes
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`, unless the batch is `large`. If there are too few, bytes
    *   are missing
    */
   check (bytes) {

@@ -12,7 +12,7 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 /** Chunks of the first batch when a caller is waiting for its bytes: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
-/** The kinds of steps. That of a parent says, too, which of its children follow. */
+/** The kinds of steps. The kind of a parent says which of its children follow, too. */
 export const IS_LEAF = 0
 export const IS_PARENT = 1
 export const HAS_LEFT = 2

@@ -57,7 +57,7 @@ export class Checker {
    * @param {Mode} job.mode
    * @param {number} [job.minChunks]  a batch has at least this many chunks if the slice has that many, and more if
    *   their bytes are available; default: 128, a whole window
-   * @param {number} [job.firstChunks]  the least chunks of the first batch; default: `minChunks`
+   * @param {number} [job.firstChunks]  how many chunks the first batch has at least; default: `minChunks`
    * @param {number} [job.available]  bytes of the first `write`
    * @param {VerifiedSink} [sink]  takes verified pairs and leaves. Without a sink, they are only verified
    */

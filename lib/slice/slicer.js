@@ -174,7 +174,7 @@ class Slicer {
     this.nodes = []
     let needed = 0
     this.#hashes = false
-    // The first batch is short, so that the first bytes come soon.
+    // The first batch is short, so that the first bytes arrive soon.
     if (this.#isFirst) batch.begin(FIRST_CHUNKS, 0)
     else batch.begin()
     this.#behind.setSubtrees(this.#isFirst ? FIRST_CHUNKS : WINDOW_CHUNKS)
@@ -204,7 +204,7 @@ class Slicer {
   /**
    * Writes the planned batch, and checks it.
    *
-   * @param {Uint8Array[]} bytes  those of each of `spans`. Too few are a fault
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`. Too few bytes are a fault
    * @param {Uint8Array} out  takes `len` bytes
    * @param {number} at  from here on
    * @returns {number} where it ends: after a fault, earlier than planned

@@ -1,4 +1,5 @@
-// Reads the length before encodings and outboards. Source: Bao spec, "Combined Encoding Format".
+// Reads the header, the size of the blob, at the beginning of an encoding or outboard. Source: Bao spec, "Combined
+// Encoding Format".
 
 import { BaoError } from '../core/errors.js'
 import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'

@@ -93,8 +93,8 @@ export async function openSource (source, signal) {
  * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
  *
  * @param {Source | CheckedFile} source
- * @param {ProgressOptions & { type?: string }} [options]  `type`: the type of the progress events, which come when the
- *   caller has finished a piece
+ * @param {ProgressOptions & { type?: string }} [options]  `type`: the type of the progress events, which are sent when
+ *   the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {TypeError | RangeError} at the call when it is not a source
  */
@@ -146,7 +146,7 @@ export async function closeSource (opened, signal) {
   else await opened.close()
 }
 
-/** Cancels a stream that will not be read. Other sources need nothing. @param {Source | CheckedFile} source */
+/** Cancels a stream that will not be read. Other sources need not be cancelled. @param {Source | CheckedFile} source */
 export function cancelSource (source) {
   if (isIterable(source)) cancelIterable(iterableOf(source))
 }

@@ -100,7 +100,8 @@ const lowestBit = n => 31 - Math.clz32(n & -n)
  * @param {number} node  in-order number
  * @param {number} size  bytes
  * @param {number} groupLog  0 to 16
- * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined if the outboard has no such parent
+ * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined if the outboard does not have this
+ *   parent
  */
 export function placeOf (node, size, groupLog) {
   const group = 2 ** groupLog

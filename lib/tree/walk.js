@@ -37,7 +37,7 @@ const IS_IN_GROUP = 4
 
 /**
  * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields describe
- * the step. So walks of millions of steps make no garbage.
+ * the step. So even walks of millions of steps do not make garbage.
  */
 export class Walk {
   /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */

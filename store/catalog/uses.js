@@ -14,7 +14,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { Operation, SafeDatabase } from '../storage/level/safe-database.js' */
 
 /**
- * Uses are written once they are uses of this many blobs. While they cannot be written, at most MAX_UNWRITTEN are kept.
+ * Uses are written when this many blobs were used. While they cannot be written, at most MAX_UNWRITTEN are kept.
  */
 const UNWRITTEN_USES = 1000
 const MAX_UNWRITTEN = 10_000
@@ -124,7 +124,7 @@ export class Uses {
   }
 }
 
-/** Reads the last uses in step with a walk over all blobs, so that no blob needs a lookup. */
+/** Reads the last uses in step with a walk over all blobs, so that the blobs need not be looked up. */
 class UsesInOrder {
   #cursor
   #uses
@@ -156,7 +156,7 @@ class UsesInOrder {
   }
 
   /**
-   * Finds out whether the index lacks a use of a blob, so that none needs to be deleted. Callers ask for blobs in the
+   * Finds out whether the index lacks a use of a blob, so that it need not be deleted. Callers ask for blobs in the
    * order of their hashes.
    *
    * @param {Uint8Array} root

@@ -27,8 +27,8 @@ import { rightSmallBlobs } from './check-small.js'
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that can no longer be proven, or that are stored without a mark in the tree
  * @property {number} strays  how many entries under the blob's id do not belong to it, or have a wrong shape
- * @property {ChunkRanges} lost  chunks to fetch again. With `repair` they are missing now; without `repair`, a repair
- *   would drop at most these
+ * @property {ChunkRanges} lost  chunks to fetch again. With `repair`, they are missing now; without it, a repair would
+ *   drop at most these
  * @property {boolean} isUnreadable  true if the system cannot read the blob's file, for lack of permission or because
  *   the disk fails. The bytes may be right, so `repair` drops none of them
  */

@@ -125,7 +125,7 @@ export class SharerCheck {
     })
   }
 
-  /** Cuts off bytes that only dropped sharers had. The caller has checked all records before. */
+  /** Cuts off bytes that only dropped sharers had. The caller has already checked all records. */
   async cutOff () { for (const base of this.#left) await this.#parts.catalog.bases.cutOff(base) }
 }
 

@@ -41,8 +41,8 @@ export class DamageNotes {
   }
 
   /**
-   * Checks the bytes that a read could not prove once more, under the blob's lock, and repairs or notes the damage. If
-   * the system cannot read the bytes, it notes nothing, because they may be right.
+   * Checks again, under the blob's lock, the bytes that a read could not prove, and repairs or notes the damage. If the
+   * system cannot read the bytes, nothing is noted, because they may be right.
    *
    * It never rejects, because the reader has its own error to throw.
    *

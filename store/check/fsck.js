@@ -98,8 +98,8 @@ class StoreCheck {
   #parts
   #repairs
   /**
-   * The losses that the index may have. One wrong key may hide the next one. Unless it is `none`, a repair gives a
-   * record to a whole blob that has none.
+   * What the index may have lost. One wrong key may hide the next one. Unless this is `none`, a repair gives a record
+   * to each whole blob without one.
    */
   #losses
   /** The blobs to check; undefined for everything in the store. */
@@ -127,7 +127,7 @@ class StoreCheck {
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids whose data was named by no damaged record, or whose data is all wrong. Deleted once all claims are known. */
+  /** Ids whose data no damaged record has named, or whose data is all wrong. Deleted once all claims are known. */
   #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False if LevelDB cannot read all records. Then data without a readable record may have a record. */
   #isIndexWhole = true
@@ -209,7 +209,7 @@ class StoreCheck {
   }
 
   /**
-   * Checks LevelDB's files. When one is damaged, the check must read nothing through LevelDB, which might end the
+   * Checks LevelDB's files. When one is damaged, the check must not read anything through LevelDB, which might end the
    * process.
    *
    * @returns {Promise<boolean>} true if they are sound
@@ -366,7 +366,7 @@ class StoreCheck {
     }
     const isRestored = found !== undefined && this.#repairs ? await this.#restore(found) : false
     if (isRestored) return
-    // The report counts a damaged record, and not its data, too, unless the data stays when the record is dropped.
+    // The report counts a damaged record only once, without its data, unless the data stays when the record is dropped.
     const isNamed = found !== undefined && this.#damagedRecords.has(nameOf(found.root))
     const { isStateDamaged } = this.#report
     if (!isNamed || (this.#repairs && isStateDamaged)) this.#orphans.add(id)

@@ -33,8 +33,8 @@ const MAX_LEVEL = 42
  */
 
 /**
- * Finds the blob to which data belongs, if no tag claims it. A beginning of a blob that is a subtree looks like a blob,
- * too, so the longest one counts.
+ * Finds the blob to which data belongs, if no tag claims it. If the beginning of a blob is a subtree, it looks like a
+ * blob, too, so the longest one counts.
  *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options

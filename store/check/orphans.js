@@ -192,7 +192,7 @@ export class Orphans {
     const found = /** @type {Candidate[]} */ ([])
     for (const [id, hasFile] of orphans) {
       signal?.throwIfAborted()
-      if (await databases.isGivenUp(id)) continue // A call has deleted the blob in spite of a tag.
+      if (await databases.isGivenUp(id)) continue // A call has deleted the blob despite a tag.
       try {
         const blobs = []
         for await (const blob of possibleBlobs(databases, id, hasFile)) blobs.push(blob)

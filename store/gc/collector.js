@@ -193,8 +193,8 @@ export class Collector {
   }
 
   /**
-   * Sweeps orphans. A sequence that has lost its record protects no members, and is an orphan. If the sweep restores
-   * its record, the marks are told. The caller holds the lock `gc`.
+   * Sweeps orphans. A sequence that has lost its record does not protect its members, and is an orphan. If the sweep
+   * restores its record, the marks are told. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
@@ -355,7 +355,7 @@ export class Marks {
    * @throws {BaoError} STORE_CORRUPT
    */
   async readSequences (signal) {
-    for (const name of this.#waiting) { // This also visits names that are added during the loop.
+    for (const name of this.#waiting) { // This visits names that are added during the loop, too.
       this.#waiting.delete(name)
       this.#unfinished.add(name)
       let isRead = false

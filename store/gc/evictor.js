@@ -75,7 +75,7 @@ export class Evictor {
 
   /**
    * Reserves quota for bytes of a blob, and evicts other blobs if too little quota is left. The caller holds the blob,
-   * and no blob's lock.
+   * but not the lock of any blob.
    *
    * @param {Uint8Array} root
    * @param {(present: ChunkRanges) => number} lenBeyond  returns the bytes to reserve if these chunks are present

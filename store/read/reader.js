@@ -125,7 +125,7 @@ export class BlobReader {
   /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
   #bytesOf (wanted) {
     const small = this.#smallReads.read(wanted)
-    // A synchronous read needs no protection, because nothing else runs during it.
+    // A synchronous read does not need protection, because nothing else runs during it.
     return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
   }
 

@@ -14,7 +14,7 @@ import { GROUP_LEN } from '../sizes.js'
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { StoredView } from './stored-view.js' */
 
-/** Pairs in one piece of an outboard, at most. */
+/** The most pairs in one piece of an outboard. */
 const PIECE_PAIRS = 1024
 
 /** @implements {SliceOutboard} */

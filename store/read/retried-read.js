@@ -59,7 +59,7 @@ export class RetriedRead {
   }
 
   /**
-   * Yields the pieces of a read, and continues after failures that can be mended.
+   * Yields the pieces of a read, and continues after a failure once the damaged or missing groups are back.
    *
    * @param {BlobRecord} record
    * @param {(given: number) => ChunkRanges} wanted  returns the chunks that are still wanted after this many yielded

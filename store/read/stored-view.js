@@ -21,9 +21,9 @@ export class StoredView {
   #options = /** @type {object | undefined} */ (undefined)
 
   /**
-   * Returns options that make reads see the database as it was at the first read. Where a database has no snapshots
-   * (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many small reads
-   * of a blob in a file read nothing from the database.
+   * Returns options that make reads see the database as it was at the first read. If a database does not have
+   * snapshots (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many
+   * small reads of a blob in a file do not read the database.
    */
   #snapshotWhenNeeded = () => {
     const { data } = this.#databases
@@ -40,7 +40,7 @@ export class StoredView {
    * @param {Uint8Array} root
    * @param {BlobRecord} record
    * @param {TrustedTree} tree
-   * @param {[start: number, end: number]} span  bytes; the reader reads nothing outside
+   * @param {[start: number, end: number]} span  bytes; the reader reads only these
    */
   constructor (databases, root, record, tree, span) {
     this.#databases = databases

@@ -17,7 +17,7 @@ import { notFound } from '../storage/errors.js'
 /** @import { Activity } from '../storage/concurrency/activity.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
-/** Most chunks in one call of `supply`: 8 MiB, so that `supply` may keep them in memory. */
+/** Most chunks in one call of `supply`: 8 MiB, so that `supply` may hold them in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
 const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
 /**
@@ -89,7 +89,8 @@ export class Supplies {
     const release = this.#protection.use(root)
     try {
       const groups = wanted.roundToGroups(GROUP_LOG)
-      // `receive` keeps nothing for ranges after the end of the blob. Then fetching the first group makes the record.
+      // `receive` does not keep anything for ranges after the end of the blob. Then fetching the first group makes the
+      // record.
       const record = await this.#fetchNew(root, groups, signal) ?? await this.#fetchNew(root, FIRST_GROUP, signal)
       return await this.#proveSize(root, record, signal)
     } catch (cause) {
@@ -187,7 +188,7 @@ export class Supplies {
       asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads a late source.
       throw error
     })
-    if (source === undefined) throw new Error(`"supply" has nothing of ${cid}`)
+    if (source === undefined) throw new Error(`"supply" has returned nothing for ${cid}`)
     await this.#receiver.receive(cid, source, ranges, { signal })
   }
 }

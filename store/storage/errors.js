@@ -133,7 +133,7 @@ export const damagedTags = () =>
 
 /** For an index that may have lost records: the store cannot know which data is orphaned, so it must not sweep. */
 export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: it ' +
-  'lacks its state, or there is data under ids that it has not given. Run fsck with "repair", which finds lost blobs')
+  'lacks its state, or there is data under ids that it has not given out. Run fsck with "repair" to find lost blobs')
 
 /**
  * For a hash sequence that has lost some hashes to damage: the store cannot know which members its tag protects.
@@ -266,8 +266,8 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
 }
 
 /**
- * Returns true for an error by which LevelDB says that its files are damaged. A damaged table may make it read at an
- * impossible position, too, which the system calls an invalid argument.
+ * Returns true for an error by which LevelDB says that its files are damaged. A damaged table may even make LevelDB
+ * read at an impossible position, which the system reports as an invalid argument.
  *
  * @param {unknown} error
  */
@@ -281,7 +281,7 @@ export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.
 
 /**
  * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and have no underscore; Node.js's own codes have one.
+ * system begin with `E` and do not have an underscore, as Node.js's own codes do.
  *
  * @param {unknown} error
  */

@@ -122,7 +122,7 @@ export class IncomingBlob extends NewBlob {
 
   /**
    * Returns the root of the blob, and cuts its last extent, which `finish` or the caller of `takePuts` writes. The
-   * caller adds no bytes after this.
+   * caller must not add bytes after this.
    */
   root () {
     const root = this.#tree.hash()

@@ -148,7 +148,7 @@ export class ManyWriter {
   }
 
   /**
-   * Keeps a batch of small blobs. Not for stores with a quota, which may only have space for a part of the batch.
+   * Keeps a batch of small blobs. It is not for stores with a quota, which may have space for only a part of the batch.
    *
    * @param {Uint8Array[]} batch  at most 1 MiB each. They are not copied, so the caller must not change this memory
    * @param {object} [options]

@@ -42,13 +42,13 @@ import { nameOf } from '../../lib/hash/roots.js'
  * @property {unknown} [meta]  the tag's `meta`, as for `tags.set`
  * @property {number} [ttl]  how long the tag lasts, in milliseconds from the moment when the blob becomes visible
  * @property {Date} [expires]  when the tag expires. Default: never
- * @property {BlobName} [expect]  the hash that the blob must have. When the store already has the whole blob, it does
- *   not read the source, which it cancels if it is a stream
+ * @property {BlobName} [expect]  the hash that the blob must have. If the store already has the whole blob, the source
+ *   is not read, and a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
  * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
- *   does not check it. If the store lacks the blob, it keeps it under this name only
+ *   does not check this name. A blob that the store lacks is kept under this name only
  * @property {boolean} [recheck]  when the store already has the blob, read it, and replace it if it is damaged. By
  *   default, the store replaces it only if a read or `fsck` has already found damage. Default: false
  * @property {AbortSignal} [signal]

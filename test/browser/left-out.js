@@ -25,6 +25,7 @@ export const LEFT_OUT = {
   'exchange/appended-files.test.js': 'files',
   'exchange/collections/node/': 'directories',
   'exchange/http/node/': 'servers',
+  'exchange/transfer/push.test.js': 'servers',
   'store/storage/level/failed-writes-files.test.js': 'directories, and processes whose files may not grow',
   'store/storage/disk/failing-files.test.js': 'files',
   'store/storage/disk/file-writer.test.js': 'files',

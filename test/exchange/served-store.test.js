@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { createOutboardSync } from '../../encoder/index.js'
 import { putCollection } from '../../exchange/collections/index.js'
-import { createHandler } from '../../exchange/http/index.js'
+import { bearer, createHandler } from '../../exchange/http/index.js'
 import { serveIroh } from '../../exchange/iroh/index.js'
 import { concat, same } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
@@ -33,7 +33,7 @@ describe('an object that has the calls of a store', () => {
   })
 
   it('is served over HTTP', async () => {
-    const handler = createHandler(other, { allowTags: true, list: true, put: { token: 'x' } })
+    const handler = createHandler(other, { allowTags: true, list: true, authorize: bearer('x') })
     const ask = async (path, init) => {
       const response = await handler(new Request(`http://store.test${path}`, init))
       return { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) }

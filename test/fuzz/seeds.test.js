@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { readJson } from '#runtime'
 import { header } from '../support/bytes.js'
+import { atEffort } from '../support/effort.js'
 import { Bao, Tree } from '../support/twin/index.js'
 import { someCase } from './cases.js'
 import { KERNELS, kernelOf, runCases, seedOf } from './engine.js'
@@ -17,7 +18,8 @@ import { targets } from './targets/index.js'
  */
 const known = await readJson('fuzz/seeds.json')
 const seedsOf = name => Object.keys(known[name] ?? {}).map(Number)
-const FEW = 4
+/** At least one, and four at EFFORT=1. */
+const FEW = atEffort(4)
 
 describe('fuzz: what is expected', () => {
   it('is what the twin\'s own decoder says', () => {

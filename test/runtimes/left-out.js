@@ -1,5 +1,8 @@
 // The tests that do not run in a runtime, and why. All others do.
 
+/** Suites that read the sources, which are the same everywhere. */
+export const SAME_EVERYWHERE = ['arrow.test.js', 'options.test.js']
+
 const OUTSIDE_NODE = {
   'before the new databases are complete changes nothing, and can be made again':
     'what a module has imported from node:fs/promises cannot be replaced',

@@ -11,10 +11,11 @@ import { fileURLToPath } from 'node:url'
 
 const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24']
 /**
- * With EFFORT below 1, each of three versions of Node.js runs a third of the suites. `npm test` runs all of them in
- * another version. `name:1/3` means the first third.
+ * With EFFORT below 1, each of three versions of Node.js runs a third of the suites, and a sixth of those that
+ * `npm run test:heavy` runs; Bun runs one half of these, and Deno the other. `npm test` and `npm run test:heavy` run
+ * all in another version of Node.js. `name:1/3:1/6` means the first third, and the first sixth of the heavy ones.
  */
-const LESS = ['bun', 'deno', 'node@26:1/3', 'node@22:2/3', 'node@24:3/3']
+const LESS = ['bun:1/1:1/2', 'deno:1/1:2/2', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6']
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
@@ -30,13 +31,13 @@ const NPM = [
 const AT_A_TIME = Math.min(2, availableParallelism())
 
 /**
- * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`
+ * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/2`
  * @returns {{ title: string, package: string, program: string, args: string[] }} `package` brings `program`
  */
 function describe (wanted) {
-  const [spec, part = '1/1'] = wanted.split(':')
+  const [spec, part = '1/1', heavy = part] = wanted.split(':')
   const [name, version = 'latest'] = spec.split('@')
-  const suites = [SUITES, `--part=${part}`]
+  const suites = [SUITES, `--part=${part}`, `--heavy=${heavy}`]
   switch (name) {
     case 'node': {
       // The package `node` would fetch this one in an install script.
@@ -94,7 +95,7 @@ const { EFFORT = 0.2 } = process.env
 const isLess = process.argv.length === 2 && Number(EFFORT) < 1
 const waiting = process.argv.length > 2 ? process.argv.slice(2) : isLess ? LESS : ALL
 console.log(`runtimes at EFFORT=${EFFORT}: ${waiting.join(', ')}`)
-if (isLess) console.log('each Node.js runs a third of the suites; EFFORT=1 runs all suites in all runtimes')
+if (isLess) console.log('each runs a share of the suites; EFFORT=1 runs all suites in all runtimes')
 
 const runNext = async () => {
   for (let wanted; (wanted = waiting.shift()) !== undefined;) {

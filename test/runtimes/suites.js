@@ -1,33 +1,41 @@
 // Runs the suites in the runtime that executes this file; run.js starts it in other runtimes. Arguments are paths of
 // test files, from the folder `test`: only these run, and every test is shown. `--part=1/2` runs the first of two
-// halves.
+// halves; with `--heavy=1/4`, a quarter of those that `npm run test:heavy` runs.
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import Mocha from 'mocha'
 import { kernelName } from '../../lib/index.js'
 import { EFFORT } from '../support/runtime.js'
-import { LEFT_OUT } from './left-out.js'
+import { LEFT_OUT, SAME_EVERYWHERE } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
-const { timeout } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
+const { timeout, ignore } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
 
 const { node, bun, deno } = process.versions
 const [runtime, version] = bun ? ['Bun', bun] : deno ? ['Deno', deno] : ['Node.js', node]
 
-const { values: { part = '1/1' }, positionals: chosen } = parseArgs({
+const { values: { part = '1/1', heavy = part }, positionals: chosen } = parseArgs({
   allowPositionals: true,
-  options: { part: { type: 'string' } }
+  options: { part: { type: 'string' }, heavy: { type: 'string' } }
 })
-const [number, count] = part.split('/').map(Number)
-const isWhole = chosen.length === 0 && count === 1
+const isWhole = chosen.length === 0 && part === '1/1' && heavy === '1/1'
 
-/** Neighbours go to different parts: files of one folder cost about the same. */
-const suites = readdirSync(TESTS, { recursive: true })
+const all = readdirSync(TESTS, { recursive: true })
   .map(path => path.replaceAll('\\', '/'))
-  .filter(path => path.endsWith('.test.js') && !/^(slow|browser)\//.test(path))
+  .filter(path => path.endsWith('.test.js') && !/^(slow|browser|bench)\//.test(path) && !SAME_EVERYWHERE.includes(path))
   .sort()
-  .filter((_, i) => i % count === number - 1)
+/** Does `npm test` leave it out? @param {string} path */
+const isHeavy = path => ignore.some(glob =>
+  glob.includes('**') ? `test/${path}`.startsWith(glob.split('**')[0]) : `test/${path}` === glob)
+/** Neighbours go to different parts: files of one folder cost about the same. */
+const partOf = (paths, part) => {
+  const [number, count] = part.split('/').map(Number)
+  return paths.filter((_, i) => i % count === number - 1)
+}
+const suites = [
+  ...partOf(all.filter(path => !isHeavy(path)), part), ...partOf(all.filter(isHeavy), heavy)
+]
 
 // Deno does not follow the link from a package to this one. Importing it here makes it known to Deno.
 if (deno) await import('../support/aegir/chai.js')
@@ -42,7 +50,7 @@ const runner = mocha.run(failures => {
   const kernel = kernelName()
   const isAsExpected = kernel.startsWith(process.env.BAOBOX_KERNEL || 'simd')
   const where = `${runtime} ${version}, kernel ${kernel}${isAsExpected ? '' : ', which was not expected'}`
-  const size = `part ${part} of the suites, EFFORT=${EFFORT}`
+  const size = `part ${part} of the suites, ${heavy} of the heavy ones, EFFORT=${EFFORT}`
   console.log(`${passes} passing, ${pending} skipped, ${failures} failing: in ${where}, ${size}`)
   process.exit(failures > 0 || passes === 0 || !isAsExpected ? 1 : 0)
 })

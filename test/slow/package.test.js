@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect } from 'chai'
+import { pairsOf } from '../support/effort.js'
 import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -38,7 +39,7 @@ import { Collection, getCollection, putCollection } from 'baobox/collections'
 import type { CollectionEntry } from 'baobox/collections'
 import { diffDirectory, exportDirectory, importDirectory } from 'baobox/collections/node'
 import type { DirectoryDifference, ImportDirectoryResult } from 'baobox/collections/node'
-import { createHandler } from 'baobox/http'
+import { bearer, createHandler } from 'baobox/http'
 import type { Handler, RequestEvent } from 'baobox/http'
 import { serve } from 'baobox/http/node'
 import type { StoreServer } from 'baobox/http/node'
@@ -74,7 +75,7 @@ await exportDirectory(store, folder.cid, 'copy', { mode: 'reflink' })
 const differences: AsyncIterable<DirectoryDifference> = diffDirectory(store, folder.cid, 'folder')
 for await (const { type, name } of differences) console.log(type, name)
 const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
-const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
+const handler: Handler = createHandler(store, { authorize: bearer('secret'), onRequest })
 const answer: Response = await handler(new Request('http://localhost/blobs'))
 const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
 console.log(server.url, server.handler.stats().outcomes.complete)
@@ -181,13 +182,12 @@ describe('the package', () => {
         expect((await compile()).stdout, `in pages, by TypeScript ${typescript}`).to.equal('')
       }
       await install(directory, blockstore)
-      for (const version of [20, 22, 24, devDependencies['@types/node']]) {
+      const libs = ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']
+      for (const [version, lib] of pairsOf([20, 22, 24, devDependencies['@types/node']], libs)) {
         await install(directory, `@types/node@${version}`)
-        for (const lib of ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']) {
-          const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
-          const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
-          expect(stdout, what).to.equal('')
-        }
+        const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
+        const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
+        expect(stdout, what).to.equal('')
       }
       await install(directory, `typescript@${devDependencies.typescript}`)
       const { stdout: compiled } = await compile('--ignoreConfig', ...TSC_OPTIONS, '--lib', 'es2023', 'consumer.ts')

@@ -111,7 +111,7 @@ describe('store: close()', () => {
   })
 
   it('after close() nothing is written, even if the databases are opened again immediately', async () => {
-    const large = noise(2 * MIB, 7)
+    const large = noise(MIB + 70_000, 7)
     const jobs = {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
       put: store => store.put(stream(ragged(large, 4))),

@@ -50,6 +50,7 @@ baobox tag NAME CID; baobox gc; baobox rm CID  # name what gc must keep; delete 
 baobox compact; baobox fsck; baobox rescue     # free disk space; check a store; rebuild a broken one
 baobox fetch CID FILE --from URL --from URL    # download from several mirrors, verified; it can be resumed
 baobox fetch -r CID -o DIR --from URL/{cid}    # a folder, with all of its files
+baobox push FILE --to URL --token TOKEN        # send a file or folder to a server that keeps uploads
 baobox serve --port 4700                       # let others read the store over HTTP, verified
 baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
 baobox fetch TICKET                            # download what a peer of iroh has, such as sendme

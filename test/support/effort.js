@@ -17,6 +17,17 @@ export const strideAtEffort = () => Math.max(1, Math.round(1 / EFFORT))
 export const someOf = list => list.filter((_, i) => i % strideAtEffort() === 0 || i === list.length - 1)
 
 /**
+ * Makes a function for tests that do the same in several ways with each of many cases. It returns a whole list at
+ * EFFORT=1 and above; below, one item of the list, the next one at each call.
+ *
+ * @returns {<T>(list: T[]) => T[]}
+ */
+export function waysInTurn () {
+  let calls = 0
+  return list => EFFORT >= 1 ? list : [list[calls++ % list.length]]
+}
+
+/**
  * Returns all pairs of two lists at EFFORT=1 and above; below, just enough pairs that each item is in one.
  *
  * @template A, B

@@ -1,5 +1,5 @@
-// Ways to pass bytes to code under test, and to collect its results.
-import { concat } from './bytes.js'
+// Ways to pass bytes to code under test, and to collect and compare its results.
+import { concat, same } from './bytes.js'
 import { chunkCount, selected } from './twin/tree.js'
 
 export const whole = bytes => [bytes]
@@ -56,6 +56,15 @@ export function joined (leaves) {
     }
   }
   return runs.map(({ offset, parts }) => ({ offset, bytes: concat(parts) }))
+}
+
+/** Says how leaves differ from the expected ones; undefined if they do not. Chai would compare byte by byte. */
+export function differenceOf (leaves, expected) {
+  const [places, wanted] = [leaves, expected]
+    .map(list => list.map(({ offset, bytes }) => `${offset}+${bytes.length}`).join(', '))
+  if (places !== wanted) return `[${places}] instead of [${wanted}]`
+  const wrong = leaves.find(({ bytes }, i) => !same(bytes, expected[i].bytes))
+  return wrong && `wrong bytes in the leaf at ${wrong.offset}`
 }
 
 /** Returns the expected leaves of a query: the selected chunks of `bytes`, adjacent ones joined. */

@@ -46,9 +46,35 @@ export function input ({ gen, len, seed = 0 }) {
   return made.get(key)
 }
 
+/** The longest noise that was made of each seed; shorter noise is its beginning. The oldest seeds come first. */
+const kept = /** @type {Map<number, Uint8Array>} */ (new Map())
+const MAX_KEPT = 64 << 20
+/** Shorter noise is made as quickly as it is found. */
+const MIN_KEPT = 1 << 14
+let keptLen = 0
+
 /** Returns `len` bytes without structure, the same ones for the same `seed`. They are the caller's own. */
-export const noise = (len, seed = 1) => {
+export function noise (len, seed = 1) {
+  const found = kept.get(seed)
+  if (found !== undefined && found.length >= len) return found.slice(0, len)
   const bytes = new Uint8Array(len)
   GENERATORS.xs(bytes, seed)
-  return bytes
+  if (len < MIN_KEPT) return bytes
+  keep(seed, bytes)
+  return bytes.slice()
+}
+
+function keep (seed, bytes) {
+  forget(seed)
+  kept.set(seed, bytes)
+  keptLen += bytes.length
+  for (const oldest of kept.keys()) {
+    if (keptLen <= MAX_KEPT) break
+    forget(oldest)
+  }
+}
+
+function forget (seed) {
+  keptLen -= kept.get(seed)?.length ?? 0
+  kept.delete(seed)
 }

@@ -1,6 +1,7 @@
 // Servers inside the process, honest ones and bad ones: functions that replace `fetch`.
-import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
+import { encodeSliceSync } from '../../encoder/index.js'
 import { ChunkRanges } from '../../lib/index.js'
+import { outboardOf } from './outboards.js'
 
 const PIECE_LEN = 40_000
 
@@ -91,7 +92,7 @@ export function endpoint (bytes, { ending = endings.whole, size } = {}) {
   return ({ url, headers }) => {
     const query = url.searchParams
     const groupLog = Number(query.get('group-log') ?? 4)
-    const slice = encodeSliceSync(bytes, createOutboardSync(bytes, { groupLog }), rangesIn(query))
+    const slice = encodeSliceSync(bytes, outboardOf(bytes, groupLog), rangesIn(query))
     if (size !== undefined) new DataView(slice.buffer).setBigUint64(slice.byteOffset, BigInt(size), true)
     if (!headers.get('accept')?.startsWith('application/vnd.bao-slice')) return new Response('what?', { status: 406 })
     const type = `application/vnd.bao-slice; group-log=${groupLog}`

@@ -11,7 +11,7 @@ export class Candidate {
   #failures = 0
   /** True if it is not asked for this blob again, because it does not have the blob, or has failed too often. */
   #isOver = false
-  /** The chunks that it lacks, as it says. */
+  /** The chunks that it says it lacks. */
   lacks = ChunkRanges.none
   /** The last error with this blob. @type {(Error & Partial<BaoError>) | undefined} */
   error

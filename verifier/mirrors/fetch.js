@@ -59,7 +59,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  *
  * The download continues only while the body is read; cancelling the body ends it. The headers of the server's answer
  * are not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the
- * body begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that come whole with the first bytes.
+ * body begins: for HEAD, for a `Range` header, with `onProgress`, and for blobs that arrive whole with the first bytes.
  *
  * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD; its headers, credentials
  *   and signal are used

@@ -1,5 +1,5 @@
-// The record of a mirror in one call, over all blobs: how many bytes it has sent, how fast, and whether it is asked
-// again.
+// The record of a mirror in one call, over all blobs: how many bytes the mirror has sent, how fast, and whether it is
+// asked again.
 
 import { waitAfter } from './patience.js'
 

@@ -182,7 +182,7 @@ export function mirrorsOf (from, http) {
 /** @param {string} text @param {HttpOptions} http @param {string} [location] */
 function mirrorOfRasl (text, http, location) {
   const { root, urls } = parseRasl(text)
-  if (urls.length === 0) throw new TypeError(`"from" expected a RASL URL with a hint: '${text}' names no server`)
+  if (urls.length === 0) throw new TypeError(`"from" expected a RASL URL with a hint: '${text}' does not name a server`)
   const [first, ...others] = urls.map(url => new UrlMirror(url, withoutCredentials(http)))
   const mirrorAt = (/** @type {UrlMirror} */ server, /** @type {Mirror[]} */ others = []) => {
     const place = location ?? server.location

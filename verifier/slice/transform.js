@@ -1,4 +1,4 @@
-// Verifies a slice as a stage of a pipe: the writable side takes the slice, the readable side gives the blob.
+// Verifies a slice as a stage of a pipe: the writable side takes the slice, and the readable side yields the blob.
 
 import { KEEP_OPTIONS } from './leaves.js'
 import { SLICE_OPTIONS, SliceVerifier } from './slice.js'

@@ -1,6 +1,7 @@
 // baobox serve
 
 import { once } from 'node:events'
+import { bearer } from '../../../exchange/http/index.js'
 import { serve as serveStore } from '../../../exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
@@ -22,7 +23,7 @@ const GRACE = 10_000
 export const serve = ({ values }, context) => {
   const { port = DEFAULT_PORT, host, socket, list, site, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
-  const put = putRules(values)
+  const { authorize, maxBytes } = writing(values)
   const place = socket === undefined ? { port, host } : { path: socket }
   /** @param {RequestEvent} event */
   const onRequest = event => {
@@ -37,7 +38,9 @@ export const serve = ({ values }, context) => {
     if (site !== undefined && !isRoot(site) && await store.tags.get(site) === undefined) {
       throw new UsageError(`--site: '${site}' is neither a CID nor a tag of the store`)
     }
-    const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
+    const server = await serveStore(store, {
+      ...place, authorize, maxBytes, list, site, allowTags, ...!quiet && { onRequest }
+    })
     try {
       const calls = await listenForCalls(store, location, { rootIn, downloadInto, importFolder, importArchive })
       try {
@@ -51,15 +54,20 @@ export const serve = ({ values }, context) => {
     } finally {
       await server.close({ grace: GRACE })
     }
-  }, { create: put !== false })
+  }, { create: authorize !== undefined })
 }
 
-/** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */
-function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
+/**
+ * Who may write. The token allows uploads and nothing else.
+ *
+ * @param {{ 'put-token'?: string, 'max-put'?: number }} values
+ * @returns {Pick<HandlerOptions, 'authorize' | 'maxBytes'>}
+ */
+function writing ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
   if (!token) {
     if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
-    return false
+    return {}
   }
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')
-  return { token, maxBytes }
+  return { authorize: bearer(token), maxBytes }
 }

@@ -29,16 +29,16 @@ import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 
 /**
  * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has
- *   the name; `removed`: only the collection has it; `changed`: the file has other bytes
+ *   the name; `removed`: only the collection has it; `changed`: the bytes of the file are different
  */
 /** @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} DiffOptions  as for `importDirectory` */
 
-/** Files that are hashed at the same time. */
+/** The number of files that are hashed at the same time. */
 const HASHED_AHEAD = 8
 
 /**
- * Compares a collection or manifest with the collection that `importDirectory` would make of a folder. Reads all files
- * that both have. The store need not have the members.
+ * Compares a collection or manifest with the collection that `importDirectory` would make from a folder. Reads all
+ * files that both have. The store need not have the members.
  *
  * @param {Store} store
  * @param {BlobName} cid  of the collection or manifest, which is read into memory
@@ -83,7 +83,7 @@ async function * differences (store, cid, path, options) {
 }
 
 /**
- * The names of a collection that are compared, each once, sorted.
+ * The compared names of a collection, each once, sorted.
  *
  * @param {Iterable<CollectionEntry>} collection @param {string} path @param {DiffOptions} options
  * @returns {Promise<string[]>}
@@ -93,7 +93,7 @@ async function namesIn (collection, path, options) {
   const location = await realpath(path)
   const prefix = prefixOf(location, options.top)
   const names = new Set()
-  const yieldWhenDue = createYielder(options.signal) // names of thousands of folders take a while
+  const yieldWhenDue = createYielder(options.signal) // the names of thousands of folders take a while
   for (const [name] of collection) {
     await yieldWhenDue()
     const isBelow = name.startsWith(prefix)

@@ -1,6 +1,6 @@
-// Writes the files that a collection or manifest names. First checks all names and members. Then writes the files below
-// a new folder, and moves them to their places when all of them are complete. So it replaces and changes nothing in the
-// target, and follows no links there.
+// Writes the files that a collection or manifest names. It first checks all names and members. Then it writes the files
+// below a new folder, and moves them to their places when all of them are complete. So it does not replace or change
+// anything in the target, and does not follow links there.
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -25,26 +25,26 @@ import { Staging, pathExists } from './staging.js'
 
 /**
  * @typedef {object} ExportDirectoryOptions
- * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, where the store and the system can do it.
+ * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, if the store and the system can do that.
  *   `reflink`: they share the disk's blocks with the store until one of the two is changed. `link`: they are the
- *   store's files under another name, so do not change them. Each file is verified. Default: `copy`
+ *   store's own files under other names, so do not change them. Each file is verified. Default: `copy`
  * @property {AbortSignal} [signal]
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
  */
 
 /** @typedef {() => Iterable<CollectionEntry[]> | AsyncIterable<CollectionEntry[]>} ReadFiles  names and their blobs */
 
-/** Files that are written at the same time. */
+/** The number of files that are written at the same time. */
 const WRITES_AHEAD = 8
 
 /**
- * Writes the files that a collection or manifest names, below a folder: `path/top/file`. Nothing in the folder may have
- * the first part of a name as its own name. If another process makes something of that name during the call, it is not
- * replaced. A failure leaves the folder as it was.
+ * Writes the files that a collection or manifest names, below a folder: `path/top/file`. The first part of each name
+ * must be free in the folder. If another process makes something of that name during the call, it is not replaced. A
+ * failure leaves the folder as it was.
  *
  * @param {FolderStore} store
  * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
- * @param {string | URL} path  of a folder, made when it is missing
+ * @param {string | URL} path  of a folder, which is made when it is missing
  * @param {ExportDirectoryOptions} [options]
  * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
  * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
@@ -61,7 +61,8 @@ export async function exportDirectory (store, cid, path, options = {}) {
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
   const manifest = await findManifest(store, root, { signal })
-  // A tag can protect the members of a sequence, but not the blobs of a manifest that is named by its own CID.
+  // A tag can protect the members of a sequence, but not the blobs of a manifest if `cid` is that of the manifest
+  // itself.
   const isManifest = manifest !== undefined && areEqual(root, 0, fromCid(manifest.cid))
   const hold = store.tempTag(root, { format: isManifest ? 'raw' : 'hashseq' })
   try {
@@ -109,7 +110,7 @@ async function checked (store, readFiles) {
 }
 
 /**
- * Checks the target before anything is written. Files that appear there later are found when files are placed.
+ * Checks the target before anything is written. Files that appear there later are found when the files are placed.
  *
  * @param {string} target @param {string[]} tops
  * @throws {BaoError} PATH_EXISTS { location }
@@ -117,7 +118,7 @@ async function checked (store, readFiles) {
 async function assertAbsent (target, tops) {
   for (const top of tops) {
     const location = join(target, top)
-    // A link without a target also takes the name.
+    // A link without a target takes the name, too.
     const isThere = await lstat(location).then(() => true, error => {
       if (error.code === 'ENOENT') return false
       throw error

@@ -1,5 +1,5 @@
-// Reads files that a walk has found, and no others: another process may put a link in the place of a file, or of a
-// folder above it, after the walk.
+// Reads only files that a walk has found: after the walk, another process may put a link in the place of a file, or of
+// a folder above it.
 
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { openFile, readIntoSync } from '#files'
@@ -13,7 +13,7 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** Windows does not have the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
-/** A pace for files beside a store: synchronous only if the store's own reads may be. @param {Store} store */
+/** A pace for files beside a store. It allows synchronous reads only if the store does. @param {Store} store */
 export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads !== false })
 
 /**
@@ -21,8 +21,8 @@ export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads
  * @param {Pace} pace
  * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined if the file now has more than `max` bytes
  * @throws {Error} of the system
- * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else is
- *   in its place now
+ * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else is now
+ *   in its place
  */
 export async function readSmallFile (file, max, pace) {
   const size = Number(file.stat.size)
@@ -48,8 +48,8 @@ export function assertFound (fd, { path, stat }) {
 }
 
 /**
- * Turns the error of opening a file into BAO_SOURCE_CHANGED when something other than a file is in its place. When
- * nothing is there, the error stays as it is.
+ * Turns the error of opening a file into BAO_SOURCE_CHANGED if something other than a file is in its place. If nothing
+ * is there, the error stays as it is.
  *
  * @param {unknown} error @param {FoundFile} file
  */

@@ -1,5 +1,5 @@
-// Puts a folder into a store: its files, and a collection that names them. The names are as sendme gives them: relative
-// to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
+// Puts a folder into a store: its files, and a collection that names them. The names have the form that sendme gives
+// them: relative to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
@@ -28,9 +28,9 @@ import { assertTop, walkFolder } from './walk-folder.js'
  * @property {'copy' | 'reference'} [mode]  `reference`: keep only the trees of files above 16 KiB, as `importFile`
  *   does. Default: `copy`
  * @property {string} [top]  the first part of all names, instead of the folder's own name; empty for none
- * @property {string | URL} [known]  path of a regular file that remembers which files were imported; made when it is
- *   missing. Files whose size, times and inode are the same as at the last import, and which the store has as `mode`
- *   asks, are not read again. Default: all files are read
+ * @property {string | URL} [known]  path of a regular file that remembers which files were imported, and is made when
+ *   it is missing. Files are not read again if their size, times and inode are the same as at the last import, and the
+ *   store has them in the way that `mode` asks for. Default: all files are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
@@ -43,29 +43,29 @@ import { assertTop, walkFolder } from './walk-folder.js'
  * @property {CID} cid  of the collection
  * @property {number} length  how many files
  * @property {number} size  bytes of all files
- * @property {number} unread  how many files had not changed, and were not read
+ * @property {number} unread  how many files were not read because they had not changed
  * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
- *   takes them for something else or for one another: how many, and the first ten
+ *   takes them for something else or for one another: their number, and the first ten
  * @property {boolean} isNew  true if the store lacked the collection before
  */
 
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
-/** Files that are looked up together, at most. The small ones among them are read at the same time. */
+/** The most files that are looked up together. The small ones among them are read at the same time. */
 const LOOKUP_FILES = 16
 /** Long files that are put at the same time. */
 const LONG_AHEAD = 2
 
 /**
  * Keeps the files of a folder, and a collection that names them. The members are protected during the call, and by
- * `tag` after it. After a failure, files that were kept stay, unprotected.
+ * `tag` after it. After a failure, files that were already kept stay, without protection.
  *
- * @param {FolderStore} store  also one without `importFile`, which reads long files piece by piece
+ * @param {FolderStore} store  `importFile` may be missing; then long files are read piece by piece
  * @param {string | URL} path  of a folder, or of one file
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
- * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
- *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, when a long one changes while it is
- *   read, or when a link replaces a folder; as `store.put`
+ * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is not text or has a
+ *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, when a long file changes while it
+ *   is read, or when a link replaces a folder; as `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
   assertStore(store)
@@ -86,7 +86,7 @@ export async function importDirectory (store, path, options = {}) {
   let known
   try {
     known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
-    // If the store or the file of known hashes is in the folder, it is left out.
+    // The store and the file of known hashes are left out if they are in the folder.
     const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
     const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
     const importing = new Importing({ store, hold, known, mode, pace, signal, onProgress })
@@ -116,7 +116,7 @@ export async function importDirectory (store, path, options = {}) {
  * @property {(event: DirectoryEvent) => void} [onProgress]
  */
 
-/** One import. It puts small files with `putMany` in batches, and longer ones one by one. The order stays. */
+/** One import. It puts small files with `putMany` in batches, and longer ones one by one. It keeps the order. */
 class Importing {
   #terms
   #files = 0
@@ -182,7 +182,7 @@ class Importing {
 
   /**
    * @param {FoundFile} file
-   * @param {BlobStat} [stat]  of the blob that the file was at the last import, if the file has not changed
+   * @param {BlobStat} [stat]  of the blob that was made from the file at the last import, if the file has not changed
    * @returns {Promise<Loaded>}
    */
   async #load (file, stat) {
@@ -207,8 +207,8 @@ class Importing {
   }
 
   /**
-   * True if the store has a file as `mode` asks. A copy serves both modes. A reference serves only if it has the same
-   * path, because its file may have been moved.
+   * True if the store has a file in the way that `mode` asks for. A copy is right for both modes. A reference is right
+   * only if it has the same path, because its file may have been moved.
    *
    * @param {BlobStat} stat @param {FoundFile} file
    */
@@ -240,8 +240,8 @@ async function * lookupsOf (files) {
 }
 
 /**
- * Gathers small files, which are put together. A batch with no small file, or with a long one, does not wait for later
- * files.
+ * Gathers small files, which are put together. A batch without a small file, or with a long one, does not wait for
+ * later files.
  *
  * @param {AsyncIterable<Loaded[]>} lookups
  * @returns {AsyncGenerator<Loaded[]>}

@@ -2,7 +2,7 @@
 // read again. Both the file and the folder are in the order of the names, so they are read in parallel.
 //
 // There is a line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are
-// in nanoseconds. An invalid line ends the list: the files after it are read again.
+// in nanoseconds. An invalid line ends the list, so the files after it are read again.
 
 import { basename, dirname, join } from 'node:path'
 import { absolute, openRegular, realPath } from '../../../lib/source/paths.node.js'
@@ -17,13 +17,13 @@ import { compareNames } from '../safe-names.js'
 
 const HEAD = 'baobox known files 1'
 /**
- * Milliseconds. A file that was changed so shortly before the import may change again without a new time, so it is not
- * remembered.
+ * Milliseconds. A file that was changed within this time before the import may change again without a new time, so it
+ * is not remembered.
  */
 const UNSETTLED_MS = 2000
-/** Characters of lines that are written together, and bytes that are read together. */
+/** The number of characters that are written together, and of bytes that are read together. */
 const BATCH_LEN = 1 << 16
-/** Characters of a line, at most: JSON may take six for a byte of a name; numbers and a hash follow. */
+/** The most characters of a line: JSON may take six for a byte of a name; numbers and a hash follow. */
 const MAX_LINE_LEN = 6 * MAX_NAME_LEN + 256
 
 /** @typedef {{ name: string, key: string, hash: string }} KnownFile */
@@ -42,7 +42,7 @@ export class KnownFiles {
   #written = 0
 
   /**
-   * @param {string} path  real @param {FileHandle | undefined} file  undefined if there is none
+   * @param {string} path  the real path @param {FileHandle | undefined} file  undefined if the file does not exist
    * @param {WrittenFile} target  the file that will replace it @param {AbortSignal} [signal]
    */
   constructor (path, file, target, signal) {
@@ -71,14 +71,14 @@ export class KnownFiles {
     }
   }
 
-  /** True for the file itself, and for one that will replace it. @param {string} path  real */
+  /** True for the file itself, and for a file that will replace it. @param {string} path  the real path */
   isOwn (path) {
     const isUnfinished = path.startsWith(join(dirname(this.#path), `.${basename(this.#path).slice(0, 50)}.`))
     return path === this.#path || (isUnfinished && path.endsWith('.part'))
   }
 
   /**
-   * The hash of a file, if it has not changed. Callers ask in the order of names, and need not wait for an answer
+   * The hash of a file, if it has not changed. Callers ask in the order of the names, and need not wait for an answer
    * before they ask again.
    *
    * @param {FoundFile} file
@@ -134,7 +134,7 @@ const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs
 
 /**
  * @param {FileHandle | undefined} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<KnownFile>} up to the first line that is invalid
+ * @returns {AsyncGenerator<KnownFile>} up to the first invalid line
  */
 async function * knownIn (file, signal) {
   if (file === undefined) return
@@ -149,7 +149,7 @@ async function * knownIn (file, signal) {
 
 /**
  * @param {FileHandle} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<string>} the lines that the file has now, up to the first that is too long
+ * @returns {AsyncGenerator<string>} the lines of the file, up to the first one that is too long
  */
 async function * linesOf (file, signal) {
   const { size } = await file.stat()

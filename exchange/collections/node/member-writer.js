@@ -21,7 +21,7 @@ export class MemberWriter {
   #signal
   /** @type {Pace} */
   #pace
-  /** Folders that were made, or are being made, by their paths from the folder of the writer. */
+  /** Folders that were made or are being made, by their paths relative to the folder of the writer. */
   #folders = /** @type {Map<string, Promise<unknown>>} */ (new Map([['.', Promise.resolve()]]))
 
   /**

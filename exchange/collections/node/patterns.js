@@ -4,19 +4,23 @@ import ignore from 'ignore'
 import { describe } from '../../../lib/core/bytes.js'
 import { MAX_PATH_LEN } from '../safe-names.js'
 
-/** Characters of paths, and of the folders above them, in the memory of a matcher, at most. It remembers all it saw. */
+/**
+ * The most characters of paths, and of the folders above them, in the memory of a matcher, which remembers everything
+ * that it has seen.
+ */
 const REMEMBERED_LEN = 1 << 25
 
 /**
  * @typedef {object} SelectionOptions  patterns as in .gitignore: `node_modules`, `*.log`, `/build`, `!keep.log`. They
  *   match paths below the folder
- * @property {string[]} [include]  only files that one of these matches. Default: all
- * @property {string[]} [ignore]  no files that one of these matches, and nothing in folders that one matches
+ * @property {string[]} [include]  take only files that one of these matches. Default: all
+ * @property {string[]} [ignore]  leave out files that one of these matches, and everything in folders that one of these
+ *   matches
  */
 
 /**
- * @typedef {object} Selection  paths are relative to the folder, with `/`; no pattern matches an invalid path, or one
- *   of more than 4096 characters
+ * @typedef {object} Selection  paths are relative to the folder, with `/`. A pattern never matches an invalid path, or
+ *   one of more than 4096 characters
  * @property {(path: string) => boolean} hasFile  true if the file is chosen
  * @property {(path: string) => boolean} entersFolder  true if files in the folder may be chosen
  */

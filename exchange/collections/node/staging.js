@@ -1,6 +1,6 @@
 // Makes files and folders appear in a target folder when all of them are complete. They are written to a new folder
-// inside the target, and then placed by calls that fail when something is there, so they replace nothing. If one of
-// them cannot be placed, those before it are taken back, unless another process has changed them since.
+// inside the target, and then placed by calls that fail if the path is taken, so they never replace anything. If one of
+// them cannot be placed, the earlier ones are taken back, unless another process has changed them since.
 
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
@@ -8,12 +8,14 @@ import { join } from 'node:path'
 import { BaoError } from '../../../lib/core/errors.js'
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: at the time of placing */
+/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: as it was when it was placed */
 
 const PREFIX = '.baobox-export-'
 const NAME = /^\.baobox-export-[0-9A-Za-z]{6}$/
 const EXACT = /** @type {const} */ ({ bigint: true })
-/** The error codes of systems when a folder cannot be placed, because something other than an empty folder is there. */
+/**
+ * The error codes of systems for a folder that cannot be placed because something other than an empty folder is there.
+ */
 const TAKEN = ['EEXIST', 'ENOTEMPTY', 'ENOTDIR']
 
 /** True for the name of a folder that a killed export may have left. @param {string} name */
@@ -21,7 +23,7 @@ export const isStagingName = name => NAME.test(name)
 
 /** @param {string} location  the path that is taken @returns {BaoError} */
 export const pathExists = location =>
-  new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
+  new BaoError('PATH_EXISTS', `${location} already exists, and would be replaced`, { location })
 
 export class Staging {
   #target
@@ -43,11 +45,11 @@ export class Staging {
   }
 
   /**
-   * Moves the written files and folders to their places. The caller must write nothing after this.
+   * Moves the written files and folders to their places. The caller must not write anything after this.
    *
    * @param {Iterable<string>} names  of the files and folders at the top of the new folder
    * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when this is not the folder that was made.
-   *   Then the target is as it was, except for changes by others
+   *   After an error, the target is as it was, except for changes by others
    */
   async place (names) {
     if (!await this.#isThere()) {
@@ -88,7 +90,7 @@ export class Staging {
     const stat = await lstat(from, EXACT)
     try {
       if (stat.isDirectory()) await placeFolder(from, to)
-      else if (!await linked(from, to)) {
+      else if (!await tryToLink(from, to)) {
         await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
         this.#placed.push({ from, to, stat: await lstat(to, EXACT) })
         return rm(from)
@@ -107,7 +109,7 @@ export class Staging {
  */
 async function placeFolder (from, to) {
   await mkdir(to)
-  // Windows renames to a free path, and fails otherwise. Other systems replace a folder while it is empty.
+  // Windows renames only to a free path. Other systems replace an empty folder.
   if (process.platform === 'win32') {
     await rmdir(to)
     return rename(from, to)
@@ -119,12 +121,12 @@ async function placeFolder (from, to) {
 }
 
 /**
- * Gives a file another name, which must be free.
+ * Gives a file a second name, which must be free.
  *
  * @param {string} from @param {string} to
  * @returns {Promise<boolean>} false if the file system has no links
  */
-async function linked (from, to) {
+async function tryToLink (from, to) {
   try {
     await link(from, to)
     return true
@@ -161,7 +163,7 @@ async function hasChangedSince (folder, time) {
 }
 
 /**
- * The time of the last change, in nanoseconds. Deno gives `ctime`, which programs cannot set, in seconds only.
+ * The time of the last change, in nanoseconds. Deno returns `ctime`, which programs cannot set, only in seconds.
  *
  * @param {BigIntStats} stat
  */

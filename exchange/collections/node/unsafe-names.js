@@ -1,12 +1,12 @@
 // Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. The names are
-// sorted, so only those in the folders above the last name are in memory.
+// sorted, so only those in the folders above the last name are kept in memory.
 
 import { faultIn, fold } from '../safe-names.js'
 
-/** Names that are kept, at most. */
+/** The most names that are kept. */
 const MAX_NAMES = 10
 
-/** As `SafeNames`, for names that are sorted by their bytes. */
+/** Does what `SafeNames` does, for names that are sorted by their bytes. */
 export class UnsafeNames {
   /** How many names `exportDirectory` would refuse, by themselves or because of earlier ones. */
   count = 0
@@ -15,7 +15,7 @@ export class UnsafeNames {
   /** The folders above the last name, each with the spellings of its entries by their folded forms. */
   #folders = [{ prefix: '', spelt: /** @type {Map<string, string>} */ (new Map()) }]
 
-  /** @param {string} name  the next one in the order */
+  /** @param {string} name  the next name in the order */
   note (name) {
     if (this.#isSafe(name)) return
     this.count++
@@ -25,7 +25,7 @@ export class UnsafeNames {
   /** @param {string} name */
   #isSafe (name) {
     if (faultIn(name, { isForWindows: false }) !== undefined) return false
-    while (!name.startsWith(this.#last.prefix)) this.#folders.pop() // no more names come from this folder
+    while (!name.startsWith(this.#last.prefix)) this.#folders.pop() // this folder has no more names
     for (let end; (end = name.indexOf('/', this.#last.prefix.length)) !== -1;) {
       const prefix = name.slice(0, end + 1)
       if (!this.#isFree(prefix)) return false

@@ -1,5 +1,5 @@
-// Finds the files of a folder, in the order of the names that they have in a collection. Follows no links. Leaves out
-// everything that is neither a file nor a folder, and folders that interrupted exports have left.
+// Finds the files of a folder, in the order of the names that they have in a collection. It does not follow links. It
+// leaves out everything that is neither a file nor a folder, and folders that interrupted exports have left.
 
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
@@ -33,9 +33,9 @@ import { selectionOf } from './patterns.js'
  *
  * @param {string | URL} location @param {WalkOptions} options
  * @param {Pace} pace
- * @param {(path: string) => boolean} isLeftOut  true for a file or folder to leave out
+ * @param {(path: string) => boolean} isLeftOut  returns true for a file or folder to leave out
  * @returns {AsyncGenerator<FoundFile>} sorted by the bytes of their names
- * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text
+ * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is not text
  */
 export async function * walkFolder (location, options, pace, isLeftOut) {
   const selection = selectionOf(options)
@@ -91,8 +91,9 @@ export function assertTop (top) {
  */
 
 /**
- * Reads a folder. A link may replace it, or a folder above it. Then the path of the folder directly above leads
- * elsewhere, too. Checking that path takes one step, and resolving it would take one for each folder.
+ * Reads a folder. A link may have replaced it, or a folder above it. If a folder above was replaced, the path of the
+ * folder directly above leads elsewhere, too. Checking that path takes one step, whereas resolving it would take one
+ * step for each folder.
  *
  * @param {string} path @param {string} prefix  of its entries' paths, from the folder where the walk began
  * @param {OpenFolder} [above]  default: the walk begins here
@@ -116,7 +117,7 @@ async function entriesOf (path, prefix) {
   for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
-    // With the slash after the name of a folder, this is the order of whole paths.
+    // With a slash after the name of a folder, this is the order of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }
   found.sort((a, b) => compareNames(b.key, a.key))
@@ -131,7 +132,7 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** Node.js replaces bytes that are not UTF-8 by this character. The name then leads to no file. */
+/** Node.js replaces bytes that are not UTF-8 with this character. The name then does not lead to a file. */
 const REPLACEMENT = '\ufffd'
 
 /** @param {unknown} error  of `lstat` for a file @param {string} name  on the disk */
@@ -139,4 +140,4 @@ const isNoText = (error, name) =>
   name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
 
 /** @param {string} name */
-const noText = name => unsafe(name, 'on the disk it is no text')
+const noText = name => unsafe(name, 'it is not text on the disk')

@@ -1,6 +1,6 @@
-// Walks over the items of a blob in DRISL without making values. So any blob costs one pass over its bytes, while a
-// decoder makes a value of a hundred bytes for an item of one byte. DRISL has one form for each value, and all others
-// are refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
+// Walks over the items of a blob in DRISL without making values. So any blob costs one pass over its bytes, whereas a
+// decoder makes a value of a hundred bytes for an item of one byte. DRISL has one form for each value, and all other
+// forms are refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
 
 import { varint } from 'multiformats'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -17,7 +17,7 @@ const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
 const CID_TAG = 42
 /** Multicodec of SHA2-256, with which CIDs of version 0 begin. */
 export const SHA256 = 0x12
-/** Levels of nested items, at most. */
+/** The most levels of nested items. */
 const MAX_DEPTH = 100
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -41,7 +41,7 @@ export class DrislReader {
 
   /**
    * @param {Uint8Array} bytes  not changed while they are read
-   * @param {number} maxItems  how many items may be read, counting keys, tags and their content
+   * @param {number} maxItems  how many items may be read, including keys, tags and their content
    * @param {(fault: string) => Error} refuse  makes the error for invalid bytes
    */
   constructor (bytes, maxItems, refuse) {
@@ -75,7 +75,7 @@ export class DrislReader {
   }
 
   /**
-   * Reads a map, whose keys must be text, rising, without repetition.
+   * Reads a map, whose keys must be text, in increasing order, without repetition.
    *
    * @param {(key: Span) => void} readValue  called after each key. It must read one item
    */
@@ -146,7 +146,7 @@ export class DrislReader {
     if (len > 0 && this.#value < least) throw this.#refuse('a number that is not in its shortest form')
   }
 
-  /** Reads a simple value or a float. A float must not be a number that an integer could be. */
+  /** Reads a simple value or a float. A float must not be a number that an integer can represent. */
   #simple () {
     this.#count()
     const head = this.bytes[this.at]
@@ -171,7 +171,7 @@ export class DrislReader {
     return { start, end: this.at }
   }
 
-  /** True if a key comes after another one. Shorter ones come first. @param {Span} before @param {Span} key */
+  /** True if a key comes after another one. Shorter keys come first. @param {Span} before @param {Span} key */
   #isAfter (before, key) {
     const longer = key.end - key.start - (before.end - before.start)
     if (longer !== 0) return longer > 0
@@ -190,7 +190,7 @@ function argumentAt (view, at, len) {
 }
 
 /**
- * True if bytes are a CID in its one form. Version 0 has neither a version nor a codec before its hash.
+ * True if bytes are a CID in its only form. Version 0 has neither a version nor a codec before its hash.
  *
  * @param {Uint8Array} bytes @param {number} start @param {number} end
  */

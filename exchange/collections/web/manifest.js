@@ -16,13 +16,15 @@ import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 
-/** CBOR items of a manifest, at most, by default: about 300 000 resources with a media type, of seven items each. */
+/**
+ * The default limit of the CBOR items of a manifest: about 300 000 resources with a media type, of seven items each.
+ */
 const MAX_ITEMS = 1 << 21
 
 /** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
 /** @typedef {{ src: BlobName, 'content-type'?: string, [header: string]: unknown }} NewResource */
 
-/** Paths of blobs, with their media types. It does not change. */
+/** Paths of blobs, with their headers. A manifest never changes. */
 export class Manifest {
   #resources
   #fields
@@ -39,10 +41,10 @@ export class Manifest {
   }
 
   /**
-   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; the resource at `/`
-   *   is shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it; all other
+   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash. The resource at `/`
+   *   is shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it. All other
    *   keys are HTTP headers in lower case
-   * @param {Record<string, unknown>} [fields]  other fields of the map, like `name` and `description`
+   * @param {Record<string, unknown>} [fields]  other fields of the map, for example `name` and `description`
    * @returns {Manifest}
    * @throws {TypeError | RangeError} for wrong paths and headers
    * @throws {BaoError} CID_UNSUPPORTED
@@ -66,10 +68,10 @@ export class Manifest {
   }
 
   /**
-   * Reads a manifest. Refuses values that are not in their one form of DRISL.
+   * Reads a manifest. Refuses values that are not in the one form that DRISL has for them.
    *
    * @param {Uint8Array} bytes
-   * @param {{ maxItems?: number }} [options]  `maxItems`: its items of CBOR, at most. Default: 2 097 152, which is
+   * @param {{ maxItems?: number }} [options]  `maxItems`: the most items of CBOR in it. Default: 2 097 152, which is
    *   about 300 000 resources
    * @returns {Manifest}
    * @throws {BaoError} MANIFEST_INVALID
@@ -90,10 +92,10 @@ export class Manifest {
    * The web form of a collection. Media types follow from the names.
    *
    * @param {Collection} collection
-   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: takes only the
-   *   files in this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default:
+   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: take only the
+   *   files in this folder, which becomes the top. `index`: the name of the file that is at `/`, too. Default:
    *   `index.html`
-   * @returns {Manifest} if a name occurs twice, with the first entry only
+   * @returns {Manifest} if a name occurs twice, only with the first entry
    */
   static fromCollection (collection, options = {}) {
     if (!(collection instanceof Collection)) {
@@ -121,15 +123,15 @@ export class Manifest {
    *
    * @param {{ index?: string }} [options]  as for `files`
    * @returns {Collection}
-   * @throws {BaoError} CID_UNSUPPORTED for a `src` of another hash function than BLAKE3
+   * @throws {BaoError} CID_UNSUPPORTED for a `src` of a hash function other than BLAKE3
    */
   toCollection (options) { return Collection.from(this.files(options)) }
 
   /**
    * The resources as files: the name of each is its path without the leading slash.
    *
-   * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless it has another path, too.
-   *   Default: `index.html`
+   * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless the resource has another
+   *   path, too. Default: `index.html`
    * @returns {[name: string, src: CID][]}
    */
   files (options = {}) {
@@ -143,7 +145,7 @@ export class Manifest {
     return files
   }
 
-  /** How many resources. */
+  /** The number of resources. */
   get length () { return this.#resources.size }
 
   /** The CID of the manifest, with the codec of DRISL. */
@@ -171,7 +173,7 @@ export class Manifest {
 /**
  * The CID of a resource's blob.
  *
- * @param {BlobName} src  or a CID of another hash function that DASL has
+ * @param {BlobName} src  or a CID of a different hash function that DASL has
  * @returns {CID}
  * @throws {BaoError} CID_UNSUPPORTED
  */

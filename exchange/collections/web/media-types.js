@@ -4,7 +4,8 @@ import { lookup } from 'mrmime'
 
 /**
  * @param {string} name  of a file
- * @returns {string | undefined} of text with `charset=utf-8`, because browsers would assume an older encoding
+ * @returns {string | undefined} the media type; for text, with `charset=utf-8`, because browsers would assume an older
+ *   encoding
  */
 export function typeOfName (name) {
   const file = name.slice(name.lastIndexOf('/') + 1)

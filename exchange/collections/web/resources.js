@@ -1,5 +1,5 @@
-// Finds the resources in the bytes of a manifest in one pass, and refuses bytes that are no manifest.
-// Source: dasl.ing, "MASL".
+// Finds the resources in the bytes of a manifest in one pass, and refuses bytes that are not a manifest. Source:
+// dasl.ing, "MASL".
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -15,7 +15,7 @@ import { DrislReader, SHA256, TEXT } from './drisl.js'
  * @typedef {object} FoundResource
  * @property {string} path
  * @property {number} src  offset of its CID, which has 36 bytes
- * @property {[name: string, value: string][]} headers  the wanted ones that are text
+ * @property {[name: string, value: string][]} headers  the wanted headers whose values are text
  */
 
 /** Multicodec of DAG-CBOR, and of DRISL. */
@@ -28,7 +28,7 @@ const TYPE = 'content-type'
 const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
 
 /** @param {string} fault @returns {BaoError} */
-export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${fault}`)
+export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is not a MASL manifest: ${fault}`)
 
 /**
  * Returns true if DASL has CIDs of this kind.
@@ -59,10 +59,11 @@ export function faultOfHeader (path, name, value) {
  *
  * @param {Uint8Array} bytes
  * @param {object} [options]
- * @param {number} [options.maxItems]  its items of CBOR, at most, counting keys, tags and their content
- * @param {Set<string>} [options.wanted]  names of headers to give
- * @param {(resource: FoundResource) => void} [options.onResource]  called for each, in the order of the manifest
- * @throws {BaoError} MANIFEST_INVALID, also after calls of `onResource`
+ * @param {number} [options.maxItems]  the most items of CBOR in it, including keys, tags and their content
+ * @param {Set<string>} [options.wanted]  names of the headers to pass to `onResource`
+ * @param {(resource: FoundResource) => void} [options.onResource]  called for each resource, in the order of the
+ *   manifest
+ * @throws {BaoError} MANIFEST_INVALID, maybe after calls of `onResource`
  */
 export function readResources (bytes, { maxItems = Infinity, wanted = new Set(), onResource = () => {} } = {}) {
   const reader = new DrislReader(bytes, maxItems, invalid)

@@ -1,6 +1,6 @@
 // Keeps manifests in a store and reads them. A tag can protect the members of a hash sequence, but not the blobs of a
 // manifest. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
-// of this sequence cover all of it.
+// of this sequence cover the manifest and its blobs.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
@@ -19,14 +19,14 @@ import { Manifest } from './manifest.js'
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutCollectionOptions } from '../put-collection.js' */
 
-/** Bytes of a manifest in memory, at most, by default: some hundred thousand resources. */
+/** The default limit of the bytes of a manifest in memory: a few hundred thousand resources. */
 const MAX_LEN = 1 << 24
 
 /**
  * @typedef {object} PutManifestResult
  * @property {CID} cid  of the manifest, with the codec of DRISL
- * @property {CID} sequence  of the hash sequence of the manifest and its blobs, which the tag names
- * @property {number} length  how many resources
+ * @property {CID} sequence  the CID of the hash sequence of the manifest and its blobs, which the tag names
+ * @property {number} length  the number of resources
  * @property {boolean} isNew  true if the store lacked the manifest or the sequence before
  */
 
@@ -35,10 +35,10 @@ const MAX_LEN = 1 << 24
  * the blobs: the store need not have them.
  *
  * @param {Store} store @param {Manifest} manifest
- * @param {PutCollectionOptions} [options]  of the tag, which protects the manifest and its blobs
+ * @param {PutCollectionOptions} [options]  those of the tag, which protects the manifest and its blobs
  * @returns {Promise<PutManifestResult>}
- * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is no alias in
- *   the store
+ * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is not an alias
+ *   in the store
  */
 export async function putManifest (store, manifest, options = {}) {
   assertStore(store)
@@ -70,8 +70,8 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {Store} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: its bytes, at most.
- *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: the most bytes that it
+ *   may have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
  *   the errors of `store.bytes`
@@ -83,11 +83,11 @@ export async function getManifest (store, cid, options = {}) {
 }
 
 /**
- * Reads a blob as a manifest, or else the first member of a hash sequence.
+ * Reads a blob as a manifest. If it is not a manifest, reads the first member of the hash sequence as one.
  *
  * @param {Store} store @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {Promise<Manifest | undefined>} undefined if neither is one: it may be a collection
+ * @returns {Promise<Manifest | undefined>} undefined if neither is a manifest: the blob may be a collection
  * @throws {BaoError} as `getManifest`, except MANIFEST_INVALID
  */
 export async function findManifest (store, cid, options = {}) {
@@ -97,7 +97,7 @@ export async function findManifest (store, cid, options = {}) {
   for (const name of [cid, first]) {
     if (name === undefined || !await store.has(name)) continue
     const [byte] = await store.bytes(name, { end: 1 }, options)
-    if (!isMapHead(byte)) continue // so long sequences and lists of names are not read
+    if (!isMapHead(byte)) continue // so that long sequences and lists of names are not read
     try {
       return await getManifest(store, name, options)
     } catch (error) {
@@ -112,7 +112,7 @@ export async function findManifest (store, cid, options = {}) {
  *
  * @param {Store} store @param {Manifest} manifest
  * @returns {Promise<CollectionEntry[]>}
- * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that is no alias in the store
+ * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that is not an alias in the store
  */
 export async function filesIn (store, manifest) {
   const files = /** @type {CollectionEntry[]} */ ([])
@@ -120,10 +120,15 @@ export async function filesIn (store, manifest) {
   return files
 }
 
-/** As `rootOfSource`, but throws when the store has no such blob. @param {Store} store @param {CID} src */
+/**
+ * Does what `rootOfSource` does, but throws if the store does not have the blob.
+ *
+ * @param {Store} store
+ * @param {CID} src
+ */
 async function knownRoot (store, src) {
   const root = await rootOfSource(store, src)
-  if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
+  if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `the store does not have the blob ${src}`, { cid: src })
   return root
 }
 
@@ -131,7 +136,8 @@ async function knownRoot (store, src) {
  * The hash under which the store has the blob of a resource.
  *
  * @param {Store} store @param {CID} src
- * @returns {Promise<Uint8Array | undefined>} undefined for a CID of another hash function that is no alias in the store
+ * @returns {Promise<Uint8Array | undefined>} undefined for a CID of another hash function that is not an alias in the
+ *   store
  */
 export async function rootOfSource (store, src) {
   if (src.multihash.code === blake3.code && src.multihash.digest.length === HASH_LEN) return fromCid(src)

@@ -1,5 +1,5 @@
-// Downloads one blob, in steps: its head, a proof of its size, then the segments that are missing. What mirrors send is
-// verified and stored as by `receive`, so a download can be resumed.
+// Downloads one blob, in steps: its head, a proof of its size, then the missing segments. What mirrors send is verified
+// and stored as by `receive`, so a download can be resumed.
 
 import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { Candidates } from '../../../verifier/mirrors/candidate.js'
@@ -17,10 +17,10 @@ import { WholeFiles } from './whole-files.js'
  * @typedef {object} BlobOptions
  * @property {Uint8Array} root
  * @property {ChunkRanges} wanted
- * @property {HeadReceiver} [heads]  if given, the head of the blob is fetched first, before the size is proven: the
- *   head is the whole of a small blob
- * @property {number} [maxUnverified]  bytes that may be written before they are verified, when mirrors prove no part of
- *   the blob and everything is wanted. Default: 0
+ * @property {HeadReceiver} [heads]  if given, the head of the blob is fetched first, before the size is proven, because
+ *   the head of a small blob is the whole blob
+ * @property {number} [maxUnverified]  bytes that may be written before they are verified, if mirrors cannot prove parts
+ *   of the blob and everything is wanted. Default: 0
  * @property {(size: number) => void} [assertSize]  throws for sizes that must not be downloaded
  */
 
@@ -35,7 +35,7 @@ export class BlobDownload {
   #lacked = ChunkRanges.none
   /** Undefined until the download begins. @type {Step | undefined} */
   #step
-  /** The step that is used instead while a whole file is read. */
+  /** The step that is used instead of `#step` while a whole file is read. */
   #wholeFiles
 
   /** @param {Session} session @param {BlobOptions} options */
@@ -53,7 +53,7 @@ export class BlobDownload {
 
   get isDone () { return this.size !== undefined && this.#current?.isDone === true }
 
-  /** Bytes that were missing at the beginning, when it is done. */
+  /** Once it is done, the bytes that were missing at the beginning. */
   get received () {
     const size = this.size ?? 0
     return rangesLen(this.#blob.groups(size).intersect(this.#lacked), size)
@@ -61,7 +61,7 @@ export class BlobDownload {
 
   get progress () { return this.#current?.progress ?? { done: 0 } }
 
-  /** What each mirror has done, when it is asked for this blob alone. */
+  /** What each mirror has done, if it is asked for this blob alone. */
   get reports () { return this.#candidates.all.map(({ report }) => report) }
 
   /** True if no mirror can give the missing chunks. */
@@ -101,10 +101,10 @@ export class BlobDownload {
   }
 
   /**
-   * Begins to read a whole file when no mirror can help otherwise, and none can be added.
+   * Begins to read a whole file if no mirror can help in another way, and none can be added.
    *
    * @param {FallBackOptions} options
-   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when there is no such file
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when no whole file is left
    */
   fallBack ({ moreMirrorsMayCome }) {
     if (moreMirrorsMayCome || !this.isHopeless) return false
@@ -112,6 +112,6 @@ export class BlobDownload {
     return true
   }
 
-  /** The error that lists the failures of the mirrors, with this blob or before. */
+  /** The error that lists the failures of the mirrors, with this blob or with earlier ones. */
   makeExhaustedError () { return this.#candidates.makeExhaustedError() }
 }

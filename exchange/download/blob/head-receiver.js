@@ -1,6 +1,6 @@
 // Receives the heads of blobs whose size is not known. The head of a small blob is the whole blob, so one request is
-// enough. Small blobs are verified in memory and kept in batches: a thousand writes of one blob each would wait for the
-// disk a thousand times.
+// enough. Small blobs are verified in memory and kept in batches, because a thousand writes of one blob each would wait
+// for the disk a thousand times.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -22,7 +22,7 @@ const MAX_BATCH = 256
 
 export class HeadReceiver {
   #store
-  /** Blobs that wait for the next batch. @type {Waiting[]} */
+  /** Blobs that are waiting for the next batch. @type {Waiting[]} */
   #waiting = []
   #isWriting = false
 
@@ -36,7 +36,7 @@ export class HeadReceiver {
    *
    * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
    * @param {AsyncIterable<Uint8Array>} pieces  of the slice with its header, unverified
-   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `Store.receive`; `onKept` is not
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  those of `Store.receive`; `onKept` is not
    *   called for a blob that is verified in memory
    * @returns {Promise<number | undefined>} bytes of the blob, if it was verified in memory and is kept now
    */
@@ -44,7 +44,7 @@ export class HeadReceiver {
     const source = pieces[Symbol.asyncIterator]()
     try {
       const head = await readHeader(source)
-      const all = inFront(head, source)
+      const all = withHead(head, source)
       const claim = head.length < HEADER_LEN ? 0 : u64FromBytes(head)
       if (claim > FILE_FROM || !ranges.equals(HEAD)) {
         await this.#store.receive(root, all, ranges, options)
@@ -72,7 +72,7 @@ export class HeadReceiver {
     return kept
   }
 
-  /** Writes batches until nothing waits. */
+  /** Writes batches until no blob is waiting. */
   async #write () {
     this.#isWriting = true
     while (this.#waiting.length > 0) {
@@ -103,7 +103,7 @@ async function readHeader (source) {
 }
 
 /** @param {Uint8Array} head @param {AsyncIterator<Uint8Array>} source */
-async function * inFront (head, source) {
+async function * withHead (head, source) {
   yield head
   while (true) {
     const { done, value } = await source.next()

@@ -1,5 +1,5 @@
-// Divides the missing groups of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
-// out, no I/O.
+// Divides the missing groups of a blob into segments, and says which segment a mirror should fetch. It works on numbers
+// only, without I/O.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -9,7 +9,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000
-/** Bytes of a segment, at least and at most. The first segment of every mirror has the least. */
+/** The least and the most bytes of a segment. The first segment of every mirror has the least. */
 const MIN_LEN = 1 << 20
 const MAX_LEN = 1 << 28
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
@@ -20,11 +20,11 @@ const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
  * @typedef {object} Segment
  * @property {ChunkRanges} ranges
  * @property {number} len  bytes
- * @property {Set<MirrorRequest>} requests  that are under way
+ * @property {Set<MirrorRequest>} requests  the requests for it that are under way
  */
 
 export class Plan {
-  /** The missing chunks that are in no segment. */
+  /** The missing chunks that are not in any segment. */
   free
   /** @type {Set<Segment>} */
   segments = new Set()
@@ -37,12 +37,12 @@ export class Plan {
   get isDone () { return this.free.isEmpty && this.segments.size === 0 }
 
   /**
-   * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
+   * A segment for an idle mirror: a new one, or otherwise the one that would be finished last without its help.
    *
    * @param {Candidate} candidate
    * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
-   *   `mayRace`: true if the mirror may help with a segment that another one fetches. Default: true
-   * @returns {Segment | undefined} undefined when there is no segment for the mirror now
+   *   `mayRace`: true if the mirror may help with a segment that another mirror is fetching. Default: true
+   * @returns {Segment | undefined} undefined when the mirror cannot be given a segment now
    */
   nextSegment (candidate, { now, mirrorCount, mayRace = true }) {
     const possible = this.free.difference(candidate.lacks)
@@ -51,7 +51,7 @@ export class Plan {
   }
 
   /**
-   * Removes a segment that no mirror fetches any longer.
+   * Removes a segment that no mirror is fetching any longer.
    *
    * @param {Segment} segment @param {ChunkRanges} missing  the part of it that is still missing
    */
@@ -97,7 +97,13 @@ export class Plan {
   }
 }
 
-/** Milliseconds, at the pace so far. @param {MirrorRequest} request @param {number} segmentLen @param {number} now */
+/**
+ * Milliseconds that the request still needs, at its pace so far.
+ *
+ * @param {MirrorRequest} request
+ * @param {number} segmentLen
+ * @param {number} now
+ */
 function timeLeft ({ since, len }, segmentLen, now) {
   const left = Math.max(0, segmentLen - len)
   return len === 0 ? Infinity : left * (now - since) / len

@@ -19,7 +19,7 @@ export class Segments {
 
   /**
    * @param {WantedBlob} blob @param {ChunkRanges} missing  groups to fetch
-   * @param {HeadReceiver} [heads]  given if the head of a blob of unknown size is fetched
+   * @param {HeadReceiver} [heads]  given if the head of a blob of unknown size is being fetched
    */
   constructor (blob, missing, heads) {
     this.#blob = blob
@@ -81,7 +81,7 @@ export class Segments {
    *
    * @param {MirrorRequest} request @param {ChunkRanges} ranges
    * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing
-   *   before; `sizeIfWhole`: bytes of the blob, if the head was all of it
+   *   before; `sizeIfWhole`: bytes of the blob, if the head was the whole blob
    */
   async #receive (request, ranges) {
     if (ranges.isEmpty) return { kept: 0 }
@@ -102,8 +102,8 @@ export class Segments {
   }
 
   /**
-   * Ends a segment after a request for it, if it is whole or has no other request. If it is whole, the other requests
-   * that race for it are ended, too.
+   * Ends a segment after a request for it, if the segment is whole or has no other request. If it is whole, the other
+   * requests that race for it are ended, too.
    *
    * @param {Segment} segment @param {ChunkRanges} left  the part of it that is still missing
    */
@@ -114,6 +114,10 @@ export class Segments {
   }
 }
 
-/** The error of a mirror whose slice had no fault, and nothing that could be kept. @param {MirrorRequest} request */
+/**
+ * The error of a mirror whose slice had neither a fault nor anything that could be kept.
+ *
+ * @param {MirrorRequest} request
+ */
 const emptySlice = ({ candidate }) =>
-  new Error(`${candidate.mirror.location} sent a slice of which nothing could be kept`)
+  new Error(`${candidate.mirror.location} sent a slice without anything that could be kept`)

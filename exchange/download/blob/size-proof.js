@@ -1,4 +1,4 @@
-// Makes mirrors prove the size of a blob by its last chunk. Until then only the head is fetched, because any size may
+// Makes mirrors prove the size of a blob by its last chunk. Until then, only the head is fetched, because any size may
 // be a lie. The first mirror that proves the size is enough.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'

@@ -29,7 +29,7 @@ export class WantedBlob {
     this.#wanted = wanted
   }
 
-  /** The groups that are wanted of a blob of this size. @param {number} size */
+  /** The wanted groups, if the blob has this size. @param {number} size */
   groups (size) {
     return this.#wanted.canonical(size).roundToGroups(DEFAULT_GROUP_LOG).intersect(ChunkRanges.all.canonical(size))
   }
@@ -54,7 +54,7 @@ export class WantedBlob {
   async missing (groups) { return this.missingBy(await this.stat(), groups) }
 
   /**
-   * As `missing`, from a result of `stat`.
+   * Does what `missing` does, from a result of `stat`.
    *
    * @param {BlobDetails | undefined} stat @param {ChunkRanges} groups
    */

@@ -1,5 +1,5 @@
-// Last resort of a download: files proven only by their last byte, on servers that have nothing that proves a part of
-// the blob. So their length is limited, and the store gives them no name before they have been proven.
+// The last resort of a download: files that only their last byte proves, on servers that have nothing to prove a part
+// of the blob. So their length is limited, and the store does not name them before they are proven.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -34,7 +34,7 @@ export class WholeFiles {
   /**
    * Chooses a file, and removes it from the list. Only another request to its server can add it again.
    *
-   * @returns {boolean} false if there is none
+   * @returns {boolean} false if none is left
    */
   choose () {
     const { wholeFiles } = this.#blob
@@ -87,10 +87,10 @@ export class WholeFiles {
    * The bytes of a file, unverified.
    *
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
-   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are more than allowed
+   * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when the file has more bytes than allowed
    */
   async * #pieces ({ candidate }, file, signal) {
-    // If the size is proven, the store takes no more bytes than that.
+    // If the size is proven, the store never takes more bytes than that.
     const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const [limit, advice] = maxLen === this.#blob.store.quota

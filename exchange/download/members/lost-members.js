@@ -1,5 +1,5 @@
-// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that they are lost,
-// and the download ends with an error that names the first of them.
+// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that, they are lost,
+// and the download ends with an error that names the first ones.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
@@ -7,9 +7,9 @@ import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Member } from './member-queue.js' */
 
-/** Members that wait, at most. */
+/** The most members that wait. */
 const MAX_WAITING = 1000
-/** Members that the error names, at most. */
+/** The most members that the error names. */
 const MAX_NAMED = 100
 
 /** @typedef {Member & { error: BaoError }} LostMember */
@@ -17,14 +17,14 @@ const MAX_NAMED = 100
 
 export class LostMembers {
   #waiting = /** @type {LostMember[]} */ ([])
-  /** How many mirrors there were at the last call of `takeWaiting`. */
+  /** The number of mirrors at the last call of `takeWaiting`. */
   #mirrorCount = 0
   #first = /** @type {LostMember[]} */ ([])
   #names = new Set()
-  /** Members that are lost. */
+  /** The number of lost members. */
   count = 0
 
-  /** Members that wait. */
+  /** The number of waiting members. */
   get waitingCount () { return this.#waiting.length }
 
   /** True if a member is lost and the error names it. @param {string} name */
@@ -34,7 +34,7 @@ export class LostMembers {
    * Makes a member wait, or counts it as lost.
    *
    * @param {LostMember} member @param {boolean} moreMirrorsMayCome
-   * @returns {boolean} false when too many wait
+   * @returns {boolean} false when too many are waiting
    */
   add (member, moreMirrorsMayCome) {
     if (!moreMirrorsMayCome) this.#lose(member)
@@ -44,7 +44,7 @@ export class LostMembers {
   }
 
   /**
-   * Ends the wait of members when mirrors were added, or when no more will come: then they are lost.
+   * Ends the wait of members when mirrors were added, or when no more will be: then the members are lost.
    *
    * @param {number} mirrorCount @param {boolean} moreMirrorsMayCome
    * @returns {Member[]} the members to try again

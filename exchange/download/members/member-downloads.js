@@ -15,7 +15,7 @@ import { MemberStreams } from './member-streams.js'
 /** @import { MemberState, MembersState } from '../progress.js' */
 /** @import { Member } from './member-queue.js' */
 
-/** Members that are asked for alone at the same time, at most. */
+/** The most members that are asked for alone at the same time. */
 const MAX_ACTIVE = 64
 
 /**
@@ -32,22 +32,22 @@ export class MemberDownloads {
   #session
   #sequence
   #heads
-  /** The members that are not begun. @type {MemberQueue} */
+  /** The members that were not begun yet. @type {MemberQueue} */
   #queue
-  /** The members that are asked for alone, in their order, by name. @type {Map<string, ActiveMember>} */
+  /** The members that are asked for alone, by name, in their order. @type {Map<string, ActiveMember>} */
   #active = new Map()
-  /** The members that come in streams. @type {MemberStreams} */
+  /** The members that arrive in streams. @type {MemberStreams} */
   #streams
   /** The members that no mirror has. */
   #lost = new LostMembers()
   #done = { members: 0, bytes: 0 }
-  /** Bytes that were missing before, of the members that are whole now. */
+  /** Bytes of the members that are whole now that were missing before. */
   received = 0
 
   /**
    * @param {Session} session
-   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  which the
-   *   store has; `count`: how many members it has
+   * @param {{ root: Uint8Array, count: number, onMember?: (member: WholeMember) => void }} sequence  which the store
+   *   has; `count`: the number of its members
    */
   constructor (session, sequence) {
     this.#session = session
@@ -100,8 +100,8 @@ export class MemberDownloads {
   }
 
   /**
-   * The next member that is neither lost nor under way. A member may occur in a sequence twice: the second waits for
-   * the first.
+   * The next member that is neither lost nor under way. A member may occur in a sequence twice. Then the second one
+   * waits for the first.
    *
    * @returns {Promise<Member | undefined>}
    */
@@ -131,12 +131,12 @@ export class MemberDownloads {
   }
 
   /**
-   * Gives up the members that no mirror has. They wait while more mirrors may come.
+   * Gives up the members that no mirror has. They wait while more mirrors may be added.
    *
    * @param {FallBackOptions} options
    * @returns {boolean}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
-   *   FETCH_EXHAUSTED when some have not, and no mirror is left
+   *   FETCH_EXHAUSTED when some members have not, and no mirror is left
    */
   fallBack ({ moreMirrorsMayCome }) {
     const { book } = this.#session

@@ -1,5 +1,5 @@
 // The next members of a sequence. Only some of them wait in memory. The others are read from the sequence later, so
-// memory does not grow with their number.
+// that memory does not grow with their number.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -25,7 +25,7 @@ export class MemberQueue {
 
   /**
    * @param {Session} session
-   * @param {{ root: Uint8Array, count: number }} sequence  which the store has; `count`: how many members it has
+   * @param {{ root: Uint8Array, count: number }} sequence  which the store has; `count`: the number of its members
    * @param {object} options
    * @param {(name: string) => boolean} options.isTaken  true if a member of this name is under way, or lost
    * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has whole
@@ -37,13 +37,13 @@ export class MemberQueue {
     this.#onWhole = onWhole
   }
 
-  /** Members that wait in memory. */
+  /** The number of members that are waiting in memory. */
   get length () { return this.#members.length }
 
   /** @returns {Member | undefined} */
   get first () { return this.#members[0] }
 
-  /** Reads from the sequence until so many members wait, or the sequence has ended. @param {number} count */
+  /** Reads from the sequence until this many members are waiting, or the sequence has ended. @param {number} count */
   async readAhead (count) {
     while (this.#members.length < count && !this.isAtEnd) {
       const { done, value } = await this.#coming.next()
@@ -58,7 +58,7 @@ export class MemberQueue {
     const waiting = new Set(this.#members.map(({ name }) => name))
     for (const [i, member] of members.entries()) {
       const stat = stats[i]
-      // A whole member after one that is not whole waits in the queue, too: the order stays that of the sequence.
+      // A whole member after one that is not whole waits in the queue, too, so that the order of the sequence is kept.
       if (stat?.complete && this.#members.length === 0) {
         this.#onWhole(member, stat.size)
         continue

@@ -18,7 +18,7 @@ import { FILE_FROM } from '../../../store/interface.js'
 /** @import { MemberState } from '../progress.js' */
 /** @import { StreamOptions } from './member-streams.js' */
 
-/** Bytes of small blobs that may wait to be kept. When there are more, the stream is not read. */
+/** The most bytes of small blobs that may wait to be kept. The stream is not read while more are waiting. */
 const MAX_WAITING_LEN = 1 << 24
 /** Bytes that are passed on after a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
@@ -29,13 +29,13 @@ export class MemberStream {
   #request
   #sequence
   #onWhole
-  /** Bytes of small members that wait to be kept. */
+  /** Bytes of small members that are waiting to be kept. */
   #waitingLen = 0
   /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())
-  /** The error of keeping a member, or of telling the caller of it. @type {{ error: unknown } | undefined} */
+  /** The error of keeping a member, or of telling the caller about it. @type {{ error: unknown } | undefined} */
   #fault
-  /** Bytes of the stream before the first of the members that are left. */
+  /** Bytes of the stream before the first remaining member. */
   #start = 0
   /** The members that are not received yet. */
   left
@@ -63,7 +63,7 @@ export class MemberStream {
   }
 
   /**
-   * Receives and keeps the members that the mirror sends, up to the first that is wrong or that the mirror lacks.
+   * Receives and keeps the members that the mirror sends, up to the first one that is wrong or that the mirror lacks.
    *
    * @returns {Promise<unknown>} the error of the mirror, if it has failed
    * @throws the errors of the store
@@ -112,7 +112,12 @@ export class MemberStream {
     while (this.#waitingLen > MAX_WAITING_LEN) await Promise.race(this.#keeping)
   }
 
-  /** Begins to keep a small blob, while the next ones are received. @param {Member} member @param {Uint8Array} bytes */
+  /**
+   * Begins to keep a small blob, while the next members are received.
+   *
+   * @param {Member} member
+   * @param {Uint8Array} bytes
+   */
   #keep (member, bytes) {
     this.#waitingLen += bytes.length
     const keeping = this.#heads.putSmallBlob(bytes)
@@ -135,7 +140,7 @@ export class MemberStream {
 /**
  * The next slice of a stream, whole.
  *
- * @param {SliceSource} slices @param {Uint8Array} header  which was read already @param {number} size  in the header
+ * @param {SliceSource} slices @param {Uint8Array} header  which was already read @param {number} size  in the header
  */
 async function * largeSlice (slices, header, size) {
   yield header

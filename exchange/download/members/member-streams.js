@@ -1,4 +1,4 @@
-// The streams in which mirrors send members of a sequence: one from each mirror that can give many members by one
+// The streams in which mirrors send members of a sequence: one from each mirror that can give many members for one
 // request. Several mirrors share the members. A slow stream does not keep the others waiting: it is ended, and its
 // remaining members are shared again.
 
@@ -12,10 +12,10 @@ import { MemberStream } from './member-stream.js'
 /** @import { Asked, Session, Task } from '../work.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
-/** Members of a stream, at most, and at least if so many wait. */
+/** The most members of a stream, and the least, if that many are waiting. */
 const MAX_COUNT = 1000
 const MIN_COUNT = 4
-/** Milliseconds, at least, before a stream is ended to share its members with an idle mirror. */
+/** The shortest time, in milliseconds, before a stream is ended to share its members with an idle mirror. */
 const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */
@@ -32,13 +32,13 @@ export class MemberStreams {
   #queue
   #options
   #running = /** @type {Map<MirrorRecord, Running>} */ (new Map())
-  /** The mirrors that sent no member in a stream. */
+  /** The mirrors whose streams have not brought any member. */
   #noStreams = new WeakSet()
-  /** True if a useful mirror got no task when tasks were last given. */
+  /** True if a useful mirror was left without a task when tasks were last given. */
   #isHelpWaiting = false
   /** True if a stream has ended since the last `refill`. */
   hasEnded = false
-  /** True if all useful mirrors can send streams: then members are asked for alone only where streams have failed. */
+  /** True if all useful mirrors can send streams. Then members are asked for alone only where streams have failed. */
   areEnough = false
 
   /** @param {Session} session @param {MemberQueue} queue  of the members to be shared @param {StreamOptions} options */
@@ -72,8 +72,8 @@ export class MemberStreams {
   /**
    * Gives a mirror its share of the members to send.
    *
-   * @param {MirrorRecord} record  of a mirror that is idle @param {Asked} asked
-   * @returns {Task | undefined} undefined when no member waits for a stream, or the mirror can give none
+   * @param {MirrorRecord} record  of an idle mirror @param {Asked} asked
+   * @returns {Task | undefined} undefined when no member is waiting for a stream, or the mirror cannot send streams
    */
   nextTask (record, { mirrorCount }) {
     if (!this.#canGive(record)) return undefined
@@ -96,7 +96,7 @@ export class MemberStreams {
     this.hasEnded = true
     if (stream.received > 0) request.gained(stream.received)
     if (this.#session.signal.aborted || stream.left.length === 0) return
-    // The member at which the stream has ended is asked for alone, so that all mirrors can help with it.
+    // The member at which the stream has ended will be asked for alone, so that all mirrors can help with it.
     const [first, ...others] = stream.left
     this.#queue.putBack([{ ...first, isSingle: true }, ...others])
     if (request.signal.aborted) return
@@ -109,12 +109,12 @@ export class MemberStreams {
     if (isUseful(record)) this.#isHelpWaiting = true
   }
 
-  /** When the next stream may be ended, by the clock of the book; Infinity when no mirror could help. */
+  /** When the next stream may be ended, by the clock of the book; Infinity if no mirror could help. */
   get endsAt () {
     return this.#isHelpWaiting ? Math.min(...this.#live.map(({ request }) => request.since + MIN_MS)) : Infinity
   }
 
-  /** Ends the stream with the most members left, if it has lasted long enough and another mirror is idle. */
+  /** Ends the stream with the most remaining members, if it has lasted long enough and another mirror is idle. */
   endLongest () {
     const now = this.#session.book.clock.now()
     const due = this.#live.filter(({ request }) => request.since + MIN_MS <= now)

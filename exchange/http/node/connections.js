@@ -14,7 +14,7 @@
  *   while no answer is under way
  */
 /** @typedef {(request: IncomingMessage, response: ServerResponse) => unknown} Answer */
-/** @typedef {{ request: IncomingMessage, response: ServerResponse }} Pair */
+/** @typedef {{ request: IncomingMessage, response: ServerResponse }} Pending */
 
 /** Requests of a connection that may wait for earlier answers. Each has a head of up to 16 KiB. */
 const MAX_WAITING = 32
@@ -78,11 +78,11 @@ export class Connections {
 class Connection {
   #socket
   #answer
-  #waiting = /** @type {Pair[]} */ ([])
+  #waiting = /** @type {Pending[]} */ ([])
   /** When the server began to wait for the client: for a request, or for it to take the end of an answer. */
   #since = performance.now()
   #isAnswered = false
-  /** @type {Pair | undefined} */
+  /** @type {Pending | undefined} */
   current
   /** @type {((delivery: Delivery) => void) | undefined} */
   tell
@@ -93,11 +93,11 @@ class Connection {
     this.#answer = answer
   }
 
-  /** Answers a request after those before it. @param {Pair} pair */
-  take (pair) {
+  /** Answers a request after those before it. @param {Pending} pending */
+  take (pending) {
     if (this.#socket.destroyed) return
-    if (this.current === undefined) return this.#start(pair)
-    this.#waiting.push(pair)
+    if (this.current === undefined) return this.#start(pending)
+    this.#waiting.push(pending)
     if (this.#waiting.length > MAX_WAITING) this.breakOff('aborted')
   }
 
@@ -121,9 +121,9 @@ class Connection {
     this.#socket.destroy()
   }
 
-  /** @param {Pair} pair */
-  #start (pair) {
-    const { request, response } = this.current = pair
+  /** @param {Pending} pending */
+  #start (pending) {
+    const { request, response } = this.current = pending
     this.#isAnswered = false
     response.once('finish', () => this.#finished())
     Promise.resolve(this.#answer(request, response)).catch(() => response.destroy())

@@ -1,20 +1,20 @@
-// Serves a store with the HTTP server of Node.js, which Bun and Deno have, too. srvx turns Node's requests into
-// WHATWG's, and writes a body only as fast as the client reads it.
+// Serves a store with the HTTP server of Node.js, which Bun and Deno have, too.
 
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { FastResponse, toNodeHandler } from 'srvx/node'
+import { FastResponse } from 'srvx/node'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { graceOf, within } from '../../time-limits.js'
 import { handlerOf } from '../handler.js'
 import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
 import { Connections } from './connections.js'
 import { listenAt, listenOn } from './listen.js'
+import { toNodeHandler } from './node-handler.js'
 
-/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { Store } from '../../../store/interface.js' */
 /** @import { Handler } from '../handler.js' */
 /** @import { HandlerOptions } from '../options.js' */
+/** @import { CarriedRequest } from './node-handler.js' */
 
 /**
  * @typedef {object} ServerPlace
@@ -24,7 +24,6 @@ import { listenAt, listenOn } from './listen.js'
  * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
  */
 /** @typedef {HandlerOptions & ServerPlace} ServeOptions */
-/** @typedef {Request & { runtime: { node: { res: ServerResponse } } }} CarriedRequest  as srvx makes it */
 
 /**
  * @typedef {object} StoreServer
@@ -68,10 +67,8 @@ export async function serve (store, options = {}) {
     Response: FastResponse,
     delivered: request => connections.delivered(/** @type {CarriedRequest} */ (request).runtime.node.res)
   })
-  // The type of srvx is for HTTP/1 and HTTP/2.
-  const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
   const server = createServer(LIMITS)
-  const connections = new Connections(server, answer, {
+  const connections = new Connections(server, toNodeHandler(handler), {
     idleTimeout: rest.idleTimeout ?? DEFAULT_IDLE_TIMEOUT, headTimeout: HEAD_TIMEOUT
   })
   server.maxConnections = maxConnections

@@ -2,10 +2,11 @@
 
 import { concat } from '../../../lib/core/bytes.js'
 import { toCid } from '../../../lib/hash/cid.js'
+import { assertAllowed } from '../authorize.js'
 import { noRoute } from '../errors.js'
 import { integer, only } from '../query.js'
 import { MAX_URL_LEN } from '../routes.js'
-import { FOREVER, redirectTo, respond } from '../respond.js'
+import { foreverFor, redirectTo, respond } from '../respond.js'
 import { answerBlobAs } from '../blob.js'
 import { PIECE_LEN } from '../body.js'
 import { findBlob } from '../stored-blob.js'
@@ -50,7 +51,7 @@ export async function answerSite (served, path, root, terms) {
   if (file !== undefined) return answerFile(served, file, terms)
   if (!isFolder && isFolderOf(site, path, rules)) {
     const last = served.url.pathname.slice(served.url.pathname.lastIndexOf('/') + 1)
-    return redirectTo(`./${last}/${served.url.search}`, isNamed)
+    return redirectTo(served, `./${last}/${served.url.search}`, isNamed)
   }
   if (isFolder && rules.listing) return answerListing(served, site, path, root)
   throw noRoute()
@@ -69,13 +70,15 @@ function isFolderOf ({ files, folders }, path, { index, listing }) {
 async function answerFile (served, file, { sites, rules, isNamed }) {
   const root = await sites.rootOf(file)
   if (root === undefined) throw noRoute()
-  const blob = await findBlob(served.store, root)
-  served.cid = blob.cid
+  const collection = served.cid
+  served.cid = `${toCid(root)}`
+  await assertAllowed(served, { type: 'read', cid: served.cid, collection })
+  const blob = await findBlob(served.store, root, served.cid)
   return answerBlobAs(served, blob, {
     'content-type': 'application/octet-stream',
     ...file.headers,
     'accept-ranges': 'bytes',
-    'cache-control': isNamed ? FOREVER : 'no-cache',
+    'cache-control': isNamed ? foreverFor(served) : 'no-cache',
     etag: `"${blob.cid}"`,
     ...rules.sandbox && { 'content-security-policy': SANDBOX }
   })
@@ -107,12 +110,12 @@ function answerListing (served, { folders }, path, root) {
   if (len === 0 && (path !== '' || start !== undefined)) throw noRoute()
   const body = concat([...page, encode(rest)])
   served.sent = served.isHead ? 0 : body.length
-  return respond(served.isHead ? null : body, 200, {
+  return respond(served, served.isHead ? null : body, 200, {
     'content-type': 'text/html; charset=utf-8',
     'content-length': `${body.length}`,
     'content-security-policy': "default-src 'none'",
     'cache-control': 'no-cache'
-  }, served.Response)
+  })
 }
 
 /**

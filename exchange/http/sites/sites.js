@@ -44,7 +44,7 @@ export class Sites {
   /** The errors of blobs that are no site, by the same keys. */
   #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_KNOWN))
   /** The keys of sites, by root. */
-  #blobs = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
+  #keys = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
 
   /** @param {Store} store @param {() => number} [now]  milliseconds; replaced in tests */
   constructor (store, now = () => performance.now()) {
@@ -60,7 +60,7 @@ export class Sites {
    */
   async get (root) {
     const { size } = await findBlob(this.#store, root) // throws if the blob is gone
-    const known = this.#kept.get(this.#blobs.get(base16.baseEncode(root)) ?? '')
+    const known = this.#kept.get(this.#keys.get(base16.baseEncode(root)) ?? '')
     return known?.site ?? this.#find(root, size)
   }
 
@@ -104,7 +104,7 @@ export class Sites {
     if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
     const isWhole = found.every(({ complete }) => complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
-    this.#blobs.set(base16.baseEncode(root), key)
+    this.#keys.set(base16.baseEncode(root), key)
     return site
   }
 

@@ -1,5 +1,5 @@
 // Encodes and decodes the addresses of a peer in a ticket. Here they are texts like `192.0.2.1:4433` and
-// `[2001:db8::1]:4433`, in a ticket a set of socket addresses. Source: the Serialize of SocketAddr in serde.
+// `[2001:db8::1]:4433`; in a ticket, they are a set of socket addresses. Source: the Serialize of SocketAddr in serde.
 
 import { varint } from './postcard.js'
 
@@ -7,7 +7,7 @@ import { varint } from './postcard.js'
 
 /** @typedef {{ ip: number[], port: number }} SocketAddress  `ip`: 4 or 16 bytes */
 
-/** Bytes of an IP address, by the kind that is encoded before it. */
+/** Bytes of an IP address, by the kind, which is encoded before the address. */
 const IP_LENS = [4, 16]
 const MAX_PORT = 65_535
 

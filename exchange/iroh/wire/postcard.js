@@ -18,7 +18,7 @@ export function varint (value) {
   return [...bytes, Number(left)]
 }
 
-/** Reads values from bytes that a peer has sent. Never allocates memory because of a claimed count. */
+/** Reads values from bytes that a peer has sent. Never allocates memory for a claimed count. */
 export class PostcardReader {
   #bytes
   #error

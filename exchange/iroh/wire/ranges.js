@@ -1,6 +1,7 @@
 // Encodes and decodes which chunks of which blobs an iroh request asks for. A range specification is a list of
-// boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each applies to its
-// blob and to those after it, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
+// boundaries, each as its distance from the previous one. A sequence of specifications is run-length encoded: each
+// applies to its blob and to those after it, up to the next specification. Source: iroh-blobs,
+// src/protocol/range_spec.rs.
 
 import { areEqual, assertInteger } from '../../../lib/core/bytes.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -9,8 +10,8 @@ import { varint } from './postcard.js'
 /** @import { PostcardReader } from './postcard.js' */
 
 /**
- * The chunks that are wanted of blob `index` and of those after it, up to the next entry. Blob 0 is the one that the
- * request names, and blob k is its member k - 1.
+ * The wanted chunks of the blob `index` and of those after it, up to the next entry. Blob 0 is the one that the request
+ * names, and blob k is its member k - 1.
  *
  * @typedef {[index: number, ranges: ChunkRanges]} WantedRanges
  */
@@ -20,7 +21,7 @@ const U64_MAX = 2n ** 64n - 1n
 const NOTHING = Uint8Array.of(0)
 
 /**
- * A boundary as iroh writes it. The ranges of the last chunk begin at 2^53 - 1 here, and at 2^64 - 1 there.
+ * A boundary as iroh writes it. The range of the last chunk begins at 2^53 - 1 here, and at 2^64 - 1 in iroh.
  *
  * @param {number} boundary
  */
@@ -51,7 +52,10 @@ function decodeRanges (reader) {
   return ChunkRanges.fromBoundaries(boundaries)
 }
 
-/** @param {WantedRanges[]} wanted  by rising indices, no ranges equal to those before @returns {number[]} bytes */
+/**
+ * @param {WantedRanges[]} wanted  by increasing indices, each with other ranges than the previous entry
+ * @returns {number[]} bytes
+ */
 export function encodeWanted (wanted) {
   const parts = wanted.map(([index, ranges], i) =>
     [...varint(index - (i === 0 ? 0 : wanted[i - 1][0])), ...encodeRanges(ranges)])
@@ -61,7 +65,7 @@ export function encodeWanted (wanted) {
 /**
  * The entries that ask for whole members of a sequence.
  *
- * @param {number[]} indices  rising, from 0
+ * @param {number[]} indices  increasing, from 0
  * @returns {WantedRanges[]}
  */
 export function wantedMembers (indices) {
@@ -76,7 +80,7 @@ export function wantedMembers (indices) {
 
 /**
  * @param {PostcardReader} reader
- * @returns {WantedRanges[]} indices above 2^53 - 1 are left out: no blob has so many members
+ * @returns {WantedRanges[]} indices above 2^53 - 1 are left out, because no blob has that many members
  */
 export function decodeWanted (reader) {
   const count = reader.count(2)
@@ -91,7 +95,7 @@ export function decodeWanted (reader) {
     if (index > U64_MAX) throw reader.error('a blob above 2^64 - 1', start)
     const from = reader.at
     const ranges = decodeRanges(reader)
-    // There is one encoding of each set, so equal bytes are equal sets, also where boundaries are above 2^53 - 1.
+    // Each set has one encoding, so equal bytes are equal sets, even where boundaries are above 2^53 - 1.
     const bytes = reader.read(from)
     if (bytes.length === before.length && areEqual(bytes, 0, before)) throw reader.error('the same ranges again', from)
     before = bytes

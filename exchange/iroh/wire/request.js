@@ -17,7 +17,7 @@ import { decodeWanted, encodeWanted } from './ranges.js'
  * @property {WantedRanges[]} wanted  the last entry applies to all members after it
  */
 
-/** Bytes of a request, at most. */
+/** The most bytes of a request. */
 export const MAX_REQUEST_LEN = 1 << 20
 
 const GET = 0
@@ -39,8 +39,8 @@ export const encodeRequest = ({ root, wanted }) => [GET, ...root, ...encodeWante
 /**
  * @param {Uint8Array} bytes  a whole request
  * @returns {GetRequest}
- * @throws {BaoError} REQUEST_UNSUPPORTED for a request other than Get; REQUEST_INVALID { start } for bytes that are no
- *   request, or are not as iroh writes them
+ * @throws {BaoError} REQUEST_UNSUPPORTED for a request other than Get; REQUEST_INVALID { start } for bytes that are not
+ *   a request, or not in the form that iroh writes
  */
 export function decodeRequest (bytes) {
   assertBytes('bytes', bytes)
@@ -61,5 +61,5 @@ export function decodeRequest (bytes) {
 /** @param {string} fault @param {number} [start]  the byte that is wrong @returns {BaoError} */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start}`
-  return new BaoError('REQUEST_INVALID', `this is no request to iroh-blobs${where}: ${fault}`, { start })
+  return new BaoError('REQUEST_INVALID', `this is not a request to iroh-blobs${where}: ${fault}`, { start })
 }

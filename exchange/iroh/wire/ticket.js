@@ -16,21 +16,21 @@ import { PostcardReader, varint } from './postcard.js'
 /**
  * @typedef {object} PeerAddress
  * @property {string} id  the peer's public key, in 64 hexadecimal digits
- * @property {string} [relayUrl]  of a relay that forwards to the peer
- * @property {string[]} [addresses]  such as `192.0.2.1:4433` and `[2001:db8::1]:4433`
+ * @property {string} [relayUrl]  the URL of a relay that forwards to the peer
+ * @property {string[]} [addresses]  for example `192.0.2.1:4433` and `[2001:db8::1]:4433`
  */
 /**
  * @typedef {object} Ticket
- * @property {CID} cid  of the blob. The codec 0x80 means a sequence of hashes with all of its members
+ * @property {CID} cid  the CID of the blob. The codec 0x80 means a sequence of hashes with all of its members
  * @property {Required<Pick<PeerAddress, 'id' | 'addresses'>> & Pick<PeerAddress, 'relayUrl'>} address
  */
 
 const KIND = 'blob'
-/** Characters of a ticket, at most. They name about 300 addresses. */
+/** The most characters of a ticket. They are enough for about 300 addresses. */
 const MAX_TICKET_LEN = 4096
 const VARIANT = 0
 const ID_LEN = 32
-/** Digits of a ticket without a relay and addresses. */
+/** The fewest digits of a ticket, which then has neither a relay nor addresses. */
 const MIN_DIGITS = Math.ceil((4 + ID_LEN + HASH_LEN) * 8 / 5)
 /** The format of a blob in a ticket. */
 const FORMATS = [RAW, HASHSEQ]
@@ -115,7 +115,7 @@ function decodeRelay (reader) {
   try {
     return new URL(decoder.decode(bytes)).href
   } catch {
-    throw reader.error('a relay that is no URL', start)
+    throw reader.error('a relay that is not a URL', start)
   }
 }
 
@@ -130,4 +130,4 @@ function decodeBase32 (digits) {
 }
 
 /** @param {string} fault @returns {BaoError} */
-const invalid = fault => new BaoError('TICKET_INVALID', `this is no ticket of iroh-blobs: ${fault}`)
+const invalid = fault => new BaoError('TICKET_INVALID', `this is not a ticket of iroh-blobs: ${fault}`)

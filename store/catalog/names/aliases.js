@@ -158,7 +158,7 @@ export class Aliases {
    *
    * @param {{ deleted?: boolean }} [options]  as for `of`
    * @returns {AsyncGenerator<{ cid: CID, alias: CID }>} `cid`: of the blob; `alias`: a CID of raw bytes
-   * @throws {BaoError} STORE_CORRUPT, after all readable ones, when some cannot be read
+   * @throws {BaoError} STORE_CORRUPT, after all others, when some cannot be read
    */
   list (options = {}) {
     assertKnownOptions(options, ['deleted'])

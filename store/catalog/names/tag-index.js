@@ -84,15 +84,15 @@ export class TagIndex {
   }
 
   /**
-   * @param {string} prefix
+   * @param {string} prefix @param {string} [after]  a name
    * @returns {AsyncGenerator<Tag>} the tags that count, in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */
-  async * list (prefix) {
+  async * list (prefix, after) {
     /** @type {string | undefined} */
     let firstDamaged
     const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
-    const entries = this.#index.iterator({ ...tagsWith(prefix), ...VIEWS })
+    const entries = this.#index.iterator({ ...tagsWith(prefix, after), ...VIEWS })
     for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
       const tag = decodeTag(key, value)
       if (tag === undefined) firstDamaged ??= nameOfTag(key)

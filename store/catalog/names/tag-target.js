@@ -13,8 +13,9 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * The properties of a tag other than its name and its blob.
  *
  * @typedef {object} TagOptions
- * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, and the tag
- *   protects it and its members. Default: `hashseq` for a CID with the codec of hash sequences (0x80), otherwise `raw`
+ * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, with 32
+ *   bytes for each member, and the tag protects it and its members. Default: `hashseq` for a CID with the codec of hash
+ *   sequences (0x80), otherwise `raw`
  * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` may delete the blob, and a
  *   quota may evict it. Then the tag counts as deleted. It must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,

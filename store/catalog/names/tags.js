@@ -126,21 +126,23 @@ export class Tags {
   }
 
   /**
-   * @param {{ prefix?: string }} [options]  `prefix`: the beginning of the names
+   * @param {{ prefix?: string, after?: string }} [options]  `prefix`: the beginning of the names; `after`: a name:
+   *   only tags after it are given. There need not be a tag of that name
    * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
    */
   list (options = {}) {
-    assertKnownOptions(options, ['prefix'])
-    const { prefix = '' } = options
+    assertKnownOptions(options, ['prefix', 'after'])
+    const { prefix = '', after } = options
     if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
     assertWellFormed('prefix', prefix)
-    return this.#life.each(() => this.#list(prefix))
+    if (after !== undefined) assertName('after', after)
+    return this.#life.each(() => this.#list(prefix, after))
   }
 
-  /** @param {string} prefix */
-  async * #list (prefix) {
-    for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
+  /** @param {string} prefix @param {string} [after] */
+  async * #list (prefix, after) {
+    for await (const tag of this.#index.list(prefix, after)) yield infoOf(tag)
   }
 }
 

@@ -59,8 +59,8 @@ export class TrustedTree {
    * @param {number} start  where it begins, in bytes
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. False,
-   *   too, when pairs above it are wrong or missing
+   * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. The result
+   *   is false, too, when pairs above it are wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -114,7 +114,7 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the expected chaining value of a subtree if the pair above it is trusted already.
+   * Returns the expected chaining value of a subtree if the pair above it is already trusted.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -160,7 +160,7 @@ export class TrustedTree {
 /** @param {Uint8Array} pair @param {boolean} isLeft */
 const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
 
-/** Keeps the trees of the complete blobs that were read last. Complete blobs do not change. */
+/** Keeps the trees of the complete blobs that were read last. Complete blobs never change. */
 export class TrustedTrees {
   #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
   /** Pages of all trees, plus one for each tree. */

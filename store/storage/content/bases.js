@@ -49,7 +49,7 @@ export class Bases {
   }
 
   /**
-   * Returns true if the bases of all these records are in memory, so that `load` would read nothing.
+   * Returns true if the bases of all these records are in memory, so that `load` would not read anything.
    *
    * @param {(OfBase | undefined)[]} records
    */
@@ -136,7 +136,7 @@ export class Bases {
    *
    * @param {Map<number, number>} lens  length of the longest sharer of each base, in bytes
    * @param {{ isCertain: () => Promise<boolean>, signal?: AbortSignal }} options  `isCertain`: returns true if the
-   *   index hides no sharer; called only if there is something to cut off
+   *   index does not hide any sharer; called only if there is something to cut off
    */
   async cutOffAll (lens, { isCertain, signal }) {
     const { files } = this.#databases
@@ -285,7 +285,7 @@ export class Bases {
   /** @param {number} base */
   #of (base) {
     const known = this.#known.get(base)
-    if (known === undefined) throw new Error(`base ${base} is changed before it was loaded`)
+    if (known === undefined) throw new Error(`base ${base} was changed before it was loaded`)
     return known
   }
 
@@ -374,7 +374,7 @@ const basesLeft = effects => new Set(effects.flatMap(({ from }) => from?.base ??
 /** @param {(OfBase | undefined)[]} records @returns {{ base: number }[]} those that have a base */
 const ofBases = records => records.flatMap(record => record?.base === undefined ? [] : [{ base: record.base }])
 
-/** @param {BlobRecord} [record] @returns {Sharer | undefined} undefined for a blob that shares no file */
+/** @param {BlobRecord} [record] @returns {Sharer | undefined} undefined for a blob that does not share a file */
 export const sharerOf = record => record?.home === 'shared'
   ? { base: /** @type {number} */ (record.base), id: record.id, size: record.size }
   : undefined

@@ -220,7 +220,7 @@ export class ReferenceContent extends StoredFile {
     return files.readerOf(path)
   }
 
-  /** A lost file may come back. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  /** A lost file may return. @param {{ start: number, end: number }} _span @param {unknown} cause */
   unopened (_span, cause) { return this.allMissing(cause) }
 }
 

@@ -1,4 +1,4 @@
-// Collects ranges of chunks that come in ascending order.
+// Collects ranges of chunks, which arrive in increasing order.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 

@@ -83,7 +83,7 @@ class EntryScan {
   /**
    * Notes a run of stored bytes. Only whole groups count.
    *
-   * @param {{ start: number, end: number }} run  bytes, after those of the run before
+   * @param {{ start: number, end: number }} run  bytes, after those of the previous run
    */
   noteRun ({ start, end }) {
     const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
@@ -195,7 +195,7 @@ export class FileScan extends EntryScan {
   /** Where the bytes end, once the scan has finished. */
   get end () { return this.#end }
 
-  /** The marked chunks. Other bytes of a file mean nothing, because a hole in it reads as zeros. */
+  /** The marked chunks. Other bytes of the file do not count, because a hole in it reads as zeros. */
   get found () { return this.marked }
 
   /**

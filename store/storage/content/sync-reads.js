@@ -1,5 +1,5 @@
 // Reads small values and parts of files synchronously as long as that is fast: see `Pace`. The option
-// `syncReads: false` of a store turns synchronous reads off.
+// `syncReads: false` of a store turns off synchronous reads.
 
 import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 
@@ -44,7 +44,7 @@ export function readSoon (files, id, start, end) {
       file.release()
     }
   }
-  // The pace learns nothing from a read that cannot be synchronous.
+  // The pace does not learn anything from a read that cannot be synchronous.
   if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
 }

@@ -183,7 +183,7 @@ export class Pages {
   }
 
   /**
-   * Reads a page from the database, even if it is in memory already.
+   * Reads a page from the database, even if it is already in memory.
    *
    * @param {SafeDatabase} data
    * @param {PageName} name
@@ -359,7 +359,7 @@ async function * lowestPages (data, id, start, end) {
   const keys = data.keys({ ...dataOf(id, start, end), ...VIEWS })
   const next = () => orIfUnreadable(keys.next())
   try {
-    // On a damaged disk the keys may not increase. `passed` makes sure that the loop reads each page only once.
+    // On a damaged disk, the keys may not increase. `passed` makes sure that the loop reads each page only once.
     let passed = -1
     for (let key = await next(); key !== undefined; key = await next()) {
       const place = placeOfKey(key)

@@ -31,7 +31,7 @@ export async function openFolder (path, location) {
 }
 
 /**
- * Returns a folder for reading only: it makes and writes nothing.
+ * Returns a folder for reading only: it does not make or write anything.
  *
  * @param {string} path @param {string} [location]  of the store, for messages
  */

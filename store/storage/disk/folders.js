@@ -139,7 +139,7 @@ export async function syncFiles (path) {
 
 /** Makes the names that were added to a folder, or removed from it, survive a power cut. @param {string} path */
 export async function syncFolder (path) {
-  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
+  if (process.platform === 'win32') return // Windows cannot open directories, and need not sync them.
   const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }

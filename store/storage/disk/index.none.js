@@ -7,7 +7,7 @@ export const openFolder = async (_path, _location) => undefined
  * Callers ask this before they open anything, because opening makes a missing store.
  *
  * @param {string} location
- * @returns {Promise<boolean>} true as well when the browser cannot tell
+ * @returns {Promise<boolean>} true, too, when the browser cannot tell
  */
 export async function isStoreAt (location) {
   if (typeof globalThis.indexedDB?.databases !== 'function') return true

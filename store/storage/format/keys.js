@@ -206,8 +206,13 @@ export const taggedKey = (hash, name) => encode(KIND.tagged, hash, utf8(name))
  * the byte ff.
  *
  * @param {string} prefix
+ * @param {string} [after]  a name: only keys after its key
  */
-export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: encode(KIND.tag, utf8(prefix), 0xff) })
+export function tagsWith (prefix, after) {
+  const [first, before] = [tagKey(prefix), after === undefined ? undefined : tagKey(after)]
+  const start = before !== undefined && compare(before, first) >= 0 ? { gt: before } : { gte: first }
+  return { ...start, lt: encode(KIND.tag, utf8(prefix), 0xff) }
+}
 /** The keys of all tags, in the order of the blobs. */
 export const allTagged = allOfKind(KIND.tagged)
 /** Returns the keys of the tags of one blob. @param {Uint8Array} hash */

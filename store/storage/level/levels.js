@@ -1,4 +1,4 @@
-// Makes the two levels of a store. In Node.js a level is a LevelDB, in browsers an IndexedDB.
+// Makes the two levels of a store. In Node.js, a level is a LevelDB; in browsers, an IndexedDB.
 //
 // There are two levels because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves
 // it. The index is small, and is written in random order. In one database, each would slow down the other.
@@ -9,7 +9,7 @@ import { VIEWS } from '../format/keys.js'
 
 /**
  * The part of abstract-level 3's `AbstractLevel` that a store uses. The store does not import the types of that
- * package, because they need those of Node.js, which programs for browsers do not have.
+ * package, because they need the types of Node.js, which programs for browsers do not have.
  *
  * @typedef {object} AnyLevel  keys and values are bytes
  * @property {string} status

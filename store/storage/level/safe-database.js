@@ -53,14 +53,14 @@ const LOCK_PAUSE = 20
 
 /** Milliseconds between attempts to open a level again. A write does not wait for them. */
 const RETRY_MS = 1000
-/** Milliseconds between checks that the directory is still there, for writes that need not reach the disk. */
+/** Milliseconds between checks that the directory still exists, for writes that need not reach the disk. */
 const LOOK_MS = 1000
 /** Bytes of the witness's value that are compared with the stored value after the level was opened again. */
 const WITNESS_LEN = 64
 
 export class SafeDatabase {
   #level
-  /** The directory of LevelDB; undefined when the level is not LevelDB, or the caller made it. */
+  /** The directory of LevelDB; undefined when the level is not a LevelDB, or a caller has made it. */
   #path
   #location
   /** True if a failed write changes nothing (IndexedDB). */
@@ -82,7 +82,7 @@ export class SafeDatabase {
   #hasUnsynced = false
   /** The last acknowledged entry. If it is in the level, all earlier writes are there, too. */
   #witness = /** @type {Witness | undefined} */ (undefined)
-  /** The identity of LevelDB's lock file, and the time when this file was last found in place. */
+  /** The identity of LevelDB's lock file, and the time of the last check whether this file is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 
@@ -171,7 +171,7 @@ export class SafeDatabase {
    * @param {{ sync?: boolean }} [options]  `sync`: true if this write and all earlier ones must be on the disk when the
    *   promise resolves. Default: false
    * @returns {Promise<void>}
-   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED. The operations may still be there after the level
+   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED. The operations may still be in the level after it
    *   was opened again
    */
   batch (operations, { sync = false } = {}) { return this.#write({ operations, sync }) }
@@ -256,7 +256,7 @@ export class SafeDatabase {
       await placeCheck
     } catch (error) {
       // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot read the keys of a range that it
-      // should clear. In both cases there is no need to reopen the level.
+      // should clear. In both cases, the level need not be reopened.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
       // 2. The log may have a torn record: write nothing until the level is open again.
       if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
@@ -344,8 +344,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is there, all earlier
-   * acknowledged writes are there, too.
+   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is in the level, all
+   * earlier acknowledged writes are there, too.
    *
    * @throws {BaoError} STORE_WRITE_FAILED when the witness is missing
    */

@@ -1,5 +1,5 @@
-// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs. This needs no
-// lookups and little memory.
+// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs, without lookups and
+// with little memory.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../errors.js'

@@ -19,7 +19,8 @@ const BATCH_COUNT = 1000
  * @param {'index' | 'data'} name
  * @param {object} options
  * @param {string} options.from  the damaged database; may be missing
- * @param {string} options.to  a folder for the new database, which this function makes, closes, but does not sync
+ * @param {string} options.to  the folder of the new database, which is made here. The new database is closed, but not
+ *   synced
  * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined to write
  *   none
  * @param {AbortSignal} [options.signal]
@@ -42,7 +43,7 @@ export async function copyReadable (name, { from, to, change, signal }) {
 }
 
 /**
- * Writes the newest version of each key. The versions may come in any order. So a second database keeps the sequence
+ * Writes the newest version of each key. The versions may arrive in any order. So a second database keeps the sequence
  * numbers of the written versions.
  */
 class Newest {

@@ -23,7 +23,7 @@ const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 200
 
 /**
- * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
+ * @param {string | DatabasePair} where  a directory (in a browser, a name), or two databases
  * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
  * @returns {Promise<Databases>}
  * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_CORRUPT, STORE_FULL

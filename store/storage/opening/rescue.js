@@ -9,7 +9,7 @@
 //   rescue/old     the old databases, once the new ones have taken their places
 //
 // The caller repeats an interrupted rescue. If it finds `rescue/new`, it resumes from there; otherwise it starts again.
-// Large blobs are in files that do not belong to LevelDB: they stay where they are, and need no more space.
+// Large blobs are in files that do not belong to LevelDB: they stay where they are, and do not need more space.
 
 import {
   assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
@@ -33,7 +33,9 @@ const newOf = location => `${rescueFolder(location)}/new`
 /** @param {string} location */
 const oldOf = location => `${rescueFolder(location)}/old`
 
-/** With `isRescue`, opening deletes no orphans. The rescue may have lost their records, so `check` looks at them. */
+/**
+ * With `isRescue`, opening does not delete orphans. The rescue may have lost their records, so `check` looks at them.
+ */
 const RESCUED = { sync: true, create: true, isRescue: true }
 
 /**
@@ -80,7 +82,7 @@ async function rescueFiles (location, check, signal) {
     await replaceAll(location).catch(fail)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // This opening has marked all ids as swept, or has left the index without a state. Either way no later opening
+    // This opening has marked all ids as swept, or has left the index without a state. Either way, no later opening
     // deletes orphans, even if `check` fails.
     isMarked = false
     return await check(databases, lostBytes)
@@ -151,7 +153,7 @@ function entryToWrite (location, [key, value]) {
 }
 
 /**
- * Replaces the old databases with the new ones. It completes an earlier call, at whatever step that was interrupted.
+ * Replaces the old databases with the new ones. It completes an earlier call that was interrupted at any step.
  *
  * @param {string} location
  */

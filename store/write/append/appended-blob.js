@@ -94,7 +94,7 @@ export class AppendedBlob extends NewBlob {
     await this.writeLater(() => this.#parts.databases.data.batch(this.#shared.take(complete)))
   }
 
-  /** Returns the root of the blob. The caller adds no bytes after this. */
+  /** Returns the root of the blob. The caller must not add bytes after this. */
   root () {
     this.#wholeChunks = Math.floor(this.size / CHUNK_LEN)
     return this.#tail.hash()
@@ -131,7 +131,7 @@ export class AppendedBlob extends NewBlob {
   /** @param {number} node @param {number} at  in the arena */
   #setPair (node, at) {
     const end = node + 1 + 2 ** levelOf(node)
-    if (end <= this.#firstChunk) return // The pair is stored already, and its page may not be in memory.
+    if (end <= this.#firstChunk) return // The pair is already stored, and its page may not be in memory.
     const pages = end <= this.#wholeChunks ? this.#shared : this.#own
     pages.setPair(node, u8, at)
   }

@@ -128,7 +128,7 @@ export class Composition {
   }
 
   /**
-   * Fills a blob. On failure it cancels all sources. The caller calls `release` when the blob is kept, or has failed.
+   * Fills a blob. On failure, it cancels all sources. The caller calls `release` when the blob is kept, or has failed.
    *
    * @param {IncomingBlob} blob  empty @param {Many<BlobPart>} parts @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }

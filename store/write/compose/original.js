@@ -1,6 +1,6 @@
 // A stored blob whose bytes become a part of another blob. Bytes that are hashed again are verified first, because the
-// new hash would make damaged bytes look right. Bytes that keep their subtrees need no check: damage in them still
-// shows as a mismatch.
+// new hash would make damaged bytes look right. Bytes that keep their subtrees need not be checked: damage in them
+// still shows as a mismatch.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'

@@ -78,8 +78,8 @@ const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
  * Yields adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
- * blob. The first subtree may be the whole of this blob or of the new one. A root has no chaining value, so that
- * subtree is divided in two.
+ * blob. The first subtree may be the whole of this blob or of the new one, and a root has no chaining value. So the
+ * first subtree is divided in two.
  *
  * @param {ByteRange} span  more than the first group @param {number} size  of the blob
  * @returns {Generator<ByteRange>}

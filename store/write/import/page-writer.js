@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may come in any order.
+// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may arrive in any order.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Chunks between two writes of pages: as many as 256 MiB have. */
+/** Chunks between two writes of pages: 256 MiB. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
@@ -44,7 +44,7 @@ export class PageWriter {
   /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks, at) {
     this.#eachPair.subtree(level, index, startChunk, chunks, at)
-    this.#complete = startChunk // A parent above the last subtree may come with this one.
+    this.#complete = startChunk // A parent above the last subtree may arrive with this one.
   }
 
   /** @type {SubtreeSink['putSubtree']} */

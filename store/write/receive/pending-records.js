@@ -1,4 +1,4 @@
-// Keeps the pending blobs, which have no record yet and of which slices are being received. Their data is written under
+// Keeps the pending blobs. They have no record yet, and slices of them are being received. Their data is written under
 // ids that count as under way. The record is written after the first groups.
 
 import { contentOf, homeOf } from '../../storage/content/content-of.js'

@@ -71,7 +71,7 @@ export class ProvenBatch {
     return sum
   }
 
-  /** Gives up the groups of all runs but the first ones. @param {number} [runs]  how many runs stay */
+  /** Gives up the groups of all runs except the first ones. @param {number} [runs]  how many runs stay */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
@@ -101,7 +101,7 @@ export class ProvenGroups {
   /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs and no groups. */
+  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs without groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**

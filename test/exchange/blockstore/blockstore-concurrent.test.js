@@ -5,6 +5,7 @@ import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { blake3 } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { same } from '../../support/bytes.js'
+import { turns } from '../../support/fake-clock.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
@@ -52,8 +53,12 @@ describe('store: blockstore, concurrent calls', () => {
       const controller = new AbortController()
       const reason = new Error('enough')
       const given = []
-      const ending = errorOf(async () => { for await (const item of many(controller.signal)) given.push(item) })
-      setTimeout(() => controller.abort(reason), 30)
+      const ending = errorOf(async () => {
+        for await (const item of many(controller.signal)) {
+          given.push(item)
+          turns().then(() => controller.abort(reason)) // when the next is waited for
+        }
+      })
       expect(await ending).to.equal(reason)
       expect(given).to.have.length(1)
     }

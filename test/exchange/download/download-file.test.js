@@ -104,7 +104,7 @@ describe('a download to a file', () => {
     await writeFile(`${path}.part`, 'mine')
     const error = await failing()
     expect(error).to.include({ code: 'ENOTDIR' })
-    expect(error.message).to.match(/movie\.mp4\.part is no folder, .*: move it away, or delete it$/)
+    expect(error.message).to.match(/movie\.mp4\.part is not a folder, .*: move it away, or delete it$/)
     expect(await readFile(`${path}.part`, 'utf8')).to.equal('mine')
   })
 

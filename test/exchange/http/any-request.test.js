@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { toCid, hash } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { bearer } from '../../../exchange/http/index.js'
 import { same } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
@@ -14,7 +15,8 @@ const [HEX, CID] = [hexOf(ROOT), `${toCid(ROOT)}`]
 
 const places = fc.oneof(fc.nat(310_000), fc.constantFrom(0, 1023, 16_384, 262_144, 299_999, 300_000))
 const pieces = fc.oneof(
-  fc.constantFrom('', '.', '..', '%2e', '%', '%00', 'blobs', 'ipfs', 'v2', '.well-known', 'rasl', HEX, CID, '.obao4',
+  fc.constantFrom('', '.', '..', '%2e', '%', '%00', 'blobs', 'tags', 'ipfs', 'v2', '.well-known',
+    'rasl', HEX, CID, '.obao4',
     '.obao16', `blake3:${HEX}`, `sha256:${HEX}`, 'b', 'z', 'Q', 'a tag', '\u{1F600}', ';', '@', '//', '?', '#'),
   fc.string({ maxLength: 70 })
 )
@@ -22,7 +24,7 @@ const paths = fc.array(pieces, { maxLength: 6 }).chain(parts =>
   fc.constantFrom('/', '').map(joint => `/${parts.join(joint)}`))
 const numbers = fc.oneof(places.map(String), fc.constantFrom('', '-', '-1', '0-1', '01', '1e5', 'NaN', '9'.repeat(30)))
 const parameters = fc.tuple(
-  fc.constantFrom('format', 'start', 'end', 'chunks', 'group-log', 'limit', 'after', '__proto__', 'x'),
+  fc.constantFrom('format', 'start', 'end', 'chunks', 'group-log', 'limit', 'after', 'cid', '__proto__', 'x'),
   fc.oneof(numbers, fc.constantFrom('bao-slice', 'raw', 'car', '0-1,5-6', HEX), fc.string({ maxLength: 10 }))
 )
 const latin = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e]{0,30}[\x21-\x7e])?$/)
@@ -31,16 +33,16 @@ const headers = fc.record({
   accept: fc.oneof(fc.constantFrom('application/vnd.bao-slice; group-log=2', 'application/vnd.ipld.car', '*/*'), latin),
   'if-none-match': fc.oneof(fc.constantFrom(`"${CID}"`, '*', '"'), latin),
   'if-range': fc.oneof(fc.constantFrom(`"${CID}"`, 'W/"x"'), latin),
-  authorization: latin
+  authorization: fc.oneof(fc.constant('Bearer secret'), latin)
 }, { requiredKeys: [] })
 
 describe('an HTTP handler', () => {
   const serve = newHandlers()
 
   it('answers any request with a status below 500, and with as many bytes as it says', async () => {
-    const served = await serve({ allowTags: true, list: true, put: { token: 'secret' } })
+    const served = await serve({ allowTags: true, list: true, authorize: bearer('secret', ['put', 'delete', 'tag']) })
     await served.put(BYTES)
-    const methods = fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE')
+    const methods = fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'DELETE')
     await holds('http: any request', fc.asyncProperty(
       methods, paths, fc.array(parameters, { maxLength: 4 }), headers, async (method, path, query, given) => {
         const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`

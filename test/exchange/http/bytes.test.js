@@ -34,7 +34,7 @@ describe('an HTTP handler gives plain bytes', () => {
     expect(Object.fromEntries(headers)).to.deep.equal({
       'accept-ranges': 'bytes',
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Link',
+      'access-control-expose-headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Link, Location',
       'cache-control': 'public, max-age=29030400, immutable',
       'content-disposition': `attachment; filename="${cid}.bin"`,
       'content-length': `${SIZE}`,

@@ -2,11 +2,13 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
+import { turns } from '../../support/fake-clock.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { isHeld } from '../../support/store/inspect.js'
 import { newHandlers } from '../../support/store/served.js'
 import { newStores } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const PIECE = 1 << 18
 const BYTES = noise(8 * PIECE + 5)
@@ -19,12 +21,16 @@ describe('an HTTP handler', () => {
   it('refuses wrong options', async () => {
     const { store } = await newStore()
     for (const options of [{ lists: true }, { basePath: 'x' }, { basePath: '/x/' }, { basePath: '/?' }, { put: true },
-      { put: {} }, { put: { token: '' } }, { put: { token: 'a b' } }, { put: { token: 'x', max: 1 } },
+      { authorize: 'token' }, { maxBytes: '1' }, { cors: true }, { cors: { origin: '*' } }, { cors: { origins: 'a' } },
+      { cors: { origins: ['https://a.test/'] } }, { cors: { origins: ['*'] } }, { cors: { origins: ['null'] } },
+      { cors: { credentials: true } }, { cors: { origins: '*', credentials: true } },
+      { cors: { origins: [], credentials: 1 } },
       { mirrors: 'https://a.test' }, { mirrors: ['a'] }, { idleTimeout: '5' }, { contentType: 'text/html' },
       { onRequest: true }]) {
       expect(() => createHandler(store, options), JSON.stringify(options)).to.throw(TypeError)
     }
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)
+    expect(() => createHandler(store, { maxBytes: -1 })).to.throw(RangeError)
     expect(() => createHandler({})).to.throw(TypeError, '"store" expected a store')
     expect(await errorOf(createHandler(store).close({ now: true }))).to.be.instanceOf(TypeError)
     // A longer timer would end immediately, and break every answer.
@@ -88,7 +94,8 @@ describe('an HTTP handler', () => {
     expect(hashes).to.deep.equal(hashes.toSorted())
     const { cid, ...first } = listed[0]
     expect(first).to.deep.equal({ hash: hashes[0], size: first.size, sizeProven: true, complete: true })
-    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=']) {
+    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?limit=-1', '?after=zz', '?after=',
+      '?limit=1&limit=2', `?after=${hashes[0]}&after=${hashes[0]}`]) {
       expect((await served.got(`/blobs${query}`)).status, query).to.equal(400)
     }
   })
@@ -103,34 +110,38 @@ describe('an HTTP handler', () => {
       return get.call(this, cid, range, options)
     }
     const response = await served.ask(`/${hex}`)
-    await later(20)
+    await turns()
     expect(asked).to.deep.equal([0])
     const reader = response.body.getReader()
     await reader.read()
     await reader.read()
-    await later(20)
+    await turns()
     expect(asked).to.deep.equal([0, PIECE])
     await reader.cancel()
     expect(served.events[0]).to.deep.include({ outcome: 'aborted', sent: 2 * PIECE })
-    await later(10)
+    await turns()
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 
   it('breaks the body of a client that takes nothing for too long', async () => {
-    const served = await serve({ idleTimeout: 30 })
+    const idleTimeout = 12_345
+    const served = await serve({ idleTimeout })
     const { hex } = await served.put(BYTES)
-    const response = await served.ask(`/${hex}`)
-    const reader = response.body.getReader()
-    await reader.read()
-    expect(isHeld(served.store, ROOT)).to.equal(true)
-    await later(60)
-    expect(await errorOf(reader.read())).to.include({ code: 'HTTP_STALLED' })
-    expect(isHeld(served.store, ROOT)).to.equal(false)
-    expect(served.events[0]).to.deep.include({ status: 200, outcome: 'stalled', code: 'HTTP_STALLED', sent: PIECE })
-    const never = await served.ask(`/${hex}`)
-    await later(60)
-    expect(served.handler.stats()).to.deep.include({ active: 0, requests: 2 })
-    expect(await errorOf(firstPiece(never))).to.include({ code: 'HTTP_STALLED' })
+    await withTimeoutsHeld(idleTimeout, async endTimeouts => {
+      const response = await served.ask(`/${hex}`)
+      const reader = response.body.getReader()
+      await reader.read()
+      expect(isHeld(served.store, ROOT)).to.equal(true)
+      endTimeouts()
+      expect(await errorOf(reader.read())).to.include({ code: 'HTTP_STALLED' })
+      await turns()
+      expect(isHeld(served.store, ROOT)).to.equal(false)
+      expect(served.events[0]).to.deep.include({ status: 200, outcome: 'stalled', code: 'HTTP_STALLED', sent: PIECE })
+      const never = await served.ask(`/${hex}`)
+      endTimeouts()
+      expect(await errorOf(firstPiece(never))).to.include({ code: 'HTTP_STALLED' })
+      expect(served.handler.stats()).to.deep.include({ active: 0, requests: 2 })
+    })
   })
 
   it('stops when the client disconnects', async () => {
@@ -143,7 +154,7 @@ describe('an HTTP handler', () => {
     gone.abort(new Error('gone'))
     expect(await errorOf(reader.read())).to.have.property('message', 'gone')
     expect(served.events[0]).to.deep.include({ outcome: 'aborted', sent: PIECE })
-    await later(10)
+    await turns()
     expect(isHeld(served.store, ROOT)).to.equal(false)
     const late = await served.got(`/${hex}`, { signal: gone.signal })
     expect([late.status, late.json().code]).to.deep.equal([499, 'HTTP_ABORTED'])
@@ -161,7 +172,7 @@ describe('an HTTP handler', () => {
     expect([refused.status, refused.json().code]).to.deep.equal([503, 'HTTP_CLOSING'])
     expect(refused.headers.get('retry-after')).to.equal('1')
     expect((await quick.arrayBuffer()).byteLength).to.equal(BYTES.length)
-    await later(10)
+    await turns()
     expect(isClosed).to.equal(false)
     // A later call may give less time. All calls resolve at the end.
     await served.handler.close({ grace: 10 })
@@ -205,5 +216,3 @@ describe('an HTTP handler', () => {
 
 /** Reads from the stream itself: of a stream that broke, Chromium's arrayBuffer() gives a TypeError of its own. */
 const firstPiece = ({ body }) => body.getReader().read()
-
-const later = ms => new Promise(resolve => setTimeout(resolve, ms))

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { concat, same } from '../../support/bytes.js'
+import { turns } from '../../support/fake-clock.js'
 import { readUntilBroken } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { flipStoredByte, isHeld } from '../../support/store/inspect.js'
@@ -19,7 +20,6 @@ const HEX = hexOf(ROOT)
 const TYPE = 'application/vnd.bao-members; group-log=4'
 const slices = BLOBS.map(bytes => encodeSliceSync(bytes, createOutboardSync(bytes)))
 const queryOf = members => `?format=bao-members&members=${members}`
-const later = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 describe('an HTTP handler gives members of a sequence', () => {
   const newServed = newHandlers()
@@ -136,14 +136,14 @@ describe('an HTTP handler gives members of a sequence', () => {
     expect(isHeld(served.store, ROOT)).to.equal(true)
     expect(await served.store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
     await reader.cancel()
-    await later(10)
+    await turns()
     expect(isHeld(served.store, ROOT)).to.equal(false)
     expect(served.events[0]).to.deep.include({ outcome: 'aborted', sent: value.length })
     const gone = new AbortController()
     const second = await served.ask(`/${HEX}${queryOf('5-9')}`, { signal: gone.signal })
     gone.abort(new Error('gone'))
     expect((await readUntilBroken(second)).error).to.have.property('message', 'gone')
-    await later(10)
+    await turns()
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 

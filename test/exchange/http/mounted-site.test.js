@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { encode } from '@ipld/dag-cbor'
 import { hash, toCid } from '../../../lib/index.js'
-import { createHandler } from '../../../exchange/http/index.js'
+import { bearer, createHandler } from '../../../exchange/http/index.js'
 import { Collection, Manifest, putCollection, putManifest } from '../../../exchange/collections/index.js'
 import { hexOf, newHandlers, Served } from '../../support/store/served.js'
 
@@ -101,13 +101,12 @@ describe('a site at the top of an HTTP handler', () => {
   })
 
   it('hides no path of a blob', async () => {
-    const served = await mounted({ list: true, allowTags: true, put: { token: 'secret' } })
+    const served = await mounted({ list: true, allowTags: true, authorize: bearer('secret') })
     const { cid, hex } = await served.put(bytesOf('a blob'))
     await served.store.tags.set('css', cid)
     for (const path of [
-      `/${hex}`, `/blobs/${cid}`, `/ipfs/${cid}`, `/.well-known/rasl/${cid}`, `/v2/x/blobs/blake3:${hex}`
+      `/${hex}`, `/blobs/${cid}`, `/ipfs/${cid}`, `/.well-known/rasl/${cid}`, `/v2/x/blobs/blake3:${hex}`, `/${cid}`
     ]) expect(textOf((await served.got(path)).bytes), path).to.equal('a blob')
-    expect((await served.got(`/${cid}`)).headers.get('location')).to.equal(`./${hex}`)
     expect((await served.got(`/${hex}.obao4`)).status).to.equal(200)
     expect((await served.got('/blobs')).json().blobs).to.not.have.length(0)
     expect((await served.got('/v2/')).json()).to.deep.equal({})

@@ -1,11 +1,14 @@
 // Uploads.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
+import { bearer } from '../../../exchange/http/index.js'
 import { same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
+import { turns } from '../../support/fake-clock.js'
 import { noise } from '../../support/inputs.js'
 import { hexOf, newHandlers } from '../../support/store/served.js'
 import { sliceOf } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const BYTES = noise(300_000)
 const ROOT = hash(BYTES)
@@ -14,7 +17,7 @@ const TOKEN = 'correct-horse'
 
 describe('an HTTP handler keeps uploads', () => {
   const serve = newHandlers()
-  const put = { token: TOKEN, maxBytes: 400_000 }
+  const options = { authorize: bearer(TOKEN), maxBytes: 400_000 }
   const upload = (body, headers) => ({
     method: 'PUT', body, duplex: 'half', headers: { authorization: `Bearer ${TOKEN}`, ...headers }
   })
@@ -29,7 +32,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('that are the blob that the path names', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     const first = await served.got(PATH, upload(streamed(BYTES.subarray(0, 5), BYTES.subarray(5))))
     expect(first.status).to.equal(201)
     expect(first.json()).to.deep.include({ size: BYTES.length, isNew: true })
@@ -43,12 +46,12 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('as slices, which are verified while they are received', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     const type = { 'content-type': 'application/vnd.bao-slice; group-log=4' }
     const slice = sliceOf(BYTES)
     const { status, json } = await served.got(PATH, upload(slice, type))
     expect([status, json().complete, json().received]).to.deep.equal([200, true, BYTES.length])
-    const other = await serve({ put })
+    const other = await serve(options)
     slice[200_000] ^= 1
     const wrong = await other.got(PATH, upload(slice, type))
     expect([wrong.status, wrong.json().code]).to.deep.equal([422, 'BAO_LEAF_MISMATCH'])
@@ -58,7 +61,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('of runtimes that give the body of a request as a Blob only', async () => {
-    const { handler, store } = await serve({ put })
+    const { handler, store } = await serve(options)
     const request = init => Object.defineProperty(new Request(`http://store.test${PATH}`, init), 'body', {})
     const large = await handler(request(upload(new Blob([BYTES, BYTES]))))
     expect([large.status, (await large.json()).code]).to.deep.equal([413, 'HTTP_TOO_LARGE'])
@@ -67,7 +70,7 @@ describe('an HTTP handler keeps uploads', () => {
   })
 
   it('and nothing else', async () => {
-    const served = await serve({ put })
+    const served = await serve(options)
     /** @type {[path: string, init: object, status: number, code: string][]} */
     const cases = [
       [PATH, upload(BYTES, { authorization: '' }), 401, 'HTTP_UNAUTHORIZED'],
@@ -94,16 +97,22 @@ describe('an HTTP handler keeps uploads', () => {
 
   it('unless the client stalls, breaks off or disconnects', async function () {
     if (!hasStreams) this.skip()
-    const served = await serve({ put, idleTimeout: 40 })
-    const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
-    const slow = await served.got(PATH, upload(stuck))
-    expect([slow.status, slow.json().code]).to.deep.equal([408, 'HTTP_STALLED'])
+    const idleTimeout = 12_345
+    const served = await serve({ ...options, idleTimeout })
+    await withTimeoutsHeld(idleTimeout, async endTimeouts => {
+      const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
+      const stalling = served.got(PATH, upload(stuck))
+      await turns()
+      endTimeouts()
+      const { status, json } = await stalling
+      expect([status, json().code]).to.deep.equal([408, 'HTTP_STALLED'])
 
-    const gone = new AbortController()
-    const waiting = served.got(PATH, { ...upload(new ReadableStream({})), signal: gone.signal })
-    await new Promise(resolve => setTimeout(resolve, 10))
-    gone.abort()
-    expect((await waiting).status).to.equal(499)
+      const gone = new AbortController()
+      const waiting = served.got(PATH, { ...upload(new ReadableStream({})), signal: gone.signal })
+      await turns()
+      gone.abort()
+      expect((await waiting).status).to.equal(499)
+    })
 
     const broken = new ReadableStream({ pull (controller) { controller.error(new Error('reset')) } })
     expect((await served.got(PATH, upload(broken))).status).to.equal(400)

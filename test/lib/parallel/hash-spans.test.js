@@ -10,11 +10,12 @@ import { hashOpenSource } from '../../../lib/parallel/hash-source.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openSource } from '../../../lib/source/source.js'
 import { KIB, MIB } from '../../support/constants.js'
+import { waysInTurn } from '../../support/effort.js'
 import { errorOf } from '../../support/feeding.js'
 import { CONTEXT, KEY, noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { MODES } from '../../support/modes.js'
-import { hex } from '../../support/bytes.js'
+import { hex, same } from '../../support/bytes.js'
 
 const SPAN_LEN = 4 * KIB
 const SIZES = [
@@ -80,6 +81,8 @@ function thread (events, hear = () => {}) {
 /** A thread that never says anything. */
 const silent = () => ({ ref () {}, unref () {}, end () {}, post () {} })
 
+const logsInTurn = waysInTurn()
+
 const moment = () => new Promise(resolve => setTimeout(resolve))
 
 describe('several threads', () => {
@@ -114,11 +117,11 @@ describe('several threads', () => {
         it(`${name}: the outboard that one thread gives, in ${order}-order, at all group logs`, async () => {
           for (const size of SIZES) {
             const bytes = noise(size, size)
-            for (const [groupLog, key] of [[0], [0, KEY], [1], [2], [3], [4], [7], [16]]) {
+            for (const [groupLog, key] of logsInTurn([[0], [0, KEY], [1], [2], [3], [4], [7], [16]])) {
               const expected = createOutboardSync(bytes, { groupLog, order, key })
               const grown = await grow(sourceOf(bytes), { mode: modeOf({ key }), outboard: { groupLog, order } })
               expect(hex(grown.root), `${size} bytes at ${groupLog}`).to.equal(hex(expected.root))
-              expect(hex(grown.pairs), `${size} bytes at ${groupLog}`).to.equal(hex(expected.bytes))
+              expect(same(grown.pairs, expected.bytes), `${size} bytes at ${groupLog}`).to.equal(true)
               expect(grown.size).to.equal(size)
             }
           }
@@ -204,7 +207,7 @@ describe('several threads', () => {
     for (const [i, bytes] of inputs.entries()) {
       const expected = createOutboardSync(bytes, { key: i % 2 ? KEY : undefined, groupLog: i, order: 'post' })
       expect(hex(results[i].root)).to.equal(hex(expected.root))
-      expect(hex(results[i].pairs)).to.equal(hex(expected.bytes))
+      expect(same(results[i].pairs, expected.bytes)).to.equal(true)
     }
     expect(hex(hasher.digest())).to.equal(hex(hash(other.subarray(0, fed))))
   })

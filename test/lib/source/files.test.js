@@ -144,7 +144,7 @@ describe('files', () => {
     const CHANGES = {
       grow: () => appendFileSync(path, 'more'),
       'are written to': () => {
-        writeFileSync(path, noise(bytes.length, 2))
+        writeFileSync(path, noise(bytes.length, 2), { flag: 'r+' }) // not cut first: a worker may be reading
         utimesSync(path, 1, 1)
       },
       'are touched': () => utimesSync(path, 1, 1)

@@ -6,7 +6,7 @@ import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
-import { pairsOf, someOf, strideAtEffort } from '../../support/effort.js'
+import { pairsOf, someOf, strideAtEffort, waysInTurn } from '../../support/effort.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, keepAll, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
@@ -31,6 +31,8 @@ async function untilFault (pieces) {
   return { got: concat(got), error }
 }
 
+const startsInTurn = waysInTurn()
+
 /**
  * Expects that reads fail at the damage, wherever they begin, after giving all bytes before it. They note the damage:
  * later reads miss these groups, until they are received. The damage is done anew for every read.
@@ -41,7 +43,7 @@ async function untilFault (pieces) {
  */
 async function expectCorrupt (store, end, place, damage) {
   const starts = [0, Math.max(0, place.start - 5 * GROUP), Math.max(0, place.start - 1), place.start]
-  for (const start of new Set(starts)) {
+  for (const start of startsInTurn([...new Set(starts)])) {
     const read = () => untilFault(store.get(ROOT, { start, end }))
     const { got, error } = await expectNoted(store, end, place, damage, read)
     expect(got.length, `from ${start}: bytes before the damage`).to.equal(Math.max(0, error.start - start))

@@ -14,6 +14,8 @@ import { newStores, sliceOf } from '../../support/store/stores.js'
 const BYTES = noise(70 * GROUP + 500, 75)
 const ROOT = hash(BYTES)
 const MIB = 1 << 20
+const LONG = noise(17 * MIB + 5, 77)
+const LONG_ROOT = hash(LONG)
 const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 
 describe('store: supply', () => {
@@ -40,17 +42,16 @@ describe('store: supply', () => {
   }
   /** Makes a store that has the first half MiB of 17 MiB, and records the calls of `supply`. */
   const partialStore = async supply => {
-    const long = noise(17 * MIB + 5, 77)
     const asked = []
     const { store } = await newStore({
       supply: (cid, ranges) => {
         asked.push(ranges.boundaries)
-        return supply === undefined ? sliceOf(long, ranges) : supply()
+        return supply === undefined ? sliceOf(LONG, ranges) : supply()
       }
     })
     const part = rangesOf(0, MIB / 2)
-    await store.receive(hash(long), sliceOf(long, part), part)
-    return { long, store, asked }
+    await store.receive(LONG_ROOT, sliceOf(LONG, part), part)
+    return { store, asked }
   }
   const fromElsewhere = async (_cid, ranges) => sliceOf(BYTES, ranges)
 
@@ -115,21 +116,21 @@ describe('store: supply', () => {
     'get()': async (store, root) => collect(store.get(root)),
     'bytes()': (store, root) => store.bytes(root),
     'bytes() of chunks': (store, root) => store.bytes(root, ChunkRanges.all),
-    'slice()': async (store, root, long) => (await collect(store.slice(root))).length > long.length && long
+    'slice()': async (store, root) => (await collect(store.slice(root))).length > LONG.length && LONG
   })) {
     it(`is asked for at most 8 MiB at a time by ${name}, however much is missing`, async () => {
-      const { long, store, asked } = await partialStore()
-      expect(same(await read(store, hash(long), long), long)).to.equal(true)
+      const { store, asked } = await partialStore()
+      expect(same(await read(store, LONG_ROOT), LONG)).to.equal(true)
       expect(asked).to.deep.equal([[512, 8704], [8704, 16_896], [16_896, 17_409]])
-      expect((await store.stat(hash(long))).complete).to.equal(true)
+      expect((await store.stat(LONG_ROOT)).complete).to.equal(true)
     })
   }
 
   it('is asked by get() only after the caller has taken all bytes before', async () => {
-    const { long, store, asked } = await partialStore()
+    const { store, asked } = await partialStore()
     const counts = new Map()
     let at = 0
-    for await (const piece of store.get(hash(long))) {
+    for await (const piece of store.get(LONG_ROOT)) {
       counts.set(asked.length, counts.get(asked.length) ?? at)
       at += piece.length
     }
@@ -137,14 +138,14 @@ describe('store: supply', () => {
   })
 
   it('fails after the present bytes, and was asked only once', async () => {
-    const { long, store, asked } = await partialStore(() => { throw new Error('not today') })
+    const { store, asked } = await partialStore(() => { throw new Error('not today') })
     const pieces = []
     const error = await errorOf(async () => {
-      for await (const piece of store.get(hash(long))) pieces.push(piece)
+      for await (const piece of store.get(LONG_ROOT)) pieces.push(piece)
     })
     expect(error).to.include({ code: 'STORE_MISSING' })
     expect(error.cause).to.have.property('message', 'not today')
-    expect(same(await collect(pieces), long.subarray(0, 512 << 10))).to.equal(true)
+    expect(same(await collect(pieces), LONG.subarray(0, 512 << 10))).to.equal(true)
     expect(asked).to.have.length(1)
   })
 
@@ -321,14 +322,13 @@ describe('store: supply', () => {
 
 describe('store: supply of a blob of which the store has nothing', () => {
   const newStore = newStores()
-  const LONG = noise(17 * MIB + 5, 77)
+  const known = new Map([[ROOT.join(), BYTES], [LONG_ROOT.join(), LONG]])
   const LAST_GROUP = 17 * 1024
 
   /** Makes a store without blobs, and records the calls of `supply`. `give` also gets the number of earlier calls. */
   const emptyStore = async (give = (bytes, ranges) => sliceOf(bytes, ranges)) => {
     const asked = []
     const told = []
-    const known = new Map([BYTES, LONG].map(bytes => [hash(bytes).join(), bytes]))
     const { store } = await newStore({
       supply: async (cid, ranges, { size, reason }) => {
         asked.push([...ranges.boundaries])
@@ -360,7 +360,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
 
   it('a long blob is fetched while it is read, after its end has proven its size', async () => {
     const { store, asked, told } = await emptyStore()
-    expect(same(await store.bytes(hash(LONG)), LONG)).to.equal(true)
+    expect(same(await store.bytes(LONG_ROOT), LONG)).to.equal(true)
     expect(told).to.deep.equal([undefined, undefined, LONG.length, LONG.length].map(size => ['missing', size]))
     const proof = [LAST_GROUP, LAST_GROUP + 16]
     expect(asked).to.deep.equal([[0, 8192], proof, [8192, 16_384], [16_384, LAST_GROUP]])
@@ -369,9 +369,9 @@ describe('store: supply of a blob of which the store has nothing', () => {
   it('for a range only its groups and the last one are fetched', async () => {
     const { store, asked } = await emptyStore()
     const range = { start: 5 * MIB + 3, end: 5 * MIB + 9 }
-    expect(same(await store.bytes(hash(LONG), range), LONG.subarray(range.start, range.end))).to.equal(true)
+    expect(same(await store.bytes(LONG_ROOT, range), LONG.subarray(range.start, range.end))).to.equal(true)
     expect(asked).to.deep.equal([[5120, 5136], [LAST_GROUP, LAST_GROUP + 16]])
-    expect(await store.stat(hash(LONG))).to.include({ size: LONG.length, sizeProven: true, complete: false })
+    expect(await store.stat(LONG_ROOT)).to.include({ size: LONG.length, sizeProven: true, complete: false })
   })
 
   it('a range after the end is empty, and so is a range without bytes', async () => {
@@ -407,10 +407,10 @@ describe('store: supply of a blob of which the store has nothing', () => {
     it(`the blob is not found, and the cause says why, when supply ${name}`, async () => {
       const { store } = await emptyStore(give)
       for (const read of [root => store.bytes(root), root => collect(store.slice(root))]) {
-        const error = await errorOf(read(hash(LONG)))
+        const error = await errorOf(read(LONG_ROOT))
         expect(error.code).to.equal('STORE_NOT_FOUND')
         expect(error.cause).to.include(cause)
-        await store.delete(hash(LONG))
+        await store.delete(LONG_ROOT)
         if (name === 'proves no size') break
       }
       expect(await store.fsck()).to.include({ isSound: true, blobs: 0 })
@@ -424,7 +424,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     }
     const { store, asked } = await emptyStore((bytes, ranges, i) =>
       i === 0 ? claimed(sliceOf(bytes, ranges), LONG.length + 3 * GROUP) : sliceOf(bytes, ranges))
-    expect(same(await store.bytes(hash(LONG)), LONG)).to.equal(true)
+    expect(same(await store.bytes(LONG_ROOT), LONG)).to.equal(true)
     expect(asked[1]).to.deep.equal([LAST_GROUP + 48, LAST_GROUP + 64])
   })
 

@@ -4,6 +4,7 @@ import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { MIB } from '../../support/constants.js'
+import { turns } from '../../support/fake-clock.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
@@ -287,7 +288,7 @@ describe('store: putMany() and getMany()', () => {
     expect(given, 'nothing after it was asked for').to.equal(11)
     const names = async () => (await all(store.list())).map(({ cid }) => cid.toString())
     expect(await names()).to.have.members(told.map(({ cid }) => cid.toString()))
-    await new Promise(resolve => setTimeout(resolve, 10))
+    await turns()
     expect(await names()).to.have.length(10)
     await store.close()
     await expectNoOrphans(place)
@@ -302,7 +303,7 @@ describe('store: putMany() and getMany()', () => {
     data.batch = async (...args) => {
       const isFirst = calls++ === 0
       underWay++
-      await new Promise(resolve => setTimeout(resolve, isFirst ? 5 : 40))
+      await turns(isFirst ? 5 : 40)
       underWay--
       if (isFirst) throw reason
       return batch.apply(data, args)
@@ -416,19 +417,19 @@ describe('store: putMany() and getMany()', () => {
 
   it('putMany() and getMany() that are aborted do not wait for a stuck source, and keep earlier blobs', async () => {
     const { store } = await newStore()
-    const stuck = async function * (items) {
+    const stuck = async function * (items, onStuck) {
       yield * items
+      onStuck()
       await new Promise(() => {})
     }
     for (const [what, many] of [
-      ['putMany', signal => store.putMany(stuck([noise(10), noise(20_000)]), { signal })],
-      ['getMany', signal => store.getMany(stuck([hash(noise(10))]), { signal })]
+      ['putMany', (signal, onStuck) => store.putMany(stuck([noise(10), noise(20_000)], onStuck), { signal })],
+      ['getMany', (signal, onStuck) => store.getMany(stuck([hash(noise(10))], onStuck), { signal })]
     ]) {
       const controller = new AbortController()
       const reason = new Error('enough')
-      const ending = errorOf(all(many(controller.signal)))
-      setTimeout(() => controller.abort(reason), 20)
-      expect(await ending, what).to.equal(reason)
+      const onStuck = () => turns().then(() => controller.abort(reason))
+      expect(await errorOf(all(many(controller.signal, onStuck))), what).to.equal(reason)
     }
     expect(await store.bytes(hash(noise(20_000)))).to.have.length(20_000)
   })

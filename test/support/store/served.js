@@ -29,6 +29,12 @@ export class Served {
   /** The same, with headers only. @param {string} path @param {Record<string, string>} headers */
   askWith (path, headers) { return this.ask(path, { headers }) }
 
+  /** Asks with headers that no page can set, so that a Request of a browser does not take them. */
+  askWithAny (path, init, headers) {
+    const all = new Headers({ ...init?.headers, ...headers })
+    return this.handler(Object.defineProperty(new Request(ORIGIN + path, init), 'headers', { value: all }))
+  }
+
   /** Returns the status, headers and bytes of an answer. @param {string} path @param {RequestInit} [init] */
   async got (path, init) {
     const response = await this.ask(path, init)

@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { ALL, LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
-import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
+import { outboardOf } from '../outboards.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
 /** A place for stores. It is removed when `after` runs, as after the surrounding `describe`. */
@@ -105,8 +106,8 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
   expect(files.sort(), 'files').to.deep.equal([...new Set(inFiles)].sort())
 })
 
-/** Returns a slice as another program would send it. */
-export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)
+/** Returns a slice as another program would send it. The bytes must not change afterwards: their tree is kept. */
+export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, outboardOf(bytes), ranges, options)
 
 /** A source that waits: `gate.reached` resolves after the bytes before the gap, and `gate.open()` ends the wait. */
 export function gated (before, after) {

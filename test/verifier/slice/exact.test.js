@@ -8,7 +8,7 @@ import {
 } from '../../../verifier/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { KIB } from '../../support/constants.js'
-import { collect, feed, joined, listed, ragged, readable, stream } from '../../support/feeding.js'
+import { collect, differenceOf, feed, joined, listed, ragged, readable, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { cutAt, cuts, groupLogs, holds, keys, sizes } from '../../support/property.js'
@@ -80,7 +80,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
           for (const [call, leavesOf] of Object.entries(CALLS)) {
             const leaves = await leavesOf(slice, options)
             expect(leaves.every(({ bytes }) => bytes.length > 0), `${call}: no empty leaf`).to.equal(true)
-            expect(joined(leaves), `${call}, group log ${groupLog}`).to.deep.equal(expected)
+            expect(differenceOf(joined(leaves), expected), `${call}, group log ${groupLog}`).to.equal(undefined)
           }
           for (const release of RELEASES) {
             const through = readable(ragged(slice, 11)).pipeThrough(verifyTransform({ ...options, release }))
@@ -100,7 +100,8 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
 
   it('give whole chunks with exact: false', async () => {
     for (const [call, leavesOf] of Object.entries(CALLS)) {
-      expect(joined(await leavesOf(slice, { cid: root, ranges, exact: false })), call).to.deep.equal(chunks)
+      const leaves = joined(await leavesOf(slice, { cid: root, ranges, exact: false }))
+      expect(differenceOf(leaves, chunks), call).to.equal(undefined)
     }
     const through = readable([slice]).pipeThrough(verifyTransform({ cid: root, ranges, exact: false }))
     expect(same(await collect(through), chunks[0].bytes)).to.equal(true)
@@ -111,7 +112,7 @@ forEachKernel(kernel => describe('ranges in bytes', () => {
     for (const exact of [undefined, true, false]) {
       for (const [call, leavesOf] of Object.entries(CALLS)) {
         const leaves = await leavesOf(slice, { cid: root, ranges: ChunkRanges.fromBytes(start, end), exact })
-        expect(joined(leaves), call).to.deep.equal(chunks)
+        expect(differenceOf(joined(leaves), chunks), call).to.equal(undefined)
       }
     }
   })

@@ -39,7 +39,12 @@ export class SpanReader {
     return from < 0 ? this.#piece.subarray(0, 0) : this.#piece.subarray(from, from + end - start)
   }
 
-  /** Reads on to the piece that has a byte. @param {number} start @returns {Promise<boolean>} false if the blob ends */
+  /**
+   * Continues to read up to the piece that has a byte.
+   *
+   * @param {number} start
+   * @returns {Promise<boolean>} false if the blob ends
+   */
   async readOn (start) {
     while (this.#at <= start) {
       if (this.#current === undefined || start >= this.#end) await this.#open(start)

@@ -96,7 +96,7 @@ export class PlainFinder {
     if (size < most) for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
     if (size >= most || queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
-      const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
+      const why = 'it has neither an outboard nor slices, and the blob is longer than 16 MiB. Put its outboard ' +
         'beside it, with .obao4 after the name, or use another mirror'
       throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
     }

@@ -17,7 +17,7 @@ export const isRasl = value => /^rasl:/i.test(String(value))
 export function parseRasl (text) {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const root = url === undefined ? undefined : rootOf(url.hostname)
-  if (url === undefined || root === undefined) throw new TypeError(`'${text}' names no blob by a CID of BLAKE3`)
+  if (url === undefined || root === undefined) throw new TypeError(`'${text}' does not name a blob by a CID of BLAKE3`)
   const urls = url.searchParams.getAll('hint').slice(0, MAX_HINTS).map(hint => {
     const place = `https://${hint}`
     if (!URL.canParse(place) || new URL(place).host !== hint.toLowerCase()) {

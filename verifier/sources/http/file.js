@@ -168,7 +168,7 @@ export class HttpFile {
     }
     if (status === 416) {
       if (this.#isLenient || (claims.size !== undefined && start >= claims.size)) return Infinity
-      throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends before`)
+      throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends there`)
     }
     this.ignoresRanges = true
     if (this.#isLenient || start <= MAX_SKIP) return start

@@ -1,4 +1,4 @@
-// Makes a source of a file at a URL.
+// Turns a file at a URL into a source.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'

@@ -1,6 +1,6 @@
 // Makes sure that only one caller in this process has a folder.
 //
-// Threads of Node.js share no variables, but they share the descriptors of the process, and Linux lists these with
+// Threads of Node.js do not share variables, but they share the descriptors of the process, and Linux lists these with
 // their files. So a caller first opens the folder, and then checks whether another caller has it open. Of two callers,
 // at least one sees the other. A child process does not inherit these descriptors, but it inherits those of LevelDB.
 

@@ -2,15 +2,15 @@
 // database, it makes one. It takes a folder without the file CURRENT for a new one, and deletes everything in it. But
 // if the index was lost, or belongs to another store, opening it beside the data would make all data orphans.
 //
-// LevelDB ignores files with unknown names. So each database of a store also has an empty file whose name says which
-// store the database belongs to.
+// LevelDB ignores files with unknown names. So the folder of each database has an empty file, too, whose name says
+// which store the database belongs to.
 
 import { randomBytes } from 'node:crypto'
 import { opendir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { isId } from '../blob-folder.js'
 import { unlessMissing } from '../folders.js'
 
-/** The files that LevelDB leaves in a folder even when it makes no database there. */
+/** The files that LevelDB leaves in a folder even if it does not make a database there. */
 const TRACE = /^(LOCK|LOG|LOG\.old)$/
 const TABLE = /^\d+\.(ldb|sst)$/
 const STORE_ID = /^STORE-([0-9a-f]{16})$/

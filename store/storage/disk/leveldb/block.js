@@ -152,7 +152,7 @@ function versioned (stored, value) {
   const [low, high] = [cursor.u32(), cursor.u32()]
   const [kind, sequence] = [low & 255, (low >>> 8) + high * 2 ** 24]
   if (!Number.isSafeInteger(sequence) || (kind !== VALUE && kind !== DELETION)) {
-    throw new RangeError('LevelDB does not write such a key')
+    throw new RangeError('LevelDB does not write keys like this one')
   }
   return { key, sequence, value: kind === VALUE ? value : undefined }
 }

@@ -13,7 +13,7 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} Salvaged
- * @property {Versioned[]} entries  in no order; may have several versions of a key
+ * @property {Versioned[]} entries  in any order, maybe with several versions of a key
  * @property {boolean} isDoubtful  true if the checksum was wrong: keys, values and sequence numbers may be wrong, too
  */
 

@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { toNodeHandler } from 'srvx/node'
 import { hash } from '../../../../lib/index.js'
-import { createHandler } from '../../../../exchange/http/index.js'
+import { bearer, createHandler } from '../../../../exchange/http/index.js'
+import { toNodeHandler } from '../../../../exchange/http/node/index.js'
 import { same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
 import { hexOf } from '../../../support/store/served.js'
@@ -44,7 +44,7 @@ describe('createHandler() in', () => {
     it(`${name} gives ranges, slices and whole blobs, and keeps uploads`, async () => {
       const { store } = await newStore()
       await store.put(BYTES)
-      const handler = createHandler(store, { put: { token: 'secret' } })
+      const handler = createHandler(store, { authorize: bearer('secret') })
       const { port, stop } = await start(handler)
       closers.push(stop)
       const ask = async (path, init) => {

@@ -12,11 +12,13 @@ import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.
 const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))
 
+function compareNames (...names) { return compare(...names.map(name => new TextEncoder().encode(name))) }
+
 /** In the order of their UTF-8. In UTF-16, U+FFFF would come last, after the two names with surrogate pairs. */
 const NAMES = [
   ' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}'
 ]
-  .sort((a, b) => compare(...[a, b].map(name => new TextEncoder().encode(name))))
+  .sort(compareNames)
 
 const namesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
 
@@ -83,10 +85,15 @@ describe('store: tags', () => {
       expect(await namesIn(store)).to.deep.equal([])
     })
 
-    it('list() takes a prefix of names', async () => {
+    it('list() takes a prefix of names, and a name to begin after', async () => {
       for (const name of NAMES) await store.tags.set(name, first)
       for (const prefix of ['', 'a', 'a/', 'a/b', 'a/b/c', 'a/b/c/d', '😀', '\u{10FFFF}', 'é']) {
-        expect(await namesIn(store, { prefix }), prefix).to.deep.equal(NAMES.filter(name => name.startsWith(prefix)))
+        const named = NAMES.filter(name => name.startsWith(prefix))
+        expect(await namesIn(store, { prefix }), prefix).to.deep.equal(named)
+        for (const after of ['!', 'a/b/', 'b', '\u{10FFFF}', ...NAMES]) {
+          const rest = named.filter(name => compareNames(name, after) > 0)
+          expect(await namesIn(store, { prefix, after }), `${prefix} after ${after}`).to.deep.equal(rest)
+        }
       }
     })
 
@@ -179,6 +186,9 @@ describe('store: tags', () => {
         await expectSlip('format', () => store.tempTag(first, { format: bad }))
       }
       for (const bad of [5, null, '\uD800']) await expectSlip('prefix', () => listed(store.tags.list({ prefix: bad })))
+      for (const bad of [5, null, '\uD800', '']) {
+        await expectSlip('after', () => listed(store.tags.list({ after: bad })))
+      }
       expect(await errorOf(store.tags.set('a', 'b'))).to.include({ code: 'CID_UNSUPPORTED' })
       await expectSlip('cid', () => store.tags.set('a', 5))
       expect(await namesIn(store)).to.deep.equal([])

@@ -1,0 +1,277 @@
+// Sends blobs to a server that keeps uploads, such as the handler of `baobox/http`: those that it does not have yet.
+
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { BaoError, fetchFailed, fetchStatus } from '../../lib/core/errors.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { nameOf } from '../../lib/hash/roots.js'
+import { locationOf, urlOf } from '../../verifier/sources/http/urls.js'
+import { FILE_FROM, LOOKUP_COUNT, assertStore, missing, notFound } from '../../store/interface.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { Store } from '../../store/interface.js' */
+
+/**
+ * @typedef {object} PushParts
+ * @property {string | URL} to  a server, or the path on it below which it has blobs: a blob is at `blobs/CID` there
+ * @property {boolean} [recursive]  true if the blob is a sequence of hashes (or a collection) whose members are to be
+ *   sent, too. Default: false
+ * @property {number} [parallel]  requests at a time. Default: 4
+ * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's. It gets `redirect: 'manual'`
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, such as an `Authorization`. No
+ *   redirect is followed, so no other server gets them
+ */
+/**
+ * @typedef {PushParts & ProgressOptions} PushOptions  `onProgress` gets `baobox:push`, in bytes that were sent or were
+ *   there
+ */
+/**
+ * @typedef {object} PushResult
+ * @property {CID} cid  of the blob; of a sequence with the codec of sequences
+ * @property {number} size  bytes of the blob, and of its members where they are sent, too. Each blob counts once
+ * @property {number} blobs  how many blobs were sent
+ * @property {number} bytes  that were sent
+ */
+
+/** @typedef {{ root: Uint8Array, size: number }} WholeBlob */
+
+const OPTIONS = ['to', 'recursive', 'parallel', 'fetch', 'headers', 'signal', 'onProgress']
+const DEFAULT_PARALLEL = 4
+const MAX_PARALLEL = 64
+
+/**
+ * Sends a blob to a server, unless it has the blob. Members are sent before the sequence that names them, and nothing
+ * before everything is known to be here. When it was interrupted, call it again: what has arrived is not sent a second
+ * time.
+ *
+ * @param {Store} store
+ * @param {BlobName} cid
+ * @param {PushOptions} options
+ * @returns {Promise<PushResult>}
+ * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING, STORE_CORRUPT; FETCH_FAILED { location, cause }, FETCH_STATUS
+ *   { location, status }
+ */
+export async function push (store, cid, options) {
+  assertStore(store)
+  assertKnownOptions(options, OPTIONS)
+  const { to, recursive = false, parallel = DEFAULT_PARALLEL, signal } = options
+  const root = parseRoot(cid, 'cid')
+  assertInteger('parallel', parallel, 1, MAX_PARALLEL)
+  const uploads = new Uploads(store, urlOf(to, { name: 'to' }), options)
+  signal?.throwIfAborted()
+  const hold = store.tempTag(root, { format: recursive ? 'hashseq' : 'raw' })
+  try {
+    const [blob] = await wholeBlobs(store, [root])
+    const members = recursive ? await membersOf(store, blob, signal) : []
+    uploads.total = members.reduce((sum, { size }) => sum + size, blob.size)
+    await uploads.sendAll(members, parallel)
+    await uploads.sendAll([blob], 1)
+    const { blobs, bytes, total: size } = uploads
+    return { cid: toCid(root, recursive ? HASHSEQ : RAW), size, blobs, bytes }
+  } finally {
+    hold.release()
+  }
+}
+
+/**
+ * @param {Store} store @param {Uint8Array[]} roots
+ * @returns {Promise<WholeBlob[]>}
+ * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING when one of them is not here as a whole
+ */
+async function wholeBlobs (store, roots) {
+  const found = await store.statMany(roots)
+  return Promise.all(roots.map(async (root, i) => {
+    const stat = found[i]
+    if (stat === undefined) throw notFound(root)
+    if (!stat.complete) throw missing(root, stat.size, await store.missing(root))
+    return { root, size: stat.size }
+  }))
+}
+
+/**
+ * The members of a sequence, each once.
+ *
+ * @param {Store} store @param {WholeBlob} sequence @param {AbortSignal} [signal]
+ */
+async function membersOf (store, { root, size }, signal) {
+  if (size % HASH_LEN !== 0) {
+    throw new BaoError('COLLECTION_INVALID', `${toCid(root)} is no sequence of hashes: it has ${size} bytes`)
+  }
+  const members = /** @type {Map<string, WholeBlob>} */ (new Map())
+  const step = HASH_LEN * LOOKUP_COUNT
+  for (let start = 0; start < size; start += step) {
+    signal?.throwIfAborted()
+    const hashes = await store.bytes(root, { start, end: Math.min(start + step, size) }, { signal })
+    const roots = []
+    for (let at = 0; at < hashes.length; at += HASH_LEN) roots.push(hashes.slice(at, at + HASH_LEN))
+    for (const member of await wholeBlobs(store, roots)) members.set(nameOf(member.root), member)
+  }
+  return [...members.values()]
+}
+
+/** The requests to one server. */
+class Uploads {
+  #store
+  #base
+  #fetch
+  #headers
+  #onProgress
+  #signal
+  /** Ends the requests that are under way when one has failed. */
+  #ending = new AbortController()
+  /** Bytes that were sent, or were there. */
+  #done = 0
+  total = 0
+  blobs = 0
+  bytes = 0
+
+  /** @param {Store} store @param {URL} to @param {PushOptions} options */
+  constructor (store, to, { fetch = globalThis.fetch, headers, signal, onProgress }) {
+    if (to.search !== '' || to.hash !== '') throw new TypeError('"to" expected a URL without a query and a fragment')
+    this.#store = store
+    this.#base = new URL(`${to.href.replace(/\/+$/, '')}/blobs/`)
+    this.#fetch = fetch
+    this.#headers = new Headers(headers)
+    this.#onProgress = onProgress
+    const { signal: ending } = this.#ending
+    this.#signal = signal === undefined ? ending : AbortSignal.any([signal, ending])
+  }
+
+  /** @param {WholeBlob[]} blobs @param {number} parallel  requests at a time */
+  async sendAll (blobs, parallel) {
+    let next = 0
+    const work = async () => {
+      try {
+        while (next < blobs.length) await this.#send(blobs[next++])
+      } catch (error) {
+        this.#ending.abort(error)
+        throw error
+      }
+    }
+    const results = await Promise.allSettled(Array.from({ length: parallel }, work))
+    if (results.some(({ status }) => status === 'rejected')) throw this.#signal.reason
+  }
+
+  /** @param {WholeBlob} blob */
+  async #send ({ root, size }) {
+    const url = new URL(`${toCid(root)}`, this.#base)
+    let rest = size
+    /** @param {number} len  bytes more */
+    const onSent = len => {
+      rest -= len
+      this.#progress(len)
+    }
+    if (!await this.#isThere(url)) {
+      const isShort = size <= FILE_FROM
+      const response = await (isShort ? this.#putBytes(url, root) : this.#putStream(url, { root, size }, onSent))
+      if (!response.ok) throw await statusErrorOf(url, response)
+      await response.body?.cancel()
+      this.blobs++
+      this.bytes += size
+    }
+    if (rest > 0) this.#progress(rest)
+  }
+
+  /** True if the server says that it has the whole blob. @param {URL} url */
+  async #isThere (url) {
+    const response = await this.#request(url, { method: 'HEAD' })
+    // Who may put need not be allowed to read.
+    if (response.ok || [401, 403, 404].includes(response.status)) return response.ok
+    throw await statusErrorOf(url, response)
+  }
+
+  /** @param {URL} url @param {Uint8Array} root */
+  async #putBytes (url, root) {
+    const body = await this.#store.bytes(root, undefined, { signal: this.#signal })
+    return this.#request(url, { method: 'PUT', body })
+  }
+
+  /** @param {URL} url @param {WholeBlob} blob @param {(len: number) => void} onSent */
+  async #putStream (url, { root, size }, onSent) {
+    let failure
+    const pieces = this.#store.get(root, undefined, { signal: this.#signal })
+    const body = new ReadableStream({
+      async pull (controller) {
+        try {
+          const { value } = await pieces.next()
+          if (value === undefined) return controller.close()
+          controller.enqueue(value)
+          onSent(value.length)
+        } catch (error) {
+          failure = error
+          throw error
+        }
+      },
+      async cancel () { await pieces.return(undefined) }
+    }, { highWaterMark: 0 })
+    try {
+      return await this.#request(url, {
+        method: 'PUT', body, duplex: 'half', headers: { 'content-length': `${size}` }
+      })
+    } catch (error) {
+      throw failure ?? error // the connection has failed because the blob cannot be read
+    } finally {
+      await pieces.return(undefined)
+    }
+  }
+
+  /**
+   * @param {URL} url @param {RequestInit & { duplex?: 'half', headers?: Record<string, string> }} init
+   * @returns {Promise<Response>}
+   */
+  async #request (url, { headers: more = {}, ...init }) {
+    this.#signal.throwIfAborted()
+    const headers = new Headers(this.#headers)
+    for (const [name, value] of Object.entries(more)) headers.set(name, value)
+    const fetch = this.#fetch
+    try {
+      return await fetch(url, { redirect: 'manual', ...init, headers, signal: this.#signal })
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      throw fetchFailed(locationOf(url), error)
+    }
+  }
+
+  /** @param {number} len  bytes more */
+  #progress (len) {
+    this.#done += len
+    const { total } = this
+    this.#onProgress?.({ type: 'baobox:push', detail: { done: this.#done, total, unit: 'bytes' } })
+  }
+}
+
+/** Bytes of an error's description that are read, at most. */
+const MAX_ERROR_LEN = 1 << 14
+
+/**
+ * The error of an answer. The code that a handler gives says more than the status; the server's text is not believed.
+ *
+ * @param {URL} url @param {Response} response
+ */
+async function statusErrorOf (url, response) {
+  const error = fetchStatus(locationOf(url), response.status)
+  const code = await codeIn(response).catch(() => undefined)
+  if (code !== undefined) error.message += ` (${code})`
+  return error
+}
+
+/** @param {Response} response @returns {Promise<string | undefined>} */
+async function codeIn ({ body }) {
+  if (body === null) return undefined
+  const reader = body.getReader()
+  const parts = []
+  for (let len = 0; len <= MAX_ERROR_LEN;) {
+    const { done, value } = await reader.read()
+    if (done) {
+      const { code } = JSON.parse(new TextDecoder().decode(concat(parts)))
+      return /^[A-Z_]{1,40}$/.test(code) ? code : undefined
+    }
+    parts.push(value)
+    len += value.length
+  }
+  await reader.cancel()
+  return undefined
+}
