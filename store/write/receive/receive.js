@@ -1,6 +1,6 @@
 // Receives slices, and stores the groups that they prove. Three stages run side by side: (1) verify the next piece, (2)
-// write the groups of earlier pieces, (3) sync the file, and mark the groups that stage 2 has
-// written as present, in the pages of the blob. Each marking also commits the record of the blob.
+// write the groups of earlier pieces, (3) sync the file, and mark the groups that stage 2 has written: the pages of the
+// blob then say that they are present. Each marking also commits the record of the blob.
 
 import { Background } from '../../storage/concurrency/activity.js'
 import { eitherOf } from '../../../lib/source/async-util.js'
