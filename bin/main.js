@@ -5,8 +5,9 @@ import { COMMANDS, TABLE } from './table/index.js'
 import { commandHelp, programHelp } from './line/help.js'
 import { parse } from './line/parse.js'
 import { paint } from './terminal/color.js'
-import { UsageError, errorLine } from './terminal/errors.js'
+import { UsageError, errorLine, errorRecord } from './terminal/errors.js'
 import { print, stopPrinting } from './terminal/output.js'
+import { showLines } from './terminal/progress.js'
 
 /** @import { Context } from './types.js' */
 
@@ -18,6 +19,7 @@ const [OK, FAILED, USAGE] = [0, 1, 2]
  * @returns {Promise<number | undefined>} the exit code; undefined when the signal ended the command
  */
 export async function main ([name, ...args], signal) {
+  const report = reporterOf(name, args)
   signal.addEventListener('abort', () => stopPrinting(signal.reason))
   let code = OK
   /** @param {() => Promise<unknown>} work */
@@ -26,7 +28,7 @@ export async function main ([name, ...args], signal) {
       await work()
     } catch (error) {
       if (signal.aborted || isClosedPipe(error)) throw error
-      code = report(error, name)
+      code = report(error)
     }
   }
   try {
@@ -34,8 +36,8 @@ export async function main ([name, ...args], signal) {
     await dispatch(name, args, { signal, table: TABLE, attempt, fail, hasFailed: () => code !== OK })
     return code
   } catch (error) {
-    if (!signal.aborted) return isClosedPipe(error) ? OK : report(error, name)
-    report('interrupted', name)
+    if (!signal.aborted) return isClosedPipe(error) ? OK : report(error)
+    report('interrupted')
   }
 }
 
@@ -48,6 +50,8 @@ async function dispatch (name, args, context) {
   const command = COMMANDS[name]
   const { isHelp, ...given } = parse(command, args)
   if (isHelp) return print(commandHelp(name, command))
+  const { json, quiet } = /** @type {{ json?: boolean, quiet?: boolean }} */ (given.values)
+  showLines(!json && !quiet)
   const run = await command.load()
   await run(given, context)
 }
@@ -63,18 +67,26 @@ function isClosedPipe (error) {
 }
 
 /**
- * Prints an error as one line on stderr.
+ * Makes a function that prints an error as one line on stderr, and returns the exit code.
  *
- * @param {unknown} error
  * @param {string} name  of the command
- * @returns {number} the exit code
+ * @param {string[]} args  they may be wrong, so they are not parsed
+ * @returns {(error: unknown) => number}
  */
-function report (error, name) {
-  const isUsageError = error instanceof UsageError
+function reporterOf (name, args) {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  const options = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length)
+  const isJson = command !== undefined && 'json' in command.options && options.includes('--json')
   // `baobox help --help` lists no commands, so the program's help is named instead.
   const help = command && name !== 'help' ? `baobox ${name} --help` : 'baobox --help'
-  const line = errorLine(error, command?.options).replace(/^baobox:/, start => paint('red', start, process.stderr))
-  process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)
-  return isUsageError ? USAGE : FAILED
+  return error => {
+    const isUsageError = error instanceof UsageError
+    if (isJson) {
+      process.stderr.write(`${JSON.stringify({ error: errorRecord(error, command.options) })}\n`)
+    } else {
+      const line = errorLine(error, command?.options).replace(/^baobox:/, start => paint('red', start, process.stderr))
+      process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)
+    }
+    return isUsageError ? USAGE : FAILED
+  }
 }

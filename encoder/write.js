@@ -62,8 +62,10 @@ export class WrittenOutboard {
 /**
  * Writes the outboard of a source, in one pass. It may be larger than the memory.
  *
- *     const info = await writeOutboard('movie.mp4', 'movie.obao')
- *     const outboard = await openOutboard('movie.obao', info)
+ *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
+ *     const outboard = await openOutboard('movie.mp4.obao4', info)
+ *
+ * The name of the file decides nothing: `groupLog`, `order` and `header` do.
  *
  * A file appears under its name, or replaces the old one, only when all of it is on the disk.
  * Any other target has the whole outboard when the promise resolves, and does not have the size at its start until

@@ -43,6 +43,26 @@ export const filled = name => given => {
 }
 
 /**
+ * Reads a header of HTTP. It may be secret, so errors do not show it.
+ *
+ * @param {string} given  as in `Name: value`
+ * @returns {[name: string, value: string]}
+ */
+export function parseHeader (given) {
+  const [all, name, value] = /^([^:]+):(.*)$/s.exec(given) ?? []
+  try {
+    if (all !== undefined) return /** @type {[string, string]} */ ([...new Headers([[name, value]])][0])
+  } catch {} // the runtime's error shows the value
+  throw new UsageError("this is not a header: expected 'Name: value'")
+}
+
+/** Reads a token. It is secret, so errors do not show it. @param {string} given */
+export function parseToken (given) {
+  if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageError('TOKEN is not visible ASCII without spaces')
+  return given
+}
+
+/**
  * Makes a function that reads one of several words.
  *
  * @template {string} T

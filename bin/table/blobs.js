@@ -68,17 +68,19 @@ export const get = define({
     output,
     ...range,
     recursive: flag('write the files of a collection or manifest into the folder OUTPUT', 'r'),
+    update: flag('bring the folder up to date: replace the files that differ, and leave all others as they are'),
     reflink: flag('clone large files instead of copying them, if the disk can'),
     link: flag('hard-link large files to those of the store: changing one damages the store')
   },
   excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count'], link: ['reflink'] },
-  requires: { link: 'recursive', reflink: 'recursive' },
+  requires: { link: 'recursive', reflink: 'recursive', update: 'recursive' },
   notes: [
     'Without OUTPUT, or with -, writes to stdout. ' +
     'Every byte is verified against the CID before it is written. A file is replaced once all bytes are there; ' +
     'after an error it is unchanged. ' + NAMES_NOTE,
-    'With --recursive, no existing file is replaced, and names that could lead out of the folder are refused ' +
-    'before anything is written.'
+    'With --recursive, names that could lead out of the folder are refused before anything is written. No existing ' +
+    'file is replaced, unless --update is given: then files that are right already stay untouched, and so do files ' +
+    'that are not of the collection.'
   ],
   examples: [
     'baobox get bafkr4i... README.md', 'baobox get bafkr4i... --start 1MiB --end 2MiB | sha256sum',

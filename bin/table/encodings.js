@@ -6,6 +6,9 @@ import {
 
 /** bao's group log. */
 const BAO_LOG = 0
+const ENDINGS_NOTE =
+  'Where no --group-log is given, the ending of the name of the outboard decides: .obao4 means group log 4 without ' +
+  'the size before it, and so on up to .obao16; .obao and other names mean what bao writes.'
 const INPUT_NOTE =
   'INPUT is a file, or - for stdin, or the CID or tag of a blob in a store; ./NAME is always a file.'
 const GROUPS_NOTE = 'bao reads and writes group log 0 only.'
@@ -20,7 +23,7 @@ export const encode = define({
     'group-log': groupLog(BAO_LOG),
     store
   },
-  notes: [INPUT_NOTE + ' Without OUTPUT, or with -, writes to stdout.', GROUPS_NOTE],
+  notes: [INPUT_NOTE + ' Without OUTPUT, or with -, writes to stdout.', ENDINGS_NOTE, GROUPS_NOTE],
   examples: ['baobox encode video.mp4 video.bao', 'baobox encode video.mp4 --outboard video.obao']
 })
 
@@ -37,6 +40,7 @@ export const decode = define({
   notes: [
     'HASH is 64 hexadecimal digits, a CID, or a tag of a store. ' +
     'Without INPUT or with -, reads stdin; without OUTPUT or with -, writes to stdout.',
+    ENDINGS_NOTE,
     AFTER_ERROR_NOTE
   ],
   examples: ['baobox decode HASH video.bao video.mp4', 'baobox decode HASH video.mp4 --outboard video.obao | player']
@@ -53,13 +57,14 @@ export const outboard = define({
   },
   notes: [
     INPUT_NOTE + ' Without OUTPUT, or with -, writes to stdout.',
-    'The output is the size in 8 bytes, then all pairs of chaining values in pre-order, as bao writes them. ' +
-    'Files named .obao4 have group log 4 and no header.',
+    'The output is the size in 8 bytes, then all pairs of chaining values in pre-order, as bao writes them.',
+    ENDINGS_NOTE + ' An option that contradicts the ending is refused, because readers go by the name. ' +
+    'Put FILE.obao4 beside FILE on an HTTP server, and baobox fetch verifies FILE from there.',
     GROUPS_NOTE
   ],
   examples: [
     'baobox outboard video.mp4 video.obao',
-    'baobox outboard video.mp4 video.mp4.obao4 --group-log 4 --no-header'
+    'baobox outboard video.mp4 video.mp4.obao4'
   ]
 })
 
@@ -75,6 +80,7 @@ export const slice = define({
     'INPUT is a combined encoding, or with --outboard the blob itself: a file, or - for stdin. ' +
     'Or it is the CID or tag of a blob in a store; ./NAME is always a file. ' +
     'The slice begins with the size of the blob. It is verified while it is written.',
+    ENDINGS_NOTE,
     GROUPS_NOTE
   ],
   examples: [

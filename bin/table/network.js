@@ -1,11 +1,13 @@
 // Commands over the network.
 
-import { integerFrom } from '../line/values.js'
+import { integerFrom, parseHeader, parseToken } from '../line/values.js'
 import {
   bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, readStore, size, writeStore
 } from './options.js'
 
 const MOST_MIRRORS = 64
+const MOST_RETRIES = 1000
+const MOST_SECONDS = 86_400
 const noRelays = flag('use no relay and no address lookup of iroh: reach peers only at their addresses')
 
 export const fetch = define({
@@ -19,6 +21,7 @@ export const fetch = define({
     tag: filledText('NAME', 'tag the blob in the store, so that gc keeps it'),
     recursive: flag('fetch a collection, or another sequence of hashes, with all its files', 'r'),
     output: { ...output, help: 'the same as OUTPUT' },
+    update: flag('with the files of a collection, bring the folder OUTPUT up to date: replace the files that differ'),
     ...range,
     'no-relays': noRelays,
     parallel: {
@@ -29,6 +32,22 @@ export const fetch = define({
       help: 'add at most N mirrors that servers name in their answers; default: 4',
       read: integerFrom(0, MOST_MIRRORS)
     },
+    header: {
+      value: 'HEADER',
+      help: "send this header, 'Name: value', to the servers of SOURCE and --from; may be repeated",
+      isMany: true,
+      read: given => [parseHeader(given)]
+    },
+    token: { value: 'TOKEN', help: "the same as --header 'Authorization: Bearer TOKEN'", read: parseToken },
+    stall: {
+      value: 'SECONDS',
+      help: 'give up a request when less than 16 KiB arrive in so many seconds; default: 15',
+      read: integerFrom(1, MOST_SECONDS)
+    },
+    retries: {
+      value: 'N', help: 'ask a mirror again after N failures in a row; default: 3', read: integerFrom(0, MOST_RETRIES)
+    },
+    verbose: flag('at the end, print a line for each mirror on stderr: what it was asked and answered, and its faults'),
     'max-unverified': size('largest blob to download without an outboard; default: 1GiB'),
     bytes,
     json
@@ -42,14 +61,18 @@ export const fetch = define({
     'Without an outboard, a blob is proven only when its last byte has arrived. A blob above 16 MiB is written ' +
     'first, and deleted if it is wrong. --max-unverified limits its size; 0 refuses such blobs. The option is for ' +
     'one whole blob, not for a range, a collection or stdout.',
+    'Headers, tokens, and the user and password of a URL, https://USER:PASSWORD@HOST/, go only to servers in ' +
+    'SOURCE and --from: not to a host in a RASL URL, and not to another origin to which a server redirects or which ' +
+    'it names. They are never printed, but other users of the machine can see the command line.',
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. Tickets need ' +
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. With OUTPUT -, writes to stdout. ' +
     'To continue an interrupted download, run the command again; until then the folder OUTPUT.part keeps the bytes ' +
-    'of a file. Prints how many bytes were received, then how many each mirror has sent.',
+    'of a file. A file that has the blob already stays as it is, and nothing is fetched; another one is replaced. ' +
+    'Prints how many bytes were received, then how many each mirror has sent.',
     'With --recursive, or with the ticket of a collection, puts all files into the store; with OUTPUT, also writes ' +
-    'them into that folder, as get -r does. Prints a line for each file that is whole, also if the store had it ' +
-    'before. A URL means all blobs of its server: the CID in its path is replaced.',
+    'them into that folder, as get -r does, also with --update. Prints a line for each file that is whole, also if ' +
+    'the store had it before. A URL means all blobs of its server: the CID in its path is replaced.',
     'With --tag, gc also keeps the bytes of an interrupted download. Until the blob is complete, the tag is called ' +
     'NAME.part, or NAME.part2 if that name is taken.'
   ],

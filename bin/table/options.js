@@ -58,7 +58,7 @@ export const writeStore = {
   wait: flag('if another process has the store open, wait instead of failing')
 }
 export const output = text('FILE', 'write to FILE, which appears only when it is complete; default: stdout', 'o')
-export const json = flag('print each result as one line of JSON')
+export const json = flag('print each result as one line of JSON, and each error as one on stderr')
 export const bytes = flag('print exact numbers of bytes')
 
 /** The options of a range of bytes. --end and --count exclude each other. */

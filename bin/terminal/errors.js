@@ -1,6 +1,9 @@
-// The error classes of the command line, and the line that is printed for an error.
+// The error classes of the command line, and the line that is printed for an error: text, or JSON with --json.
 
+import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
+
+/** @import { Place } from '../../lib/core/errors.js' */
 
 /** The command line is wrong. The program exits with 2. */
 export class UsageError extends Error {}
@@ -56,6 +59,35 @@ export function errorLine (error, options = {}) {
   // A hint is more useful than the reason that the system gave.
   return oneLine(`baobox: ${code}${hint === undefined ? messageOf(error) : `${error.message}: ${hint}`}`)
 }
+
+/**
+ * An error for programs: what --json prints of it.
+ *
+ * @param {unknown} error
+ * @param {object} [options]  the options that the command has
+ * @returns {{ code: string, message: string, hint?: string, [property: string]: unknown }} `code`: of a BaoError or of
+ *   the system; USAGE, FAILED or INTERRUPTED for all others
+ */
+export function errorRecord (error, options = {}) {
+  if (!(error instanceof Error)) return { code: 'INTERRUPTED', message: oneLine(`${error}`) }
+  // A `Failure` may only add words to the error that led to it.
+  const coded = [error, ...causesOf(error)].find(error => 'code' in error && typeof error.code === 'string')
+  const code = coded && 'code' in coded ? `${coded.code}` : error instanceof UsageError ? 'USAGE' : 'FAILED'
+  const { name: _name, code: _code, ...place } = coded instanceof BaoError ? coded : {}
+  const cause = coded?.cause
+  const errors = cause instanceof AggregateError ? cause.errors.map(error => errorRecord(error)) : undefined
+  return { code, message: oneLine(messageOf(error)), hint: hintOf(error, options), ...plain(place), errors }
+}
+
+/** The properties of a BaoError as plain data. @param {Place} place */
+const plain = ({ cid, actual, ranges, members, ...place }) => ({
+  ...place,
+  cid: cid && `${cid}`,
+  actual: actual && `${actual}`,
+  ranges: ranges && [...ranges].map(([start, end]) =>
+    ({ start: start * CHUNK_LEN, ...end < Infinity && { end: end * CHUNK_LEN } })),
+  members: members?.map(({ error, cid, ...member }) => ({ ...member, cid: `${cid}`, error: errorRecord(error) }))
+})
 
 /** @param {Error & { code?: unknown }} error @param {object} options @returns {string | undefined} */
 function hintOf ({ code }, options) {

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { addAbortSignal } from 'node:stream'
+import { abortable } from '../../lib/source/async-util.js'
 import { Failure } from './errors.js'
 
 /** @import { Readable } from 'node:stream' */
@@ -40,8 +40,8 @@ export async function openInput (name, signal) {
  */
 async function * piecesOf (open, signal) {
   signal.throwIfAborted()
-  // The stream itself gets the signal, because an abort must also end the wait for bytes that may never arrive.
-  yield * addAbortSignal(signal, open())
+  // A pipe may wait for its writer for ever, also to be opened, and a stream that is destroyed waits for that.
+  yield * abortable(open(), signal)
 }
 
 /**

@@ -5,7 +5,7 @@ import { PartFolder } from '#part-folder'
 import { BaoError } from '../../lib/core/errors.js'
 import { assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { parseRoot } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { BlobStore } from '../../store/index.js'
 import { FILE_FROM } from '../../store/interface.js'
 import { BLOB_OPTIONS, download } from './download.js'
@@ -16,7 +16,7 @@ import { BLOB_OPTIONS, download } from './download.js'
 /**
  * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified, the folder
  * `path.part` keeps it. After an interruption, the next call resumes from there. At the end, the blob replaces the
- * file.
+ * file. A file that has the blob already is hashed and left as it is: no mirror is asked, and `received` is 0.
  *
  * @param {BlobName} cid
  * @param {string | URL} path
@@ -31,11 +31,18 @@ export async function downloadFile (cid, path, options) {
   const root = parseRoot(cid, 'cid')
   const { signal } = options
   const part = new PartFolder(path)
+  const present = await part.sizeOf(root, { signal })
+  const nothing = { cid: toCid(root), size: present ?? 0, received: 0, complete: true, mirrors: [] }
+  if (present !== undefined && !await part.isThere()) return nothing
   await part.prepare()
   const store = await BlobStore.open(part.path)
   let isOver = false
   try {
     await part.removeLeftovers().catch(() => {}) // leftovers do no harm
+    if (present !== undefined) {
+      isOver = true
+      return nothing
+    }
     let result = await download(store, root, options)
     // The bytes of an earlier run may have been damaged since.
     const isOld = result.received < result.size

@@ -7,8 +7,9 @@ import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } fr
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { base16 } from 'multiformats/bases/base16'
+import { areEqual } from '../../lib/core/bytes.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { hash } from '../../lib/hash/hasher.js'
+import { hash, hashStream } from '../../lib/hash/index.js'
 import { withRoom } from '../../lib/source/open-files.js'
 
 const MARK = 'unfinished-download'
@@ -48,6 +49,27 @@ export class PartFolder {
     if (there === undefined) await this.#make()
     if (await this.#isMarked()) return
     throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
+  }
+
+  /** True if something has the path of the folder. */
+  async isThere () { return await lstat(this.path).catch(unlessMissing) !== undefined }
+
+  /**
+   * The size of the file, if it has the blob already.
+   *
+   * @param {Uint8Array} root @param {{ signal?: AbortSignal }} options
+   * @returns {Promise<number | undefined>} bytes
+   */
+  async sizeOf (root, { signal }) {
+    signal?.throwIfAborted()
+    try {
+      const there = await stat(this.target)
+      const isRight = there.isFile() && areEqual(root, 0, await hashStream(this.target, { signal }))
+      return isRight ? there.size : undefined
+    } catch {
+      signal?.throwIfAborted()
+      return undefined // there is no such file, or it cannot be read: then it will be replaced
+    }
   }
 
   /** Removes the folder, if it still belongs to a download. */

@@ -9,6 +9,8 @@ export class PartFolder {
     throw new TypeError(`there are no files here: call download(), and read ${file} from the store`)
   }
 
+  async sizeOf () { return undefined }
+  async isThere () { return false }
   async prepare () {}
   async remove () {}
   async removeLeftovers () {}

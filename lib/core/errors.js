@@ -26,7 +26,7 @@
  * @property {number} [wanted]    bytes that were expected
  * @property {number} [got]       bytes that arrived
  * @property {unknown} [cid]      the CID of a blob; in CID_UNSUPPORTED, the value that was given as a CID
- * @property {CID} [actual]       the CID of the bytes that arrived
+ * @property {CID} [actual]       the CID of what arrived: a claim, unless all bytes were hashed
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
@@ -70,14 +70,20 @@ export class BaoError extends Error {
   }
 }
 
-/** @param {number} node @returns {BaoError} */
-export const parentMismatch = node =>
-  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root`, { node })
+/** @typedef {{ cid: CID, actual: CID }} OtherBlob  the blob that was wanted, and the one whose root came instead */
 
-/** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
-export const leafMismatch = (start, len) => {
+/** Where the root itself differs, the error names the blob that came. @param {OtherBlob} [other] */
+const insteadText = other => other === undefined ? '' : `: this is the root of ${other.actual}, not of ${other.cid}`
+
+/** @param {number} node @param {OtherBlob} [other] @param {string} [why] @returns {BaoError} */
+export const parentMismatch = (node, other, why = '') =>
+  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root${insteadText(other) || why}`,
+    { node, ...other })
+
+/** @param {number} start bytes @param {number} len bytes @param {OtherBlob} [other] @returns {BaoError} */
+export const leafMismatch = (start, len, other) => {
   const place = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
-  return new BaoError('BAO_LEAF_MISMATCH', `${place} not match the root`, { start, len })
+  return new BaoError('BAO_LEAF_MISMATCH', `${place} not match the root${insteadText(other)}`, { start, len, ...other })
 }
 
 /** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
@@ -115,9 +121,9 @@ export const fetchStatus = (location, status) =>
 export const fetchChanged = location =>
   new BaoError('FETCH_CHANGED', `${location} changed since the first request`, { location })
 
-/** @param {string} location @param {string} why @returns {BaoError} */
-export const fetchRefused = (location, why) =>
-  new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
+/** @param {string} location @param {string} why @param {OtherBlob} [other] @returns {BaoError} */
+export const fetchRefused = (location, why, other) =>
+  new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location, ...other })
 
 /** URLs in messages of runtimes, whose queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g

@@ -32,8 +32,8 @@ export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'roo
  * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is believed:
  * pairs are checked against the root when they are used. A missing pair causes an error only where it is needed.
  *
- *     const info = await writeOutboard('movie.mp4', 'movie.obao')
- *     const outboard = await openOutboard('movie.obao', info)
+ *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
+ *     const outboard = await openOutboard('movie.mp4.obao4', info)
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes after the last pair are ignored
  * @param {OutboardInfo} info  as `writeOutboard` has returned it, or an `Outboard` with the same pairs

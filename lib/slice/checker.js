@@ -17,6 +17,7 @@ import { enter, whileBorrowed } from '../engine/mode.js'
 import { forEachStep, hashEncoding } from './subtree-encoding.js'
 import { hashLeaves, hashPairs } from './node-hashes.js'
 import { kernel } from '../engine/kernel/index.js'
+import { toCid } from '../hash/cid.js'
 import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
 
 /** @import { VerifiedSink, Mode } from '../core/types.js' */
@@ -29,6 +30,8 @@ export { WINDOW_CHUNKS }
  * callers want each leaf immediately.
  */
 export const SOON_CHUNKS = 32
+
+const OTHER_LOG = ': it is wrong, or the slice or outboard is of another group log'
 
 export class Checker {
   #mode
@@ -200,7 +203,9 @@ export class Checker {
     let leafCv = LEAF_CVS
     for (let i = from; i < to; i++) {
       if (kinds[i] === IS_LEAF) {
-        if (!this.#expected.isNext(leafCv)) throw this.#fail(joiner, leafMismatch(places[i], lens[i]))
+        if (!this.#expected.isNext(leafCv)) {
+          throw this.#fail(joiner, leafMismatch(places[i], lens[i], this.#otherBlob(leafCv)))
+        }
         this.#expected.drop()
         leafCv += HASH_LEN
         joiner.add(places[i], at, lens[i])
@@ -210,7 +215,9 @@ export class Checker {
           this.#findFault(i, at)
         }
       } else {
-        if (!this.#expected.isNext(pairCv)) throw this.#fail(joiner, parentMismatch(places[i]))
+        if (!this.#expected.isNext(pairCv)) {
+          throw this.#fail(joiner, parentMismatch(places[i], this.#otherBlob(pairCv), OTHER_LOG))
+        }
         this.#expected.drop()
         pairCv += HASH_LEN
         if (kinds[i] & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
@@ -261,6 +268,17 @@ export class Checker {
     this.#hash(step, to, at)
     this.#compare(step, to, u8, at)
     throw new Error(`no step of a subtree differs, but the whole at ${this.#batch.places[step]} does`)
+  }
+
+  /**
+   * The blob that was wanted, and the one whose root came instead, if the next step is the root. The second is only
+   * what the sender has sent.
+   *
+   * @param {number} cv  where the root that came is in the arena
+   */
+  #otherBlob (cv) {
+    if (!this.#isAtRoot) return undefined
+    return { cid: toCid(this.#expected.next), actual: toCid(u8.slice(cv, cv + HASH_LEN)) }
   }
 
   /** @param {LeafJoiner} joiner @param {BaoError} error */

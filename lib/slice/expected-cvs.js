@@ -42,6 +42,9 @@ export class ExpectedCvs {
     return difference === 0
   }
 
+  /** The next value. @returns {Uint8Array} fresh */
+  get next () { return new Uint8Array(Int32Array.from(this.#words.slice(this.#top, this.#top + CV_WORDS)).buffer) }
+
   /** Removes the next value. */
   drop () { this.#top -= CV_WORDS }
 }

@@ -110,6 +110,27 @@ describe('baobox', () => {
     }))
   })
 
+  it('--json prints each error as a line of JSON on stderr, for every command that has it', async () => {
+    await folder.write('there', 'abc')
+    for (const [code, expected, args] of [
+      [1, 'ENOENT', ['hash', 'there', 'nowhere', '--json']], [1, 'ENOENT', ['cid', '--json', 'nowhere']],
+      [2, 'USAGE', ['hash', '--json', '--frob']], [2, 'USAGE', ['ls', '--json', 'a', 'b']],
+      [1, 'FAILED', ['stat', '--json', HEX, '--store', 'nowhere']], [1, 'FAILED', ['gc', '--json', '--store', 'none']],
+      [1, 'FETCH_EXHAUSTED', ['fetch', HEX, '--json', '--from', 'http://127.0.0.1:1/', '--retries', '0']]
+    ]) {
+      const got = await folder.run(args)
+      const record = JSON.parse(got.err)
+      const seen = [got.code, Object.keys(record), record.error.code]
+      expect(seen, args.join(' ')).to.deep.equal([code, ['error'], expected])
+      expect(record.error.message).to.be.a('string')
+      if (args[1] === 'there') expect(JSON.parse(got.out)).to.include({ name: 'there' })
+    }
+    // A name of a file, or a command without the option.
+    for (const args of [['hash', '--', '--json'], ['help', '--json'], ['frob', '--json']]) {
+      expect((await folder.run(args)).err, args.join(' ')).to.match(/^baobox: /)
+    }
+  })
+
   it('prints a stack only when BAOBOX_DEBUG is set', async () => {
     const { code, err } = await folder.run(['hash', 'nothing'], { env: { BAOBOX_DEBUG: '1' } })
     expect(code).to.equal(1)

@@ -11,7 +11,8 @@ export const commandLinePage = () => withContents(`# The command line
 <!-- Made by: node test/support/command-line-page.js -->
 
 \`npx baobox COMMAND\`, or \`node bin/baobox.js COMMAND\` in a checkout. Results go to stdout, errors and progress to
-stderr; progress is shown on terminals only.
+stderr. Where stderr is no terminal, work of more than 10 s prints a line every 10 s, but not with \`--json\` or
+\`--quiet\`.
 
 <!-- contents -->
 <!-- /contents -->
@@ -27,8 +28,10 @@ stderr; progress is shown on terminals only.
   While that process is \`baobox serve\`, it does the work of \`add\`, \`concat\`, \`receive\`, \`fetch\`, \`import\`,
   \`rm\`, \`tag\`, \`gc\` and \`compact\`, and each command says so. Others fail with \`STORE_LOCKED\`, or wait
   with \`--wait\`.
-- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
-  exact numbers where people otherwise get KiB, MiB or GiB.
+- \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. An error is
+  \`{ "error": { "code", "message", ... } }\` on stderr, with the code and properties of [errors.md](errors.md), or with
+  the code of the system; \`USAGE\`, \`INTERRUPTED\` or \`FAILED\` for all others. \`--bytes\` prints exact numbers
+  where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
   below \`compinit\`; for fish \`baobox completion fish | source\`.
@@ -55,7 +58,7 @@ baobox serve --port 4700                       # let others read the store over 
 baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
 baobox fetch TICKET                            # download what a peer of iroh has, such as sendme
 baobox encode FILE FILE.bao                    # with the arguments of bao: bytes and hash tree in one
-baobox outboard FILE FILE.obao                 # the hash tree alone
+baobox outboard FILE FILE.obao4                # the hash tree alone; the ending says at which group log
 baobox decode HASH FILE.bao FILE               # verify an encoding, and write its bytes
 baobox slice 1MiB 64KiB FILE.bao part.slice    # cut what proves a range; also from a blob in a store
 baobox decode-slice HASH 1MiB 64KiB part.slice # verify a slice from anyone, and write its bytes

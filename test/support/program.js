@@ -27,6 +27,9 @@ export class Folder {
 
   at (...names) { return join(this.path, ...names) }
 
+  /** Removes a file or folder, if there is one. */
+  clear (name) { return rm(this.at(name), { recursive: true, force: true }) }
+
   write (name, bytes) { return writeFile(this.at(name), bytes) }
 
   /**

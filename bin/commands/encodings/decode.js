@@ -7,12 +7,11 @@ import { openInput } from '../../terminal/input.js'
 import { deliver } from '../../terminal/output.js'
 import { rootOf } from '../store/open.js'
 import { withBlobAndOutboard } from './blobs.js'
+import { BAO_LOG, groupLogOf } from './endings.js'
 
 /** @import { ByteRange } from '../../../lib/index.js' */
 /** @import { Leaf } from '../../../verifier/slice/leaves.js' */
 /** @import { Run } from '../../types.js' */
-
-const BAO_LOG = 0
 
 /** @type {Run<typeof import('../../table/encodings.js').decode>} */
 export async function decode ({ values, operands: [hash, name = '-', output] }, context) {
@@ -25,7 +24,8 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
   const write = pieces => deliver(withHints(pieces), output, shown)
 
   if (file !== undefined) {
-    return withBlobAndOutboard(name, file, { root, groupLog }, context, (blob, outboard) =>
+    const terms = { root, groupLog: groupLogOf(file, values['group-log']) }
+    return withBlobAndOutboard(name, file, terms, context, (blob, outboard) =>
       write(read(new VerifiedReader({ cid: root, source: blob, outboard }))))
   }
   const { pieces, source, size } = await openInput(name, signal)

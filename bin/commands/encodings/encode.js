@@ -7,18 +7,18 @@ import { openInput } from '../../terminal/input.js'
 import { deliver, outputOf, refuseTerminal } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { isInStore, withBlob, withOutboard, withStored, withTemporary } from './blobs.js'
+import { BAO_LOG, layoutFor } from './endings.js'
 
 /** @import { Context, Run } from '../../types.js' */
 
-const BAO_LOG = 0
-
 /** @type {Run<typeof import('../../table/encodings.js').encode>} */
 export async function encode ({ values, operands: [name, output] }, context) {
-  const { outboard: file, 'group-log': groupLog = BAO_LOG, store: dir } = values
+  const { outboard: file, store: dir } = values
   if (file !== undefined) {
     if (output !== undefined) throw new UsageError('OUTPUT excludes --outboard, which names the file')
-    return outboardTo(file, { name, dir, groupLog, header: true }, context)
+    return outboardTo(file, { name, dir, ...layoutFor(file, values['group-log']) }, context)
   }
+  const groupLog = values['group-log'] ?? BAO_LOG
   refuseTerminal(output, 'an encoding')
   const { signal } = context
   /** @param {AsyncIterable<Uint8Array>} pieces @param {number} size  of the blob */
@@ -33,10 +33,11 @@ export async function encode ({ values, operands: [name, output] }, context) {
 
 /** @type {Run<typeof import('../../table/encodings.js').outboard>} */
 export async function outboard ({ values, operands: [name, operand] }, context) {
-  const { 'group-log': groupLog = BAO_LOG, 'no-header': isBare, store: dir, output: option } = values
+  const { 'group-log': groupLog, 'no-header': noHeader, store: dir, output: option } = values
   const output = outputOf(operand, option)
+  const layout = layoutFor(output, groupLog, noHeader)
   refuseTerminal(output, 'an outboard')
-  await outboardTo(output, { name, dir, groupLog, header: !isBare }, context)
+  await outboardTo(output, { name, dir, ...layout }, context)
 }
 
 /**

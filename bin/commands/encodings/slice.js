@@ -4,11 +4,10 @@ import { encodeSlice } from '../../../encoder/index.js'
 import { parseSpan } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { deliver, refuseTerminal } from '../../terminal/output.js'
+import { BAO_LOG, groupLogOf } from './endings.js'
 import { isInStore, withBlobAndOutboard, withEncoding, withFile, withStored } from './blobs.js'
 
 /** @import { Run } from '../../types.js' */
-
-const BAO_LOG = 0
 
 /** @type {Run<typeof import('../../table/encodings.js').slice>} */
 export async function slice ({ values, operands: [start, count, name = '-', output] }, context) {
@@ -20,8 +19,9 @@ export async function slice ({ values, operands: [start, count, name = '-', outp
   const write = pieces => deliver(pieces, output, { name: `slice of ${name}` })
 
   if (file !== undefined) {
+    const terms = { groupLog: groupLogOf(file, values['group-log']) }
     if (dir !== undefined) throw new UsageError('--outboard excludes --store: a store has its own outboards')
-    return withBlobAndOutboard(name, file, { groupLog }, context, (blob, outboard) =>
+    return withBlobAndOutboard(name, file, terms, context, (blob, outboard) =>
       write(encodeSlice(blob, outboard, span, { signal })))
   }
   if (await isInStore(name, dir)) {

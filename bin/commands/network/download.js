@@ -8,6 +8,8 @@ import { download } from '../../../exchange/download/index.js'
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
 /** @import { DownloadOptions, DownloadResult } from '../../../exchange/download/download.js' */
 /** @import { WholeMember } from '../../../exchange/download/members/member-downloads.js' */
+/** @import { OnAnswer } from './mirror-log.js' */
+/** @import { MirrorPlace } from './places.js' */
 /** @import { DownloadEvent } from '../../../exchange/download/progress.js' */
 
 /**
@@ -19,22 +21,23 @@ import { download } from '../../../exchange/download/index.js'
  */
 /** @typedef {DownloadEvent & { detail: { name?: string } }} FetchEvent  `name`: of the file that is being downloaded */
 /**
- * @typedef {'ranges' | 'recursive' | 'parallel' | 'maxDuplicates' | 'maxUnverified' | 'tag' | 'signal'} SameOptions
+ * @typedef {'ranges' | 'recursive' | 'parallel' | 'retries' | 'stall' | 'maxDuplicates' | 'maxUnverified' | 'tag'
+ *   | 'signal'} SameOptions
  * @typedef {Pick<DownloadOptions, SameOptions> & {
- *   from: string[],
+ *   from: MirrorPlace[],
  *   relays: boolean,
  *   onProgress?: (event: FetchEvent) => void,
- *   onFile?: (file: FetchedFile) => void
- * }} FetchOptions  `from`: URLs, tickets and absolute paths of stores; `relays`: use relays of iroh; `onFile` gets each
- *   file once, in any order
+ *   onFile?: (file: FetchedFile) => void,
+ *   onAnswer?: OnAnswer
+ * }} FetchOptions  `relays`: use relays of iroh; `onFile` gets each file once, in any order
  */
 
 /** The most members that wait for their names. If there are more, `onFile` gets them without names. */
 const MAX_WAITING = 100_000
 
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
-export function downloadInto (store, cid, { from: places, relays, onFile, onProgress, ...options }) {
-  return withMirrors(places, { relays }, async from => {
+export function downloadInto (store, cid, { from: places, relays, onFile, onAnswer, onProgress, ...options }) {
+  return withMirrors(places, { relays, onAnswer }, async from => {
     if (!options.recursive) return download(store, cid, { ...options, from, onProgress })
     const files = new Files(store, cid, onFile)
     try {

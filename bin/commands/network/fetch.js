@@ -12,8 +12,9 @@ import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
 import { withStore } from '../store/open.js'
 import { downloadInto } from './download.js'
+import { MirrorLog } from './mirror-log.js'
 import { withMirrors } from './peers.js'
-import { expanded, ofAnyBlob, placeOf } from './places.js'
+import { ofAnyBlob, placeOf } from './places.js'
 import { downloadFile } from '../../../exchange/download/index.js'
 
 /** @import { DownloadResult } from '../../../exchange/download/download.js' */
@@ -30,12 +31,15 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
   const output = outputOf(operand, values.output)
   const range = (start ?? end ?? count) === undefined ? undefined : rangeOf({ start, end, count })
   const wanted = await placeOf(source, values, context)
-  if (noRelays && !wanted.from.some(isTicket)) {
+  if (noRelays && !wanted.from.some(({ place }) => isTicket(place))) {
     throw new UsageError('--no-relays needs a ticket, as SOURCE or in --from')
   }
   const isSequence = recursive || wanted.isSequence
   if (maxUnverified !== undefined && (isSequence || range !== undefined || output === '-')) {
     throw new UsageError('--max-unverified is for one whole blob, into the store or a file')
+  }
+  if (values.update && !(isSequence && output !== undefined)) {
+    throw new UsageError('--update is for the files of a collection in the folder OUTPUT')
   }
   if (isSequence) {
     if (range !== undefined) throw new UsageError('a collection is fetched whole: leave out --start, --end and --count')
@@ -55,10 +59,11 @@ async function fetchCollection ({ root, from }, output, values, context) {
   if (output === '-') throw new UsageError('OUTPUT is -: a collection cannot be written to stdout, name a folder')
   const cid = toCid(root, HASHSEQ)
   const { signal } = context
-  const result = await download({ root, isSequence: true, from: from.map(ofAnyBlob) }, undefined, values, context)
+  const anyBlob = from.map(({ place, ...rest }) => ({ ...rest, place: ofAnyBlob(place) }))
+  const result = await download({ root, isSequence: true, from: anyBlob }, undefined, values, context)
   if (output !== undefined) {
     await withStore(values, context, store => withProgress({ name: output }, onProgress =>
-      exportDirectory(store, cid, output, { signal, onProgress })), { onlyReads: true })
+      exportDirectory(store, cid, output, { update: values.update, signal, onProgress })), { onlyReads: true })
   }
   await printDownload(values, result)
 }
@@ -78,20 +83,23 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
   const { tag, 'no-relays': noRelays } = values
   const { signal } = context
   const cid = recursive ? toCid(root, HASHSEQ) : toCid(root)
-  return withStore(values, context, store => withProgress({ name: `${cid}` }, async (onProgress, hideProgress) => {
+  return logged(values, log => withStore(values, context, store => withProgress({
+    name: `${cid}`
+  }, async (showProgress, hideProgress) => {
     let printed = Promise.resolve()
     const onFile = (/** @type {FetchedFile} */ file) => {
       hideProgress()
       // The download goes on if the reader of the lines has ended.
       printed = printed.then(() => printFile(values, file)).catch(() => {})
     }
-    const how = { ...limitsOf(values), from, relays: !noRelays, ranges, recursive, tag, signal, onProgress, onFile }
+    const listeners = { onProgress: log.listener(showProgress), onAnswer: log.onAnswer, onFile }
+    const how = { ...limitsOf(values), from, relays: !noRelays, ranges, recursive, tag, signal, ...listeners }
     try {
       return await (store instanceof Owner ? store.download(cid, how) : downloadInto(store, cid, how))
     } finally {
       await printed
     }
-  }), { create: true, calls: true })
+  }), { create: true, calls: true }))
 }
 
 /**
@@ -101,22 +109,45 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
 function fetchToFile ({ root, from: places }, range, output, values, { signal }) {
   const name = `${toCid(root)}`
   const limits = limitsOf(values)
-  return withMirrors(places, { relays: !values['no-relays'] }, async from => {
+  return logged(values, log => withMirrors(places, {
+    relays: !values['no-relays'], onAnswer: log.onAnswer
+  }, async from => {
     if (output === '-' || range !== undefined) {
-      const [first, ...others] = from.map(mirror => typeof mirror === 'string' ? expanded(mirror, root) : mirror)
-      const { maxDuplicates } = limits
-      const response = await fetchVerified(first, { cid: root, from: others, range, maxDuplicates, signal })
+      const [first, ...others] = from
+      const { maxDuplicates, retries, stall } = limits
+      const how = { maxDuplicates, retries, stall, signal }
+      const response = await fetchVerified(first, { cid: root, from: others, range, ...how })
       return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
     }
     const result = await withProgress({ name }, onProgress =>
-      downloadFile(root, output, { ...limits, from, signal, onProgress }))
+      downloadFile(root, output, { ...limits, from, signal, onProgress: log.listener(onProgress) }))
     return printDownload(values, result)
-  })
+  }))
 }
 
 /** The limits for `download`, from the options of the command line. @param {FetchValues} values */
-const limitsOf = ({ parallel, 'max-duplicates': maxDuplicates, 'max-unverified': maxUnverified }) =>
-  ({ parallel, maxDuplicates, maxUnverified })
+const limitsOf = ({ parallel, retries, stall, 'max-duplicates': maxDuplicates, 'max-unverified': maxUnverified }) =>
+  ({ parallel, retries, stall: stall && 1000 * stall, maxDuplicates, maxUnverified })
+
+/**
+ * Does a download, and with --verbose prints what the mirrors did, also if the download fails.
+ *
+ * @template T
+ * @param {FetchValues} values
+ * @param {(log: Pick<MirrorLog, 'listener'> & { onAnswer?: MirrorLog['add'] }) => Promise<T>} work
+ */
+async function logged (values, work) {
+  const log = new MirrorLog(values)
+  if (!values.verbose) return work({ listener: log.listener })
+  try {
+    const result = await work({ listener: log.listener, onAnswer: log.add })
+    log.print()
+    return result
+  } catch (error) {
+    log.print(error)
+    throw error
+  }
+}
 
 /** @param {FetchValues} values @param {FetchedFile} file */
 function printFile (values, { name, cid, size, received }) {
@@ -125,7 +156,8 @@ function printFile (values, { name, cid, size, received }) {
 }
 
 /** @param {FetchValues} values @param {DownloadResult} result */
-async function printDownload (values, { cid, size, received, complete, members, mirrors }) {
+async function printDownload (values, result) {
+  const { cid, size, received, complete, members, mirrors } = result
   const record = {
     cid: `${cid}`,
     size,
@@ -134,13 +166,18 @@ async function printDownload (values, { cid, size, received, complete, members, 
     members,
     mirrors: mirrors.map(({ location, state, bytes, error }) => ({ location, state, bytes, error: error?.message }))
   }
-  const sizes = members === undefined
-    ? `${sizeText(values, received)} of ${sizeText(values, size)} received`
-    : `${sizeText(values, received)} received`
-  await printResult(values, record, `${cid}  ${sizes}, ${complete ? 'complete' : 'incomplete'}`)
+  await printResult(values, record, `${cid}  ${downloadText(values, result)}`)
   if (values.json) return
   for (const { location, state, bytes, error } of record.mirrors) {
     const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`
     await print(`  ${sizeText(values, bytes)} from ${location}${end}\n`)
   }
+}
+
+/** @param {FetchValues} values @param {DownloadResult} result */
+function downloadText (values, { size, received, complete, members, mirrors }) {
+  // Only a file that has the blob already needs no mirror.
+  if (mirrors.length === 0) return `${sizeText(values, size)}, already there`
+  const of = members === undefined ? ` of ${sizeText(values, size)}` : ''
+  return `${sizeText(values, received)}${of} received, ${complete ? 'complete' : 'incomplete'}`
 }

@@ -8,31 +8,34 @@ import { BlobStore } from '../../../store/index.js'
 import { mirrorOf } from '../../../verifier/index.js'
 import { printResult } from '../../terminal/output.js'
 import { isRoot, rootIn } from '../store/open.js'
+import { heardBy } from './mirror-log.js'
 import { isUrl } from './places.js'
 
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
+/** @import { OnAnswer } from './mirror-log.js' */
+/** @import { MirrorPlace } from './places.js' */
 /** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../exchange/iroh/index.js' */
 
 /** The most milliseconds that a server waits for a relay before it prints its tickets. */
 const ONLINE_TIMEOUT = 5000
 
 /**
- * Makes mirrors of tickets, which share one endpoint, and of the folders of stores. URLs stay as they are.
+ * Makes mirrors of URLs, of tickets, which share one endpoint, and of the folders of stores.
  *
  * @template T
- * @param {string[]} from  URLs, tickets and folders of stores
- * @param {{ relays: boolean }} options
- * @param {(from: (string | IrohMirror | Mirror)[]) => Promise<T>} use
+ * @param {MirrorPlace[]} from
+ * @param {{ relays: boolean, onAnswer?: OnAnswer }} options  `onAnswer` hears of each answer of a server
+ * @param {(from: (IrohMirror | Mirror)[]) => Promise<T>} use
  * @returns {Promise<T>}
  */
-export async function withMirrors (from, { relays }, use) {
+export async function withMirrors (from, { relays, onAnswer }, use) {
   const stores = /** @type {BlobStore[]} */ ([])
-  const endpoint = from.some(isTicket) ? await openIrohEndpoint({ relays }) : undefined
+  const endpoint = from.some(({ place }) => isTicket(place)) ? await openIrohEndpoint({ relays }) : undefined
   try {
     const mirrors = []
-    for (const place of from) {
+    for (const { place, headers } of from) {
       if (isTicket(place)) mirrors.push(irohMirror(place, { endpoint }))
-      else if (isUrl(place)) mirrors.push(place)
+      else if (isUrl(place)) mirrors.push(mirrorOf(place, { headers, fetch: onAnswer && heardBy(place, onAnswer) }))
       else {
         const store = await BlobStore.open(place, { readOnly: true })
         stores.push(store)

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { HASHSEQ, parseRoot } from '../../../lib/hash/cid.js'
 import { parseTicket } from '../../../exchange/iroh/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { isRasl, parseRasl } from '../../../verifier/mirrors/server/rasl.js'
@@ -16,27 +16,35 @@ import { isRoot, rootOf } from '../store/open.js'
  * @typedef {object} Wanted  a blob, and its mirrors
  * @property {Uint8Array} root
  * @property {boolean} [isSequence]  true if a ticket says that the members are also wanted. Default: false
- * @property {string[]} from  URLs, tickets and absolute paths of stores
+ * @property {MirrorPlace[]} from
+ */
+/**
+ * @typedef {object} MirrorPlace
+ * @property {string} place  a URL, a ticket, or the absolute path of a store
+ * @property {[name: string, value: string][]} [headers]  for the server of the URL
  */
 
 /**
  * @param {string} source  the first operand
- * @param {{ from?: string[], cid?: string } & StoreValues} values
+ * @param {{ from?: string[], cid?: string, header?: [string, string][], token?: string } & StoreValues} values
  * @param {Context} context
  * @returns {Promise<Wanted>}
  */
-export async function placeOf (source, { from: places = [], cid, ...values }, context) {
-  const from = await Promise.all(places.map(mirrorPlace))
+export async function placeOf (source, { from: places = [], cid, header, token, ...values }, context) {
+  const headers = headersOf(header, token)
+  const from = await Promise.all(places.map(place => mirrorPlace(placeWith(place, headers))))
+  const first = placeWith(source, headers)
+  source = first.place
   if (isTicket(source)) {
     if (cid !== undefined) throw new UsageError('--cid is for a URL')
     const ticket = parseTicket(source)
-    return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [source, ...from] }
+    return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [first, ...from] }
   }
   if (isRasl(source)) {
     if (cid !== undefined) throw new UsageError('--cid is for a URL without a CID')
     const { root, urls } = raslOf(source)
     if (urls.length + from.length === 0) throw new UsageError('the RASL URL has no hint: give a mirror with --from')
-    return { root, from: [...urls, ...from] }
+    return { root, from: [...urls.map(place => ({ place })), ...from] }
   }
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid is for a URL')
@@ -46,7 +54,7 @@ export async function placeOf (source, { from: places = [], cid, ...values }, co
   checkUrl(source, 'SOURCE')
   const named = cid ?? nameIn(source)
   if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
-  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [source, ...from] }
+  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [first, ...from] }
 }
 
 /** @param {string} source @throws {UsageError} */
@@ -58,10 +66,43 @@ function raslOf (source) {
   }
 }
 
-/** Fills in the placeholders of a URL with the name of a blob. @param {string} url @param {Uint8Array} root */
-export function expanded (url, root) {
-  const hex = Buffer.from(root).toString('hex')
-  return url.replaceAll('{cid}', `${toCid(root)}`).replaceAll('{hex}', hex).replaceAll('{hex2}', hex.slice(0, 2))
+/**
+ * @param {[name: string, value: string][]} [headers] @param {string} [token]
+ * @returns {[name: string, value: string][]}
+ */
+function headersOf (headers = [], token) {
+  if (token === undefined) return headers
+  if (headers.some(isAuthorization)) throw new UsageError("--token excludes --header 'Authorization: ...'")
+  return [...headers, ['authorization', `Bearer ${token}`]]
+}
+
+/** @param {[name: string, value: string]} header */
+const isAuthorization = ([name]) => name.toLowerCase() === 'authorization'
+
+/**
+ * A place and its headers. The user and password of a URL become a header, so that no error shows them.
+ *
+ * @param {string} given @param {[name: string, value: string][]} headers
+ * @returns {MirrorPlace}
+ */
+function placeWith (given, headers) {
+  const [all, start, user] = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*)@/i.exec(given) ?? []
+  if (all === undefined) return { place: given, headers }
+  const [name, password = ''] = user.split(/:(.*)/s)
+  const credentials = Buffer.from(`${decoded(name)}:${decoded(password)}`).toString('base64')
+  return {
+    place: start + given.slice(all.length),
+    headers: [...headers.filter(header => !isAuthorization(header)), ['authorization', `Basic ${credentials}`]]
+  }
+}
+
+/** A part of a URL, decoded. Where it has an invalid escape, it is taken as it is. @param {string} part */
+function decoded (part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 /**
@@ -89,17 +130,19 @@ export const isUrl = place => /^[a-z][a-z0-9+.-]*:\/\//i.test(place)
 /**
  * Checks a value of --from. The path of a store is made absolute, because another process may open it.
  *
- * @param {string} place
+ * @param {MirrorPlace} given
+ * @returns {Promise<MirrorPlace>}
  * @throws {UsageError}
  */
-async function mirrorPlace (place) {
-  if (isTicket(place)) return place
+async function mirrorPlace (given) {
+  const { place } = given
+  if (isTicket(place)) return given
   if (/^https?:/i.test(place) || isUrl(place)) {
     checkUrl(place, '--from')
-    return place
+    return given
   }
   const index = await stat(join(place, 'index')).catch(() => undefined)
-  if (index?.isDirectory()) return resolve(place)
+  if (index?.isDirectory()) return { place: resolve(place) }
   throw new UsageError(`--from: '${place}' is not an HTTP URL, and there is no store in a folder of that name`)
 }
 
@@ -108,5 +151,8 @@ function checkUrl (url, name) {
   if (/^http\+unix:/i.test(url)) {
     throw new UsageError(`${name}: '${url}' is a socket, which fetch cannot use: serve the store at a port, too`)
   }
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`${name}: '${url}' is not an HTTP URL`)
+  const shown = url.includes('@') ? 'it' : `'${url}'` // after an error in its form, a password may be left in it
+  if (!/^https?:\/\/[^/\\]/i.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`${name}: ${shown} is not an HTTP URL`)
+  }
 }

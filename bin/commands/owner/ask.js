@@ -89,9 +89,9 @@ export class Owner {
   }
 
   /** As `downloadInto`. @param {CID} cid @param {FetchOptions & { ranges?: ByteRange }} options */
-  download (cid, { ranges, signal, onProgress, onFile, ...options }) {
+  download (cid, { ranges, signal, onProgress, onFile, onAnswer, ...options }) {
     const args = { ...options, cid, ranges: ranges && jsonOf(ranges) }
-    return this.#call('download', args, { signal, listeners: { onProgress, onFile } })
+    return this.#call('download', args, { signal, listeners: { onProgress, onFile, onAnswer } })
   }
 
   /**

@@ -39,7 +39,8 @@ export const CALLS = {
     ...options,
     signal,
     onProgress: event => tell('onProgress', event),
-    onFile: file => tell('onFile', file)
+    onFile: file => tell('onFile', file),
+    onAnswer: answer => tell('onAnswer', answer)
   }),
   import: (store, options, { body, signal, importArchive }) => importArchive(store, body, { ...options, signal }),
   compact: (store, _, { signal }) => store.compact({ signal }),

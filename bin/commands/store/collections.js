@@ -86,10 +86,12 @@ export async function getFolder ({ values, operands: [name, operand] }, context)
   if (folder === undefined) throw new UsageError('missing argument OUTPUT: --recursive writes to a folder')
   if (folder === '-') throw new UsageError('OUTPUT is -: a collection cannot be written to stdout, name a folder')
   const { signal } = context
+  const { update } = values
   const mode = values.link ? 'link' : values.reflink ? 'reflink' : 'copy'
   await withStore(values, context, async store => {
     const root = await rootIn(store, name)
-    await withProgress({ name }, onProgress => exportDirectory(store, root, folder, { mode, signal, onProgress }))
+    await withProgress({ name }, onProgress =>
+      exportDirectory(store, root, folder, { mode, update, signal, onProgress }))
   }, { onlyReads: true })
 }
 

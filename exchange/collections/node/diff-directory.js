@@ -2,27 +2,20 @@
 
 import { realpath } from 'node:fs/promises'
 import { absolute, realPath } from '../../../lib/source/paths.node.js'
-import { areEqual } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { HASH_MODE } from '../../../lib/engine/mode.js'
-import { fromCid, parseRoot } from '../../../lib/hash/cid.js'
-import { hash } from '../../../lib/hash/hasher.js'
-import { hashSource } from '../../../lib/parallel/hash-source.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
 import { createYielder } from '../../../lib/source/async-util.js'
-import { CheckedFile } from '../../../lib/source/source.js'
 import { inOrder } from '../../../lib/async/in-order.js'
-import { FILE_FROM, assertStore } from '../../../store/interface.js'
+import { assertStore } from '../../../store/interface.js'
 import { getCollection } from '../get-collection.js'
 import { compareNames } from '../safe-names.js'
 import { filesIn, findManifest } from '../web/stored-manifest.js'
-import { assertFound, paceBeside, readSmallFile } from './found-file.js'
+import { hasHash, paceBeside } from './found-file.js'
 import { selectionOf } from './patterns.js'
 import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
 
-/** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { Store } from '../../../store/interface.js' */
-/** @import { Pace } from '../../../lib/source/pace.js' */
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { SelectionOptions } from './patterns.js' */
 /** @import { FoundFile } from './walk-folder.js' */
@@ -116,20 +109,4 @@ async function * pairsOf (names, files) {
     yield { name: file.name, file }
   }
   for (; at < names.length; at++) yield { name: names[at] }
-}
-
-/**
- * @param {FoundFile} file @param {CID} cid @param {Pace} pace @param {AbortSignal} [signal]
- * @returns {Promise<boolean>}
- */
-async function hasHash (file, cid, pace, signal) {
-  const bytes = Number(file.stat.size) > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
-  const root = bytes === undefined ? await hashLong(file, signal) : hash(bytes)
-  return areEqual(root, 0, fromCid(cid))
-}
-
-/** @param {FoundFile} file @param {AbortSignal} [signal] */
-async function hashLong (file, signal) {
-  const source = new CheckedFile(file.path, fd => assertFound(fd, file))
-  return (await hashSource(source, { mode: HASH_MODE, type: 'baobox:hash', signal })).root
 }

@@ -1,8 +1,8 @@
 // Writes the files that a collection or manifest names. It first checks all names and members. Then it writes the files
 // below a new folder, and moves them to their places when all of them are complete. So it does not replace or change
-// anything in the target, and does not follow links there.
+// anything in the target, except with `update`, and does not follow links there.
 
-import { lstat, mkdir, rmdir } from 'node:fs/promises'
+import { lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -14,6 +14,7 @@ import { entryBatches } from '../get-collection.js'
 import { SafeNames } from '../safe-names.js'
 import { filesIn, findManifest } from '../web/stored-manifest.js'
 import { MemberWriter } from './member-writer.js'
+import { OutdatedFiles } from './outdated.js'
 import { Staging, pathExists } from './staging.js'
 
 /** @import { BaoError } from '../../../lib/core/errors.js' */
@@ -28,6 +29,10 @@ import { Staging, pathExists } from './staging.js'
  * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, if the store and the system can do that.
  *   `reflink`: they share the disk's blocks with the store until one of the two is changed. `link`: they are the
  *   store's own files under other names, so do not change them. Each file is verified. Default: `copy`
+ * @property {boolean} [update]  true: bring the folder up to date. Files with the right bytes stay as they are, other
+ *   files are replaced one by one, and files that are not of the collection stay. If something else is where a file or
+ *   folder is needed, the call fails with PATH_EXISTS. After an error, each file is the old one or the new one.
+ *   Default: false
  * @property {AbortSignal} [signal]
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
  */
@@ -53,8 +58,8 @@ const WRITES_AHEAD = 8
  */
 export async function exportDirectory (store, cid, path, options = {}) {
   assertStore(store)
-  assertKnownOptions(options, ['mode', 'signal', 'onProgress'])
-  const { mode = 'copy', signal } = options
+  assertKnownOptions(options, ['mode', 'update', 'signal', 'onProgress'])
+  const { mode = 'copy', update = false, signal } = options
   if (!['copy', 'reflink', 'link'].includes(mode)) {
     throw new TypeError(`"mode" expected 'copy', 'reflink' or 'link', got '${mode}'`)
   }
@@ -71,8 +76,15 @@ export async function exportDirectory (store, cid, path, options = {}) {
     const tops = await checked(store, readFiles)
     const topmost = await mkdir(target, { recursive: true })
     try {
-      await assertAbsent(target, tops)
-      return await exportTo(target, tops, folder => writeAll(store, readFiles, folder, { ...options, mode }))
+      if (!update) await assertAbsent(target, tops)
+      // Files are compared only if no link leads to them, so the path of the folder must not contain one.
+      const place = update ? await realpath(target) : target
+      const outdated = update ? new OutdatedFiles(store, place, signal) : undefined
+      return await exportTo(place, async staging => {
+        const { names, ...done } = await writeAll(store, readFiles, staging.path, { ...options, mode, outdated })
+        await (update ? staging.replace(names) : staging.place(tops))
+        return done
+      })
     } catch (error) {
       if (topmost !== undefined) await removeMade(target, topmost)
       throw error
@@ -129,15 +141,14 @@ async function assertAbsent (target, tops) {
 
 /**
  * @template T
- * @param {string} target @param {string[]} tops
- * @param {(folder: string) => Promise<T>} write  writes all files to an empty folder
+ * @param {string} target
+ * @param {(staging: Staging) => Promise<T>} write  writes all files to an empty folder, and moves them to their places
  * @returns {Promise<T>}
  */
-async function exportTo (target, tops, write) {
+async function exportTo (target, write) {
   const staging = await Staging.make(target)
   try {
-    const result = await write(staging.path)
-    await staging.place(tops)
+    const result = await write(staging)
     await staging.remove()
     return result
   } catch (error) {
@@ -148,20 +159,29 @@ async function exportTo (target, tops, write) {
 
 /**
  * @param {FolderStore} store @param {ReadFiles} readFiles @param {string} folder
- * @param {ExportDirectoryOptions & { mode: ExportMode }} options
+ * @param {ExportDirectoryOptions & { mode: ExportMode, outdated?: OutdatedFiles }} options  `outdated`: the files that
+ *   must be written; default: all
+ * @returns {Promise<{ length: number, size: number, names: string[] }>} `names`: of the outdated files
  */
-async function writeAll (store, readFiles, folder, { mode, signal, onProgress }) {
+async function writeAll (store, readFiles, folder, { mode, outdated, signal, onProgress }) {
   const writer = new MemberWriter(store, folder, { mode, signal })
   const done = { length: 0, size: 0 }
+  const names = /** @type {string[]} */ ([])
+  const write = async (/** @type {Member} */ member) => {
+    signal?.throwIfAborted()
+    if (outdated !== undefined && !await outdated.has(member)) return member
+    if (outdated !== undefined) names.push(member.name)
+    return writer.write(member)
+  }
   async function * members () {
     for await (const batch of readFiles()) for (const member of await membersOf(store, batch)) yield member
   }
-  for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
+  for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, write)) {
     done.length++
     done.size += size
     onProgress?.({ type: 'baobox:export', detail: { done: done.size, unit: 'bytes', files: done.length, name } })
   }
-  return done
+  return { ...done, names }
 }
 
 /**

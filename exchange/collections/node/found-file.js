@@ -3,10 +3,18 @@
 
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { openFile, readIntoSync } from '#files'
+import { areEqual } from '../../../lib/core/bytes.js'
 import { sourceChanged } from '../../../lib/core/errors.js'
+import { HASH_MODE } from '../../../lib/engine/mode.js'
+import { fromCid } from '../../../lib/hash/cid.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { isNoFile } from '../../../lib/source/open-files.js'
 import { NOT_READ, Pace } from '../../../lib/source/pace.js'
+import { CheckedFile } from '../../../lib/source/source.js'
+import { FILE_FROM } from '../../../store/interface.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { Store } from '../../../store/interface.js' */
 /** @import { FoundFile } from './walk-folder.js' */
 
@@ -34,6 +42,24 @@ export async function readSmallFile (file, max, pace) {
   } catch (error) {
     throw asChange(error, file)
   }
+}
+
+/**
+ * True if a file has the bytes of a blob.
+ *
+ * @param {FoundFile} file @param {CID} cid @param {Pace} pace @param {AbortSignal} [signal]
+ * @returns {Promise<boolean>}
+ */
+export async function hasHash (file, cid, pace, signal) {
+  const bytes = Number(file.stat.size) > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
+  const root = bytes === undefined ? await hashLong(file, signal) : hash(bytes)
+  return areEqual(root, 0, fromCid(cid))
+}
+
+/** @param {FoundFile} file @param {AbortSignal} [signal] */
+async function hashLong (file, signal) {
+  const source = new CheckedFile(file.path, fd => assertFound(fd, file))
+  return (await hashSource(source, { mode: HASH_MODE, type: 'baobox:hash', signal })).root
 }
 
 /**

@@ -23,7 +23,12 @@ export const isStagingName = name => NAME.test(name)
 
 /** @param {string} location  the path that is taken @returns {BaoError} */
 export const pathExists = location =>
-  new BaoError('PATH_EXISTS', `${location} already exists, and would be replaced`, { location })
+  new BaoError('PATH_EXISTS', `${location} already exists, and would be replaced: choose another folder, or bring ` +
+    'this one up to date with "update" (--update)', { location })
+
+/** @param {string} location @param {'file' | 'folder'} kind  that is needed there @returns {BaoError} */
+export const pathTaken = (location, kind) =>
+  new BaoError('PATH_EXISTS', `${location} is no ${kind}, and the export needs a ${kind} there`, { location })
 
 export class Staging {
   #target
@@ -52,10 +57,7 @@ export class Staging {
    *   After an error, the target is as it was, except for changes by others
    */
   async place (names) {
-    if (!await this.#isThere()) {
-      const message = `${this.path} was moved or replaced while files were written to it`
-      throw new BaoError('PATH_MOVED', message, { location: this.path })
-    }
+    await this.#assertThere()
     const began = await this.#touch()
     try {
       for (const name of names) await this.#placeOne(join(this.path, name), join(this.#target, name))
@@ -67,9 +69,36 @@ export class Staging {
     }
   }
 
+  /**
+   * Moves the written files to their places one by one, where they replace other files. The caller must not write
+   * anything after this.
+   *
+   * @param {Iterable<string>} names  of files, with `/`
+   * @throws {BaoError} PATH_EXISTS { location } when something other than a file or folder is in the way; PATH_MOVED.
+   *   Files that were moved before stay in their places
+   */
+  async replace (names) {
+    await this.#assertThere()
+    for (const name of names) {
+      const parts = name.split('/')
+      for (let i = 1; i < parts.length; i++) await makeFolder(join(this.#target, ...parts.slice(0, i)))
+      const to = join(this.#target, ...parts)
+      const stat = await lstat(to).catch(() => undefined)
+      if (stat !== undefined && !stat.isFile()) throw pathTaken(to, 'file')
+      await rename(join(this.path, ...parts), to)
+    }
+  }
+
   /** Deletes the new folder and its content, unless another folder is in its place. */
   async remove () {
     if (await this.#isThere()) await rm(this.path, { recursive: true, force: true })
+  }
+
+  /** @throws {BaoError} PATH_MOVED { location } */
+  async #assertThere () {
+    if (await this.#isThere()) return
+    const message = `${this.path} was moved or replaced while files were written to it`
+    throw new BaoError('PATH_MOVED', message, { location: this.path })
   }
 
   /** True if the folder at the path is the one that was made. */
@@ -99,6 +128,16 @@ export class Staging {
       throw TAKEN.includes(codeOf(error)) ? pathExists(to) : error
     }
     this.#placed.push({ from, to, stat })
+  }
+}
+
+/** Makes a folder, unless it is there. A link to a folder is none. @param {string} path */
+async function makeFolder (path) {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    if (!(await lstat(path)).isDirectory()) throw pathTaken(path, 'folder')
   }
 }
 

@@ -42,6 +42,35 @@ describe('a download to a file', () => {
     expect((await stat(path)).nlink).to.equal(1)
   })
 
+  it('asks no mirror when the file has the blob already, and leaves the file as it is', async () => {
+    const from = [() => { throw new Error('nobody is to be asked') }]
+    for (const len of [0, 100, content.length]) {
+      const bytes = content.subarray(0, len)
+      const { cid } = createOutboardSync(bytes)
+      await writeFile(path, bytes)
+      const before = await stat(path)
+      const result = await downloadFile(cid, path, { from })
+      expect(result).to.deep.equal({ cid, size: len, received: 0, complete: true, mirrors: [] })
+      expect(await stat(path)).to.deep.include({ ino: before.ino, mtimeMs: before.mtimeMs, ctimeMs: before.ctimeMs })
+      expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+    }
+    expect(await errorOf(downloadFile(cid, path, { from, signal: AbortSignal.abort(new Error('no')) })))
+      .to.have.property('message', 'no')
+  })
+
+  it('replaces a file with other bytes, also of the same length, and removes what an earlier one left', async () => {
+    await writeFile(path, content.map((byte, i) => i === 2_999_999 ? byte ^ 1 : byte))
+    const stalling = [slices(endings.flip(500_000))]
+    expect(await errorOf(downloadFile(cid, path, { from: stalling }))).to.include({ code: 'FETCH_EXHAUSTED' })
+    expect(await readdir(folder)).to.deep.equal(['movie.mp4', 'movie.mp4.part'])
+    await writeFile(path, content) // somebody else has brought it
+    expect(await downloadFile(cid, path, { from: [] })).to.include({ received: 0, complete: true })
+    expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+    await writeFile(path, content.map(byte => byte ^ 1))
+    expect(await downloadFile(cid, path, { from: [slices()] })).to.include({ received: content.length })
+    expect((await readFile(path)).equals(content)).to.equal(true)
+  })
+
   it('takes small blobs, too', async () => {
     for (const len of [0, 100, 70_000]) {
       const small = content.slice(0, len)

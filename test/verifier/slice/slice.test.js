@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BaoError, ChunkRanges, hash } from '../../../lib/index.js'
+import { BaoError, ChunkRanges, hash, toCid } from '../../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/index.js'
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { OFFSETS, concat, flipped, hex, placed, same, unhex } from '../../support/bytes.js'
@@ -8,7 +8,7 @@ import { waysInTurn } from '../../support/effort.js'
 import {
   chosenRuns, collect, differenceOf, errorOf, feed, joined, oneByOne, provesSize, ragged, readable, stream, whole
 } from '../../support/feeding.js'
-import { KEY, input } from '../../support/inputs.js'
+import { KEY, input, noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { Bao } from '../../support/twin/index.js'
 import { span } from '../../support/spans.js'
@@ -42,6 +42,37 @@ function expectVerified (slice, options, expected, { size, isProven }) {
     expectSame(joined(verifySlice(placed(slice, offset), options)), expected, `at offset ${offset}`)
   }
 }
+
+describe('a slice of another blob', () => {
+  it('is told by the root of what came, if its first node is the root', () => {
+    for (const [len, code] of [[0, 'BAO_LEAF_MISMATCH'], [700, 'BAO_LEAF_MISMATCH'], [9000, 'BAO_PARENT_MISMATCH'],
+      [16_385, 'BAO_PARENT_MISMATCH'], [600_000, 'BAO_PARENT_MISMATCH']]) {
+      for (const key of [undefined, KEY]) {
+        const bytes = noise(len)
+        const outboard = createOutboardSync(bytes, { key })
+        const slice = encodeSliceSync(bytes, outboard, { start: 0, end: 10 }, { key })
+        const cid = toCid(hash(noise(5)))
+        for (const pieces of [whole(slice), ragged(slice, 1)]) {
+          const verifier = new SliceVerifier({ cid, ranges: { start: 0, end: 10 }, key })
+          const { error } = feed(verifier, pieces)
+          expect(error).to.have.property('code', code)
+          expect([`${error.cid}`, `${error.actual}`], `${len} bytes`).to.deep.equal([`${cid}`, `${outboard.cid}`])
+          expect(error.message).to.include(`${outboard.cid}, not of ${cid}`)
+        }
+      }
+    }
+  })
+
+  it('is not told by a root if the fault is below the root', () => {
+    const bytes = noise(600_000)
+    const slice = encode(bytes).bytes
+    for (const at of [8 + 64 + 1, slice.length - 1]) {
+      const { error } = feed(new SliceVerifier({ cid: hash(bytes) }), whole(flipped(slice, at)))
+      expect(error.code).to.match(/^BAO_/)
+      expect(error).to.not.have.any.keys('actual', 'cid')
+    }
+  })
+})
 
 forEachKernel(kernel => describe('verified slices', () => {
   const countSlices = counter('bao_slices', kernel)

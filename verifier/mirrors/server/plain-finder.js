@@ -2,7 +2,7 @@
 // only if the last chunk and the pairs above it verify with it.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
 import { meansNotHere } from '../../sources/http/answer.js'
@@ -11,11 +11,14 @@ import { optionsFor } from '../../sources/http/options.js'
 import { groupCount, outboardLen } from '../../../lib/tree/geometry.js'
 import { openOutboard } from '../../../lib/outboard/paged-outboard.js'
 import { outboardLinks } from './links.js'
+import { hash, keyedHash } from '../../../lib/hash/hasher.js'
 import { rootHash } from '../../../lib/hash/subtree.js'
+import { toCid } from '../../../lib/hash/cid.js'
 import { blobInMemory, emptyOutboard, hasProvenSize } from '../plain/plain-blob.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 
 /** @import { HttpOptions } from '../../sources/http/options.js' */
+/** @import { OtherBlob } from '../../../lib/core/errors.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 /** @import { SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */
@@ -24,6 +27,8 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 const FIRST_READ_LEN = 1 << 14
 /** The longest blob without an outboard that is read into memory. */
 const MAX_WHOLE_LEN = 1 << 24
+/** Where the first pair of an outboard may begin: some outboards begin with the size. */
+const STARTS = [0, HEADER_LEN]
 /** Milliseconds for a part of an outboard. Several slices may wait for the same part, so none of them can abort it. */
 const OUTBOARD_MS = 30_000
 
@@ -50,6 +55,9 @@ export class PlainFinder {
   /** The errors of places in the last search. @type {unknown[]} */
   #failures = []
 
+  /** The blob that was wanted, and the one whose outboard is there instead. @type {OtherBlob | undefined} */
+  #other
+
   /** @param {URL} url @param {HttpOptions} http @param {HttpFile} file  the blob */
   constructor (url, http, file) {
     this.#url = url
@@ -71,6 +79,7 @@ export class PlainFinder {
     const small = blobInMemory(start, request)
     if (small !== undefined) return { blob: small, isSettled: true }
     this.#failures = [...this.#stalled.values()]
+    this.#other = undefined
     let likely
     for (const place of this.#places().filter(({ url }) => !this.#stalled.has(url.href))) {
       const found = await this.#tryPlace(place, request, signal)
@@ -96,13 +105,17 @@ export class PlainFinder {
     if (size < most) for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
     if (size >= most || queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
-      const why = 'it has neither an outboard nor slices, and the blob is longer than 16 MiB. Put its outboard ' +
-        'beside it, with .obao4 after the name, or use another mirror'
-      throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
+      const { cid, actual } = this.#other ?? {}
+      const why = `it has ${actual ? `the outboard of ${actual}, not of ${cid},` : 'no outboard'} and gives no ` +
+        'slices, and the blob is longer than 16 MiB. Put its outboard beside it, with .obao4 after the name, or use ' +
+        'another mirror'
+      throw this.#failures[0] ?? fetchRefused(this.#file.location, why, this.#other)
     }
     const blob = blobInMemory(queue.bytes, request)
-    if (blob === undefined) throw leafMismatch(0, queue.len)
-    return blob
+    if (blob !== undefined) return blob
+    const { root, key } = request
+    const actual = toCid(key === undefined ? hash(queue.bytes) : keyedHash(key, queue.bytes))
+    throw leafMismatch(0, queue.len, { cid: toCid(root), actual })
   }
 
   /** The places where outboards may be, in the order in which they are tried. @returns {Place[]} */
@@ -134,7 +147,7 @@ export class PlainFinder {
   }
 
   /**
-   * Opens an outboard if its first pair leads to the root. Some outboards begin with the size.
+   * Opens an outboard if its first pair leads to the root.
    *
    * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<FoundBlob | undefined>}
@@ -148,14 +161,21 @@ export class PlainFinder {
     }
     const file = new HttpFile(url, optionsFor(url, from, this.#http), { isLenient: true })
     const start = await file.read(0, HEADER_LEN + PAIR_LEN, signal)
-    const isAt = (/** @type {number} */ at) => start.length >= at + PAIR_LEN && areEqual(root, 0,
-      rootHash(start.subarray(at, at + HASH_LEN), start.subarray(at + HASH_LEN, at + PAIR_LEN), { key }))
-    const at = [0, HEADER_LEN].find(isAt)
-    if (at === undefined) return undefined
+    const rootAt = (/** @type {number} */ at) => start.length < at + PAIR_LEN
+      ? new Uint8Array(HASH_LEN)
+      : rootHash(start.subarray(at, at + HASH_LEN), start.subarray(at + HASH_LEN, at + PAIR_LEN), { key })
+    const at = STARTS.find(at => areEqual(root, 0, rootAt(at)))
+    if (at === undefined) {
+      const found = claim && STARTS.find(at => logOf(file.size, at, claim) !== undefined)
+      if (found !== undefined) this.#other ??= { cid: toCid(root), actual: toCid(rootAt(found)) }
+      return undefined
+    }
     let likely
     try {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
-        const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog }))
+        // The file may have another group log than its name says. Its length tells.
+        const log = logOf(file.size, at, size) ?? groupLog
+        const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog: log }))
         const pieces = tail ?? blob.pieces
         // A server that ignores ranges would send all of a long blob to give its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
@@ -198,6 +218,19 @@ export class PlainFinder {
       tried.add(size)
       yield { size, tail: async function * (start, end) { yield bytes.subarray(start - last, end - last) } }
     }
+  }
+}
+
+/**
+ * The group log of an outboard, by its length. Lengths differ between group logs if there is any pair.
+ *
+ * @param {number | undefined} len  bytes of the file @param {number} at  where its first pair begins
+ * @param {number} size  of the blob
+ * @returns {number | undefined} undefined if no outboard of such a blob has this length
+ */
+function logOf (len, at, size) {
+  for (let log = 0; log <= MAX_GROUP_LOG && groupCount(size, log) > 1; log++) {
+    if (len === at + outboardLen(size, log)) return log
   }
 }
 

@@ -69,6 +69,33 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await leavesNothing(/^baobox-|never/)
   })
 
+  it('the ending of an outboard decides its group log and header, for writing and for reading', async () => {
+    await writes(outboards[1].bytes, ['outboard', 'a', 'out.mp4.obao4'])
+    await writes(outboards[1].bytes, ['outboard', 'a', '-o', 'out5.obao4', ...AT_4])
+    await writes(outboards[1].bytes, ['encode', 'a', '--outboard', 'out6.obao4'])
+    await writes(createOutboardSync(bytes, { groupLog: 16 }).bytes, ['outboard', 'a', 'out7.obao16'])
+    await writes(outboards[1].bytes, ['outboard', 'a', 'out8', ...AT_4, '--no-header'])
+    await writes(outboards[0].toBao(), ['outboard', 'a', 'out9.obao17'])
+    await gives(bytes, ['decode', root, 'a', '--outboard', 'a.obao4'])
+    await gives(encodeSliceSync(bytes, outboards[1], span), ['slice', ...SPAN, 'a', '--outboard', 'a.obao4'])
+  })
+
+  it('an option that contradicts the ending of an outboard to be written is refused', async () => {
+    for (const [args, message] of [
+      [['outboard', 'a', 'never.obao4', '--group-log', '0'], "--group-log 0 contradicts 'never.obao4', which means 4"],
+      [['outboard', 'a', '-o', 'never.obao', ...AT_4], "--group-log 4 contradicts 'never.obao', which means 0"],
+      [['encode', 'a', '--outboard', 'never.obao4', '--group-log', '6'], '--group-log 6 contradicts']
+    ]) {
+      const { code, out, err } = await folder.run(args)
+      expect({ code, out }, args.join(' ')).to.deep.equal({ code: 2, out: '' })
+      expect(err).to.include(message)
+    }
+    // What a file has is not up to its name: a wrongly named outboard can still be read.
+    await folder.write('wrong.obao4', outboards[0].toBao())
+    await gives(bytes, ['decode', root, 'a', '--outboard', 'wrong.obao4', '--group-log', '0'])
+    await leavesNothing(/^never/)
+  })
+
   it('decode verifies encodings from files and stdin, and blobs with their outboards', async () => {
     for (const name of [root, cid, 'tagged']) await gives(bytes, ['decode', name, 'a.bao'])
     await gives(bytes, ['decode', root], { input: combined })

@@ -92,6 +92,24 @@ describe('baobox fetch -r', function () {
     for (const { received } of records) expect(received).to.equal(0)
   })
 
+  it('with --update, as get -r, brings a folder up to date', async () => {
+    const args = ['fetch', '-r', cid, '--from', `${url}/{cid}`, '--store', 'updates', '-o', 'updated']
+    expect((await folder.run(args)).code).to.equal(0)
+    for (const command of [args, ['get', '-r', cid, 'updated', '--store', 'updates']]) {
+      await folder.write('updated/tree/many/0', 'changed')
+      await folder.write('updated/tree/mine', 'mine')
+      const refused = await folder.run(command)
+      expect([refused.code, refused.err.includes('PATH_EXISTS')], refused.err).to.deep.equal([1, true])
+      expect(await folder.run([...command, '--update'])).to.include({ code: 0, err: '' })
+      await expectFiles('updated')
+      expect(await readFile(folder.at('updated/tree/mine'), 'utf8')).to.equal('mine')
+    }
+    for (const wrong of [['fetch', cid, '--from', url, '--update'], ['fetch', '-r', cid, '--from', url, '--update'],
+      ['get', cid, 'file', '--update']]) {
+      expect((await folder.run(wrong)).code, wrong.join(' ')).to.equal(2)
+    }
+  })
+
   it('takes RASL URLs and hashes, and makes a mirror of all blobs from the URL of one', async () => {
     const root = hex((await source.stat(cid)).cid.multihash.digest)
     for (const [i, args] of [

@@ -77,7 +77,7 @@ describe('baobox fetch limits servers', () => {
         for (const bound of ['0', '17MiB']) {
           const { code, out, err } = await folder.run([...args, '--max-unverified', bound])
           expect([code, out], bound).to.deep.equal([1, ''])
-          expect(err, bound).to.match(/^baobox: FETCH_EXHAUSTED: /)
+          expect(JSON.parse(err).error, bound).to.have.property('code', 'FETCH_EXHAUSTED')
           expect(await readdir(folder.path)).to.not.include(output.at(-1))
         }
         const whole = await folder.run([...args, `--max-unverified=${LONG.length}`])

@@ -93,6 +93,16 @@ describe('baobox fetch', () => {
     expect((await readdir(folder.path)).filter(name => name.includes('.part'))).to.deep.equal([])
   })
 
+  it('fetches nothing into a file that has the blob already, and says so', async () => {
+    await folder.write('there', BYTES)
+    const args = ['fetch', CID, 'there', '--from', 'http://127.0.0.1:1/{cid}']
+    expect(await folder.run(args)).to.include({ code: 0, out: `${CID}  2.86 MiB, already there\n`, err: '' })
+    const { out } = await folder.run([...args, '--json'])
+    expect(JSON.parse(out)).to.deep.equal({ cid: CID, size: 3_000_000, received: 0, complete: true, mirrors: [] })
+    await folder.write('there', BYTES.subarray(1))
+    expect((await folder.run([...args, '--retries', '0'])).code).to.equal(1)
+  })
+
   it('writes no file if OUTPUT.part is a store or folder of somebody else, and does not change that', async () => {
     await folder.run(['add', 'a', '--store', 'mine.part', '--tag', 'mine'])
     await mkdir(folder.at('empty.part'))

@@ -109,6 +109,35 @@ describe('the size of a blob on a plain server', () => {
   })
 })
 
+describe('a plain server that has another blob at the URL', () => {
+  const other = noise(17 * MIB + 9, 99)
+  const otherOutboard = createOutboardSync(other)
+  const expectNamed = async (routes, wanted, actual, code) => {
+    const error = await errorOf(bytesOf(fetching(routes), { cid: wanted }))
+    expect(error).to.have.property('code', code)
+    expect([`${error.cid}`, `${error.actual}`]).to.deep.equal([`${wanted}`, `${actual}`])
+    expect(error.message).to.include(`${actual}, not of `).and.include(`${wanted}`)
+  }
+
+  it('is told by the CID of its bytes, or by that of the outboard of a long blob', async () => {
+    await expectNamed({ '': file(content) }, longOutboard.cid, cid, 'BAO_LEAF_MISMATCH')
+    const header = new Uint8Array(8)
+    new DataView(header.buffer).setBigUint64(0, BigInt(other.length), true)
+    for (const pairs of [otherOutboard.bytes, new Uint8Array([...header, ...otherOutboard.bytes])]) {
+      const routes = { '': file(other), '.obao4': file(pairs) }
+      await expectNamed(routes, longOutboard.cid, otherOutboard.cid, 'FETCH_REFUSED')
+    }
+  })
+
+  it('is told by no CID if what it sends as an outboard has not the length of one', async () => {
+    const page = new TextEncoder().encode('<html>'.repeat(100))
+    const fetch = fetching({ '': file(other), '.obao4': file(page), '.obao6': file(page) })
+    const error = await errorOf(bytesOf(fetch, { cid: longOutboard.cid }))
+    expect(error).to.have.property('code', 'FETCH_REFUSED')
+    expect(error).to.not.have.any.keys('actual', 'cid')
+  })
+})
+
 describe('an outboard that cannot be read', () => {
   const WAYS = {
     'fails with status 500': status(500),
@@ -125,6 +154,29 @@ describe('an outboard that cannot be read', () => {
       ]) expect(same(await bytesOf(fetching(routes)), content)).to.equal(true)
     })
   }
+
+  it('is used at its own group log if it has another one than its name says', async () => {
+    for (const [groupLog, name] of [[0, '.obao4'], [2, '.obao4'], [4, '.obao6'], [6, '.obao4'], [8, '.obao4']]) {
+      const other = createOutboardSync(long, { groupLog })
+      const header = new Uint8Array(8)
+      new DataView(header.buffer).setBigUint64(0, BigInt(long.length), true)
+      for (const bytes of [other.bytes, new Uint8Array([...header, ...other.bytes])]) {
+        const fetch = fetching({ '': file(long), [name]: file(bytes) })
+        const range = { start: 9 * MIB + 3, end: 9 * MIB + 40_000 }
+        const got = await bytesOf(fetch, { cid: other.cid, range })
+        expect(same(got, long.subarray(range.start, range.end)), `${groupLog} at ${name}`).to.equal(true)
+      }
+    }
+  })
+
+  it('says that it may be of another group log, if its length is not known', async () => {
+    const fine = createOutboardSync(long, { groupLog: 0 })
+    const headers = ({ 'content-range': _, 'content-length': __, ...own }) => own
+    const fetch = fetching({ '': file(long), '.obao4': file(fine.bytes, { headers }) })
+    const error = await errorOf(bytesOf(fetch, { cid: fine.cid }))
+    expect(error).to.have.property('code', 'BAO_PARENT_MISMATCH')
+    expect(error.message).to.match(/^parent \d+ does not match the root: it is wrong, or .* of another group log$/)
+  })
 
   it('gives the error of a long blob, and is asked for again', async () => {
     let answers = 0
