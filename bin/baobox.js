@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// The program `baobox`: runs one command line, and stops it when the process gets a signal.
+// The program `baobox`: runs one command, and stops it when the process gets a signal.
 
 import { constants } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { main } from './main.js'
 
-/** Shells report a process that was ended by a signal as this number plus the number of the signal. */
+/** If a signal has ended a process, shells report this number plus the number of the signal as its exit code. */
 const BY_SIGNAL = 128
 /**
- * Milliseconds in which a repeated signal counts as the first one: npm passes on a signal that the terminal has already
- * sent.
+ * Milliseconds in which a repeated signal counts as the same one, because npm passes on a signal that the terminal has
+ * already sent.
  */
 const SAME_SIGNAL = 1000
 /** Milliseconds in which file operations that were under way at a signal must end, and between two looks at them. */

@@ -61,7 +61,7 @@ function version () {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
-/** True if the reader of stdout has ended, as `head` does. This is not a failure. @param {unknown} error */
+/** True if the reader of stdout has closed it, as `head` does. This is not a failure. @param {unknown} error */
 function isClosedPipe (error) {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }

@@ -4,12 +4,12 @@
 export interface Option<T> {
   /** One letter. */
   short?: string
-  /** The name of its value in the help; a flag has none. */
+  /** The name of its value in the help; undefined for a flag. */
   value?: string
   help: string
-  /** True if it may be given several times. Then `read` gives a list, and the lists are joined. */
+  /** True if the option may be given several times. Then `read` gives a list, and the lists are joined. */
   isMany?: boolean
-  /** @throws UsageError when the text is not valid */
+  /** @throws UsageError when the string is not valid */
   read (text: string): T
 }
 
@@ -24,7 +24,7 @@ export interface Definition<O extends Options = any> {
   summary: string
   /** The operands, as in `'HASH [INPUT] [OUTPUT]'`, `'FILE...'` or `'[FILE...]'`; empty if there are none. */
   operands: string
-  /** All values that the operand may have. Completion offers them. */
+  /** All values that the operand may have, for completion. */
   choices?: string[]
   options: O
   /** For an option: others that must not be given with it. */

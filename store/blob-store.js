@@ -103,15 +103,15 @@ export class BlobStore {
   /**
    * Makes a blob that has all bytes of another one, followed by appended bytes. The old blob stays. If it is longer
    * than 1 MiB, both blobs share a file, and the store hashes and writes only the appended bytes. If it is shorter, was
-   * already extended, or is a reference, its bytes are copied as by `compose`.
+   * already extended, or is a reference, the call copies its bytes, as `compose` does.
    *
    * @param {BlobName} cid  a whole blob
    * @param {Source} source  the bytes to append
    * @param {ComposeOptions} [options]  those of `compose`. `onProgress` gets `baobox:append`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, even if the blob is deleted only during the call;
-   *   STORE_MISSING { cid, ranges } when only a part of the blob is present; STORE_CORRUPT { cid, start, len } when it
-   *   is damaged
+   * @throws {BaoError} what `put` throws; STORE_NOT_FOUND { cid } when the old blob is not in the store, or is deleted
+   *   during the call; STORE_MISSING { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len
+   *   } when it is damaged
    */
   append (cid, source, options = {}) {
     return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
@@ -121,18 +121,18 @@ export class BlobStore {
   putMany (blobs, options = {}) { return this.#parts.manyWriter.putMany(blobs, options) }
 
   /**
-   * Makes a blob from parts, in their order: bytes of blobs that the store has, and new bytes. Whole chunk groups (16
-   * KiB) that keep their offset keep their tree, too, whichever blob they come from; `verify` says whether their bytes
-   * are compared with it. All blobs stay, and the call protects them as a tag does. A failed call leaves nothing
-   * behind.
+   * Makes a blob from parts, in the given order: bytes of blobs that the store has, and new bytes. If a whole chunk
+   * group (16 KiB) has the same offset in its old blob and in the new one, the call reuses its part of the tree, and
+   * `verify` says whether its bytes are compared with that. The old blobs stay, and the call protects them as a tag
+   * does. A failed call leaves nothing behind.
    *
    * @param {Iterable<BlobPart> | AsyncIterable<BlobPart>} parts  `{ cid, start, end }`, all bytes of which must be
    *   present, or `{ source }`. The call takes all parts before it reads the first one. Without parts, it makes the
    *   empty blob
    * @param {ComposeOptions} [options]  those of `put`. `onProgress` gets `baobox:compose`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
-   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
-   *   len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
+   * @throws {BaoError} what `put` throws; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid,
+   *   start, len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
     return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
@@ -172,14 +172,14 @@ export class BlobStore {
   }
 
   /**
-   * Writes a whole blob to a file. It replaces the file once the whole blob is written and verified; a failed call
-   * leaves the file as it was.
+   * Writes a whole blob to a file. An existing file is replaced only after the whole blob is written and verified; a
+   * failed call leaves it as it was.
    *
    * @param {BlobName} cid
    * @param {string | URL} path
    * @param {ExportFileOptions} [options]
    * @returns {Promise<{ size: number }>}
-   * @throws {BaoError} as `get`; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
+   * @throws {BaoError} what `get` throws; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
     return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
@@ -255,10 +255,10 @@ export class BlobStore {
   }
 
   /**
-   * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. Slow callers miss
-   * the states in between.
+   * Yields the state of a blob: now, and again after each change. It ends when the blob is complete. A slow caller
+   * misses the states before the latest one.
    *
-   * @param {BlobName} cid  any blob, even if the store has nothing of it
+   * @param {BlobName} cid  any blob, even one of which the store has nothing
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
    *   `size` when nothing is present

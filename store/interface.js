@@ -1,10 +1,11 @@
 // The interface of a store: the calls that a guest may make, wherever the store keeps its bytes. A guest imports only
-// this file of the store. Its caller passes the store to it, and it checks the store for methods, not for a class.
+// this file of the store. The guest's caller passes the store to the guest, which checks it for methods, not for a
+// class.
 //
 // Rules for every call. `cid` names a blob by a CID of BLAKE3 in any form, by 64 hexadecimal digits or by the 32-byte
 // hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory belongs to the caller, unless a call
 // says that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with
-// it, and all others throw it immediately. After `close`, every call fails with STORE_CLOSED.
+// this error, and all other calls throw it immediately. After `close`, every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
@@ -44,13 +45,13 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /**
  * @typedef {object} WholeOutboard
  * @property {(cid: BlobName, options?: OutboardOptions) => Promise<Outboard>} outboard  Reads the outboard of a whole
- *   blob in pre-order, and verifies it. At group log 4, the result takes 1/256 of the size of the blob in memory.
- *   Throws as `get`.
+ *   blob in pre-order, and verifies it. At group log 4, the result is 1/256 as long as the blob, and is held in memory.
+ *   Throws what `get` throws.
  */
 /**
  * @typedef {object} OutboardPart
  * @property {(cid: BlobName, options: OutboardOptions & OutboardRange) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
- *   outboard  Yields a range of the bytes of that outboard, piece by piece. It verifies each pair first.
+ *   outboard  Yields a range of the outboard's bytes, piece by piece. It verifies each pair first.
  */
 
 /**
@@ -66,10 +67,11 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(blobs: Many<Source | NamedSource>, options?: PutManyOptions) => AsyncGenerator<PutResult>} putMany  Keeps
  *   many blobs. It writes small ones in batches, with two writes to the disk for each batch, and memory stays bounded.
- *   It keeps longer ones as `put` does, and in a store with a quota, every blob by itself. `blobs` are usually bytes;
+ *   It keeps longer ones, and all blobs in a store with a quota, one by one as `put` does. `blobs` are usually bytes;
  *   each is copied or kept before the next one is asked for. It yields one result for each blob, in the same order,
  *   when the blob is kept. When a blob fails, the blobs before it are kept, and no other blob is kept once the failure
- *   is thrown. When a caller stops before the end, up to three more batches may have been kept. Throws as `put`.
+ *   is thrown. When a caller stops before the end, up to three more batches may have been kept. Throws what `put`
+ *   throws.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   get  Reads a blob piece by piece, and verifies each piece before the caller gets it. `ranges` are read one after
@@ -88,14 +90,15 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   slice  Yields a slice that proves ranges of a blob: the header, then pairs and bytes. The chunks must be present.
- *   `ranges`: default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws as `get`.
+ *   `ranges`: default: the whole blob. With `reuse`, a piece is borrowed until the next piece. Throws what `get`
+ *   throws.
  *
  * @property {(cid: BlobName, source: Source, ranges?: RangesLike, options?: ReceiveOptions) =>
- *   Promise<{ received: number, complete: boolean }>} receive  Keeps the chunk groups (16 KiB) that a slice at group
- *   log 4 proves as a whole. It verifies them before it writes them. When the slice fails, the groups that it has
- *   proven before the fault stay. `ranges`: those that the slice proves; default: the whole blob. `received`: bytes
- *   that were missing before; `complete`: true if the blob is complete now. Throws as `SliceVerifier`, and STORE_FULL
- *   as `put`.
+ *   Promise<{ received: number, complete: boolean }>} receive  Keeps those chunk groups (16 KiB) of which a slice at
+ *   group log 4 proves all bytes. It verifies them before it writes them. When the slice fails, the groups that it has
+ *   proven before the fault stay. `ranges`: the ranges that the slice proves; default: the whole blob. `received`:
+ *   bytes that were missing before; `complete`: true if the blob is complete now. Throws what `SliceVerifier` throws,
+ *   and STORE_FULL as `put` does.
  *
  * @property {(cid: BlobName, ranges?: RangesLike) => Promise<ChunkRanges>} missing  Finds the missing chunks of a blob,
  *   in whole chunk groups, because the store never keeps a part of a group. `ranges`: where to look. Default: the whole
@@ -107,12 +110,13 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   of its chunks are present. Throws STORE_NOT_FOUND { cid }.
  *
  * @property {(cids: Iterable<BlobName>) => Promise<(BlobStat | undefined)[]>} statMany  Returns the size and state of
- *   several blobs, in their order, with one lookup in the index for all. Undefined for a blob that the store does not
- *   have, or whose record is damaged: `stat` tells these apart. All results are in memory together.
+ *   several blobs, in the order of `cids`, with one lookup in the index for all. A result is undefined if the store
+ *   does not have the blob, or the blob's record is damaged; `stat` tells these cases apart. All results are in memory
+ *   together.
  *
  * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
- *   order of their hashes, or of a time. Throws STORE_CORRUPT { cid } for a damaged record, after it has yielded all
- *   others; STORE_NOT_FOUND { cid } when it lists in the order of a time and the store lacks the blob `after`.
+ *   order of their hashes, or by a time (see `order`). Throws STORE_CORRUPT { cid } for a damaged record, after it has
+ *   yielded all others; STORE_NOT_FOUND { cid } when it lists by a time and the store lacks the blob `after`.
  *
  * @property {(cid: BlobName, options?: { force?: boolean }) => Promise<Deleted>} delete  Deletes a blob, whole or in
  *   part. Readers that have already begun get the rest, or STORE_NOT_FOUND. `force`: delete the blob even if it has
@@ -147,9 +151,9 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   blobs and their bytes. Throws STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read, or the index
  *   may have lost records. Damage then hides which blobs are protected, and nothing is deleted.
  *
- * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and page
- *   of the tree against the roots, each record, and all other entries and files. The store may be used during the call.
- *   It reports damage instead of throwing it.
+ * @property {(options?: FsckOptions) => Promise<FsckReport>} fsck  Checks everything in the store: each extent and each
+ *   page of a tree against the blob's root, each record, and all other entries and files. The store may be used during
+ *   the call. It reports damage instead of throwing it.
  *
  *       const { damaged } = await store.fsck({ repair: true })
  *       for (const { cid } of damaged) {
@@ -163,9 +167,9 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(options?: { after?: string, signal?: AbortSignal }) => AsyncGenerator<StoreEvent>} watch  Yields the
  *   changes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` has given. It
- *   reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about 100
- *   000 events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no longer in the
- *   log, because the caller was too slow, a write has failed, or the store was rescued.
+ *   reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about a
+ *   hundred thousand events. The generator never ends by itself. Throws WATCH_GAP when changes after the point are no
+ *   longer in the log, because the caller was too slow, a write has failed, or the store was rescued.
  *
  * @property {() => Promise<void>} close  Ends all calls that are under way, and closes the store. Puts and receives
  *   that are under way fail with STORE_CLOSED; groups that were already received are kept.
@@ -187,8 +191,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  * @property {boolean} [repair]  compute lost pairs again; drop damaged groups, so that they are missing and can be
  *   received; delete data that no record names. It does none of this while the store is unreadable (see `isReadable`).
  *   Default: false
- * @property {Iterable<BlobName>} [cids]  check only these blobs, as far as the store has them, and nothing else.
- *   Default: everything
+ * @property {Iterable<BlobName>} [cids]  check only these blobs, if the store has them, and nothing else. Default:
+ *   everything
  */
 /** @typedef {ProgressOptions & FsckOwnOptions} FsckOptions  `onProgress` gets `baobox:fsck` */
 

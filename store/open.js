@@ -54,8 +54,8 @@ import { BlobReceiver } from './write/receive/receive.js'
 
 /**
  * @typedef {object} StoreOptions
- * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync`: a power cut; `process`: the end
- *   of the process. Default: `sync`
+ * @property {'sync' | 'process'} [durability]  what a resolved write survives: a power cut (`sync`), or only the end of
+ *   the process (`process`). Default: `sync`
  * @property {boolean} [verify]  compare what is read with the hash. Default: true
  * @property {boolean} [syncReads]  let small reads block this thread where that is quicker. With `false`, every read
  *   waits for the disk on another thread. Default: true
@@ -88,7 +88,7 @@ const all = /** @type {WeakMap<object, StoreParts>} */ (new WeakMap())
 /** Remembers the parts of a store for `partsOf`. @param {BlobStore} store @param {StoreParts} parts */
 export const keepParts = (store, parts) => { all.set(store, parts) }
 
-/** Shows the parts of a store to tests that look inside. @param {BlobStore} store */
+/** Returns the parts of a store, for tests. @param {BlobStore} store */
 export const partsOf = store => all.get(store)
 
 /**
@@ -148,8 +148,8 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   // The calls under way, and the blobs that they protect.
   const life = new Lifetime(() => databases.whenReady())
   const activity = new Activity(() => databases.assertWritable())
-  // A call that holds one of these asks only for later ones: `quota`, `gc`, blobs by the names of their roots, tags by
-  // `tag` and the name. Several blobs, or several tags, are locked in one request.
+  // The locks have an order: `quota`, `gc`, blobs (the names of their roots), tags (`tag` and the name). A call that
+  // holds a lock asks only for later ones. It locks several blobs, or several tags, in one request.
   const locks = new Locks()
   const protection = new Protection()
   const quota = new Quota(limit)

@@ -24,7 +24,7 @@ import { withStore } from './store/open.js'
 
 const HEADER_LEN = 8
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
-/** Bytes of the file that the slice proves, and bytes that arrive together: about a network packet. */
+/** The bytes of the file that the slice proves, and the bytes that arrive together, about a network packet. */
 const SLICE_LEN = 1 << 20
 const PACKET_LEN = 1400
 const LABEL_WIDTH = 10

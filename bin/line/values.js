@@ -32,7 +32,7 @@ export const integerFrom = (least, most) => given => {
 export const parseGroupLog = integerFrom(0, MAX_GROUP_LOG)
 
 /**
- * Makes a function that reads a text that must not be empty.
+ * Makes a function that rejects the empty string.
  *
  * @param {string} name  of the value, for the error
  * @returns {(given: string) => string}

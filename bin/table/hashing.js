@@ -5,7 +5,7 @@ import { integerFrom, parseGroupLog } from '../line/values.js'
 import { define, flag, json, output, size, store, text } from './options.js'
 
 const MOST_THREADS = 1024
-/** The most levels of a tree that are drawn: at most 2^12 leaves. */
+/** The maximum number of levels that are drawn. They have at most 2^12 leaves. */
 const MOST_LEVELS = 12
 
 export const hash = define({

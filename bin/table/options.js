@@ -24,11 +24,11 @@ export const flag = (help, short) => ({ help, short, read: () => true })
  */
 export const text = (value, help, short) => ({ value, help, short, read: given => given })
 
-/** A text that must not be empty. @param {string} value  its name in the help @param {string} help */
+/** An option whose value must not be empty. @param {string} value  its name in the help @param {string} help */
 export const filledText = (value, help) => ({ ...text(value, help), read: filled(value) })
 
 /**
- * An option that may be given several times, each time with a text that is not empty.
+ * An option that may be given several times, each time with a value that is not empty.
  *
  * @param {string} value  its name in the help
  * @param {string} help

@@ -29,12 +29,12 @@ const HINTS = {
 }
 
 /**
- * Adds a hint to an error if the slice may be right and the options wrong. A slice that was cut with other options
+ * Adds a hint to an error if the options may be wrong and not the slice. If a slice was cut with other options, it
  * fails at a parent, or before anything was verified.
  *
  * @param {unknown} error
  * @param {boolean} isFirst  true if nothing was verified before
- * @param {string} [question]  the hint: asks about the options that may be wrong
+ * @param {string} [question]  the hint, a question about the options that may be wrong
  */
 export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
   if (!(error instanceof BaoError)) return error
@@ -56,7 +56,7 @@ export function errorLine (error, options = {}) {
   }
   const code = error instanceof BaoError ? `${error.code}: ` : ''
   const hint = hintOf(error, options)
-  // A hint is more useful than the reason that the system gave.
+  // A hint is more useful than the reason that the system gave, so it replaces the reason.
   return oneLine(`baobox: ${code}${hint === undefined ? messageOf(error) : `${error.message}: ${hint}`}`)
 }
 

@@ -11,7 +11,7 @@ export function formatSize (bytes) {
 }
 
 /**
- * A size as the user wants it: rounded, or with --bytes exact.
+ * A size as the user wants it: rounded, or exact with --bytes.
  *
  * @param {{ bytes?: boolean }} values  of the options
  * @param {number} bytes

@@ -17,7 +17,7 @@ import { Failure } from './errors.js'
  * @property {number} [size]  bytes, if known in advance
  */
 
-/** Bytes per read. A read of this length costs little compared with hashing it. */
+/** Bytes per read. A read of this length takes much less time than hashing its bytes. */
 const PIECE_LEN = 1 << 20
 
 /**
@@ -33,7 +33,7 @@ export async function openInput (name, signal) {
 }
 
 /**
- * Opens the stream when its first bytes are read: before that, nobody would handle an error.
+ * Opens the stream only when its first bytes are read, because before that nobody would handle an error.
  *
  * @param {() => Readable} open @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}

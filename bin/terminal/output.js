@@ -13,8 +13,8 @@ process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
 /**
- * Writes to stdout and waits until the bytes are taken. Rejects if the reader has ended. After `stopPrinting` it
- * writes, and rejects immediately.
+ * Writes to stdout and waits until the bytes are taken. Rejects if the reader has closed stdout. After
+ * `stopPrinting` it still writes, but rejects immediately.
  *
  * @param {Uint8Array | string} bytes
  * @returns {Promise<void>}
@@ -40,8 +40,8 @@ let stopWaiting = () => {}
 let stopped
 
 /**
- * Ends the wait of `print` for a reader that takes no more bytes, and of every later call. Otherwise an interrupted
- * command would wait for the reader again with its next piece.
+ * Makes the pending call of `print`, and every later one, stop waiting for the reader. Otherwise an
+ * interrupted command would wait again with its next piece if the reader has stopped reading.
  *
  * @param {unknown} reason  what `print` rejects with
  */
@@ -51,7 +51,7 @@ export function stopPrinting (reason) {
 }
 
 /**
- * The output of a command that takes a file as an operand or as -o.
+ * The output file of a command, which may be an operand or the value of -o.
  *
  * @param {string | undefined} operand @param {string | undefined} option  the value of -o
  */
@@ -85,7 +85,7 @@ export function deliver (pieces, file, shown) {
     const watched = onProgress ? reportProgress(pieces, onProgress) : pieces
     return isStdout ? writeAll(watched, print) : writeFile(file, watched)
   }
-  // No bar if the bytes go to a terminal: it would overwrite them.
+  // If the bytes go to a terminal, there is no bar, because it would overwrite them.
   return isStdout && process.stdout.isTTY ? write() : withProgress(shown, write)
 }
 

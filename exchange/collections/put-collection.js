@@ -71,8 +71,11 @@ async function spool (entries, names, hashes, signal) {
   let length = 0
   for await (const entry of untilSignal(entries, signal)) {
     const { name, root } = parseEntry(entry)
-    const bytes = encodeName(name)
-    if (!names.fits(bytes)) await names.spill()
+    let bytes = encodeName(name)
+    if (!names.fits(bytes)) {
+      await names.spill()
+      bytes = encodeName(name) // Another call may have used the borrowed memory since.
+    }
     names.add(bytes)
     if (!hashes.fits(root)) await hashes.spill()
     hashes.add(root)

@@ -4,17 +4,17 @@
  * @typedef {object} MediaRange
  * @property {string} type  in lower case; may be `*` in both halves or in the second
  * @property {Map<string, string>} parameters
- * @property {number} quality  0 to 1; 0 when the client does not want it
+ * @property {number} quality  0 to 1; 0 if the client does not accept it
  */
 
-/** The bytes of a blob without anything around them. */
+/** The media type of the bytes of a blob, without pairs or a container. */
 export const PLAIN = 'application/octet-stream'
-/** Ranges that are read, at most. Reading thousands would cost ten times as much as the rest of a request. */
+/** The maximum number of ranges that are read. Thousands would take ten times as long as the rest of a request. */
 const MAX_RANGES = 64
 
 /**
  * @param {string | null} header
- * @returns {MediaRange[]} the most wanted ones first
+ * @returns {MediaRange[]} those with the highest quality first
  */
 export function acceptedBy (header) {
   const ranges = header?.toLowerCase().split(',', MAX_RANGES).map(mediaRange) ?? []
@@ -34,7 +34,7 @@ function mediaRange (text) {
 }
 
 /**
- * The range that names a type, if the client wants it at least as much as the plain bytes of a blob.
+ * The range that names a type, if its quality is at least that of the plain bytes of a blob.
  *
  * @param {MediaRange[]} accepted @param {string} type
  */
@@ -44,7 +44,7 @@ export function preferred (accepted, type) {
 }
 
 /**
- * How much a client wants a type, 0 to 1: the most specific range decides. Without a header, all types have 1.
+ * The quality of a type, 0 to 1, from the most specific range that matches. Without a header, every type has 1.
  *
  * @param {MediaRange[]} accepted @param {string} type
  */

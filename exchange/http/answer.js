@@ -1,5 +1,5 @@
-// Finds the answer to a request: the path gives a route, the name in the route a blob, and the query and the headers
-// the form in which the client wants the blob.
+// Finds the answer to a request. The path selects a route, the name in the route selects a blob, and the query and the
+// headers say in which form the client wants the blob.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { assertAllowed } from './authorize.js'
@@ -24,7 +24,7 @@ import { assertNoBody } from './upload.js'
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
-/** Characters of a header that is read here, at most. */
+/** The maximum number of characters in a header that is read here. */
 const MAX_HEADER_LEN = 8192
 /** The methods with which everybody may read, unless the caller's `authorize` forbids it. */
 const READS = ['GET', 'HEAD']

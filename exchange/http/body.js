@@ -1,6 +1,6 @@
 // Sends pieces of known total length as the body of an answer. Before the status is sent, it reads a short body as a
 // whole, and the first piece of a long one, so that damage there gives an error status and not a broken body. It reads
-// the other pieces when the client takes them.
+// each of the other pieces when the client has taken the one before.
 
 import { concat } from '../../lib/core/bytes.js'
 import { stalled } from './errors.js'
@@ -15,10 +15,10 @@ import { headersWith, respond } from './respond.js'
  * @property {number} status
  * @property {Record<string, string>} headers  without the length
  * @property {number} len  bytes of all pieces
- * @property {AsyncGenerator<Piece>} pieces  none of them empty. Not begun before they are needed
+ * @property {AsyncGenerator<Piece>} pieces  no piece is empty. The generator does not start before a piece is needed
  */
 
-/** Bytes of a piece, and of a short body, at most. A client that reads nothing costs this much memory. */
+/** The maximum bytes of a piece, and of a short body. A client that reads nothing takes this much memory. */
 export const PIECE_LEN = 1 << 18
 
 /** @param {ServedRequest} served @param {Answer} answer */
@@ -35,7 +35,7 @@ export async function sendPieces (served, { status, headers, len, pieces }) {
   return respond(served, first, status, withLen)
 }
 
-/** @param {AsyncGenerator<Piece>} pieces @param {number} len  bytes that are wanted at least */
+/** @param {AsyncGenerator<Piece>} pieces @param {number} len  the minimum number of bytes to read */
 async function read (pieces, len) {
   const parts = []
   for (let got = 0; got < len;) {
@@ -49,7 +49,8 @@ async function read (pieces, len) {
 
 /**
  * The source of a body's stream. It reads one piece whenever one is asked for, so a client that reads nothing holds one
- * piece in memory. An error breaks the stream. Servers then break the connection, so no client takes it for the end.
+ * piece in memory. An error breaks the stream. Then servers break the connection, so that no
+ * client takes the body for complete.
  *
  * @implements {UnderlyingDefaultSource<Piece>}
  */

@@ -1,4 +1,4 @@
-// Answers with bytes made from a blob: with all of them, with one range, or with 304 when the client has them.
+// Answers with bytes made from a blob: all of them, one range, or a 304 if the client already has them.
 
 import { isKnown, noSuchRange, rangeOf } from './conditions.js'
 import { sendPieces } from './body.js'

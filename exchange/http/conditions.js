@@ -10,7 +10,7 @@ import { HttpError } from './errors.js'
  *
  * @param {Headers} headers  of the request
  * @param {string} etag
- * @throws {HttpError} 412 when `If-Match` names something else
+ * @throws {HttpError} 412 when `If-Match` does not list this ETag
  */
 export function isKnown (headers, etag) {
   const match = headers.get('if-match')
@@ -22,8 +22,8 @@ export function isKnown (headers, etag) {
 }
 
 /**
- * The one range that a client wants. Several ranges, other units and invalid headers mean the whole: RFC 9110, 14.2,
- * allows that for any `Range`.
+ * The range that a client wants. Several ranges, other units and invalid headers are treated like no range,
+ * because RFC 9110, 14.2, allows a server to ignore any `Range`.
  *
  * @param {Headers} headers  of the request
  * @param {string} etag

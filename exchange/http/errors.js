@@ -33,7 +33,7 @@ export const stalled = ms => new HttpError(408, 'HTTP_STALLED', `the client took
 
 export const closing = () => new HttpError(503, 'HTTP_CLOSING', 'the server is closing', { 'retry-after': '1' })
 
-/** For logs: the client may have disconnected before this answer. @param {unknown} reason  of the abort */
+/** Used in logs, because the client may have disconnected before this answer. @param {unknown} reason  of the abort */
 export const asAborted = reason =>
   reason instanceof HttpError ? reason : new HttpError(499, 'HTTP_ABORTED', 'the client has gone')
 
@@ -59,12 +59,12 @@ const STATUSES = /** @type {Record<string, number>} */ ({
   STORE_FULL: 507
 })
 
-/** Missing ranges that an answer lists, at most. */
+/** The maximum number of missing ranges that an answer lists. */
 const MOST_RANGES = 1000
 
 /**
- * What a client is told of an error. Messages of errors with a status from 500 on, or with a location, may name files
- * of the server, so they are left out.
+ * The part of an error that a client gets. If the status is 500 or more, or the error has a location, the message is
+ * left out, because it may name files of the server.
  *
  * @param {unknown} error
  * @returns {{ status: number, headers?: Record<string, string>, details: { code: string, message?: string,

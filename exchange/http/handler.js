@@ -29,12 +29,13 @@ import { Sites } from './sites/sites.js'
  * @typedef {((request: Request) => Promise<Response>) & HandlerControls} Handler
  * @typedef {object} HandlerControls
  * @property {(options?: { grace?: number }) => Promise<void>} close  answers new requests with 503, and waits up to
- *   `grace` milliseconds (default: 10000) for those under way; then it breaks off their bodies. The store stays open
+ *   `grace` milliseconds (default: 10000) for those under way; then it breaks off the remaining ones. The store stays
+ *   open
  * @property {() => HandlerStats} stats
  */
 
 /**
- * @typedef {object} ServerHooks  from a server to the handler that runs in it
+ * @typedef {object} ServerHooks  functions that a server gives to the handler that runs in it
  * @property {ResponseClass} [Response]  for bodies in one piece, where it takes a fifth of the time of the runtime's
  *   class. Default: the runtime's
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is
@@ -54,7 +55,7 @@ import { Sites } from './sites/sites.js'
 
 /**
  * Makes a function that answers requests for blobs of a store. Mount it in any server that takes `Request` and gives
- * `Response`, or in a service worker. Bytes, slices and outboards are verified before they leave.
+ * `Response`, or in a service worker. Bytes, slices and outboards are verified before they are sent.
  *
  *     const handler = createHandler(store)
  *     Deno.serve(handler)
@@ -82,7 +83,7 @@ export function handlerOf (store, options, hooks = {}) {
   })
 }
 
-/** The requests to one handler: those that are answered now, and counts of those that have ended. */
+/** The requests to one handler: those that are being answered, and counts of those that have ended. */
 class Requests {
   #service
   #active = /** @type {Set<ServedRequest>} */ (new Set())

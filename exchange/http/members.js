@@ -29,14 +29,14 @@ import { slicePieces } from './slice.js'
 
 const MEMBERS_TYPE = 'application/vnd.bao-members'
 const FORMAT = 'bao-members'
-/** Members that one answer has, at most. */
+/** The maximum number of members in one answer. */
 const MAX_MEMBERS = 1024
 /** Parameters of slices, which exclude "members". */
 const OTHERS = ['start', 'end', 'chunks']
 
 /**
  * @param {URLSearchParams} query
- * @returns {MembersQuery | undefined} undefined when no members are wanted
+ * @returns {MembersQuery | undefined} undefined if the query does not ask for members
  * @throws {import('./errors.js').HttpError} 400, 406
  */
 export function membersQueryOf (query) {
@@ -77,7 +77,7 @@ export async function answerMembers (served, { root, cid, size }, { spans, label
   const len = members.reduce((sum, member) => sum + lenOf(member), 0)
   return sendPieces(served, {
     status: 200,
-    // An answer that ends early will be longer when the store has more members.
+    // If the answer ends early, a later answer may have more members.
     headers: members.length === roots.length ? lasting : { ...common, 'cache-control': 'no-store' },
     len,
     pieces: piecesOf(store, root, members, served.signalFor({ complete: true }, len))
@@ -129,8 +129,8 @@ async function presentOf (store, roots) {
 }
 
 /**
- * Gives the slices of members. A tag protects the members until the end. Small ones are looked up together, as many as
- * fit into a piece.
+ * Gives the slices of members. A tag protects the members until the last slice has been read. As many small members as
+ * fit into a piece are looked up together.
  *
  * @param {Store} store @param {Uint8Array} root  of the sequence @param {Member[]} members
  * @param {AbortSignal} [signal]
@@ -166,7 +166,7 @@ function smallOnes (members, start) {
 }
 
 /**
- * The slices of small members, in one piece. A slice of one group has no pairs: it is the size and the bytes.
+ * The slices of small members, in one piece. A slice of one group consists of the size and the bytes, without pairs.
  *
  * @param {Store} store @param {Member[]} members @param {AbortSignal} [signal]
  */

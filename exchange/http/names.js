@@ -1,4 +1,4 @@
-// Finds the blob that a name in a URL means: one resolver for all routes.
+// Finds the blob that a name in a URL names. All routes use this code.
 // Sources: CIDv1 and multihash specs; S5's "BlobId"; OCI image-spec, "Digests"; iroh's base32 form of a hash.
 
 import { base16 } from 'multiformats/bases/base16'
@@ -22,13 +22,13 @@ import { HttpError } from './errors.js'
  * @typedef {object} Target
  * @property {Uint8Array} root
  * @property {number} code  multicodec of the content
- * @property {'name' | 'alias' | 'tag'} by  kind of the name. Aliases and tags have a meaning in this store only
+ * @property {'name' | 'alias' | 'tag'} by  the kind of the name. Aliases and tags have a meaning only in this store
  */
 
 /** The first bytes of an S5 BlobId: the type, and the multicodec of BLAKE3. The hash and the size follow. */
 const BLOB_ID = [0x5b, 0x82, 0x1e]
 const MAX_SIZE_LEN = 8
-/** Characters of a name, at most: decoding longer text would cost time. */
+/** The maximum number of characters in a name. It limits the time that decoding takes. */
 const MAX_NAME_LEN = 353
 
 /** Multicodecs of the hash functions in OCI digests. */
@@ -47,7 +47,7 @@ export async function resolveName ({ store, options }, name) {
     if (multihash.code === blake3.code && multihash.digest.length === HASH_LEN) {
       return { root: new Uint8Array(multihash.digest), code, by: 'name' }
     }
-    // The name contains the content, but the store has it only if it was put there.
+    // The name itself contains the content, but the store has this blob only if it was put there.
     if (multihash.code === identity.code) return { root: hash(multihash.digest), code: RAW, by: 'alias' }
     const known = multihash.code === blake3.code ? undefined : await store.resolve(named)
     if (known !== undefined) return { root: new Uint8Array(known.multihash.digest), code: RAW, by: 'alias' }
@@ -61,7 +61,7 @@ export async function resolveName ({ store, options }, name) {
   throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', message)
 }
 
-/** True if a text is a hash, a CID or a digest. @param {string} text */
+/** True if a string is a hash, a CID or a digest. @param {string} text */
 export const isName = text => parseName(text) !== undefined
 
 /**

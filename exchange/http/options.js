@@ -15,7 +15,7 @@ import { Cors } from './cors.js'
 
 /**
  * @typedef {object} HandlerOptions
- * @property {string} [basePath]  a path before all routes, like `/files`, for routers that do not take it off. Default:
+ * @property {string} [basePath]  a prefix of all routes, like `/files`, for routers that do not remove it. Default:
  *   none
  * @property {boolean} [allowTags]  true allows tags as names, and serves `/tags/NAME`. Default: false
  * @property {boolean} [list]  true answers `GET /blobs`, and with `allowTags` `GET /tags`, with a list of all. Default:
@@ -27,9 +27,10 @@ import { Cors } from './cors.js'
  * @property {SiteRules | boolean} [collections]  rules for serving the files of collections and manifests by path; true
  *   for the default rules, false to serve none. Default: true
  * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
- *   their paths at the top. All paths for blobs work as without it. Rules in `collections` apply
+ *   their paths at the top. All paths for blobs work as before. The rules in `collections` apply
  * @property {(cid: string) => string | undefined} [contentType]  gives the media type of a blob. Browsers show a blob
- *   that has one, so give one to trusted content only. Default: `application/octet-stream`, and browsers save the blob
+ *   that has a media type, so give one only to trusted content. Default: `application/octet-stream`, and
+ *   browsers save the blob
  * @property {string[]} [mirrors]  URLs of other servers, to which the hash is added. `Link` headers name them
  * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, mostly of 256 KiB. Default:
  *   60000

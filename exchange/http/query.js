@@ -1,4 +1,4 @@
-// Reads the parameters of a query. Accepts each in its shortest spelling only, because others would fill caches.
+// Reads the parameters of a query. Accepts only the shortest spelling of each, because others would fill caches.
 
 import { badRequest } from './errors.js'
 
@@ -26,8 +26,8 @@ export function integer (name, text) {
  *
  * @param {string} name @param {string} text
  * @param {object} [options]
- * @param {boolean} [options.mayBeOpen]  true if the last one may be open, like `100-`. Default: false
- * @param {number} [options.most]  how many ranges there may be
+ * @param {boolean} [options.mayBeOpen]  true if the last range may lack an end, like `100-`. Default: false
+ * @param {number} [options.most]  the maximum number of ranges
  */
 export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES } = {}) {
   const parts = text.split(',', most + 1)

@@ -1,4 +1,4 @@
-// Finds the route that a path means, without the store.
+// Finds the route for a path. It does not need the store.
 
 import { badRequest, noRoute } from './errors.js'
 import { isName } from './names.js'
@@ -23,7 +23,7 @@ import { isName } from './names.js'
 /** @typedef {{ kind: 'tag', name: string }} TagRoute */
 /** @typedef {BlobRoute | SiteRoute | MountedRoute | TagRoute | { kind: 'list' | 'tags' | 'registry' }} Route */
 
-/** Characters of a URL, at most. */
+/** The maximum number of characters in a URL. */
 export const MAX_URL_LEN = 4096
 /** First segments that never lead to the site at the top. */
 const RESERVED = ['blobs', 'collections', 'ipfs', 'v2']
@@ -58,7 +58,7 @@ export function routeOf (path, { hasSite, hasTags }) {
   }
 }
 
-/** True if a path is for blobs, although there is a site at the top. @param {string[]} segments */
+/** True if a path is for blobs even if there is a site at the top. @param {string[]} segments */
 function isReserved (segments) {
   const [first, second] = segments
   if (segments.length > 1) return RESERVED.includes(first) || (first === '.well-known' && second === 'rasl')
@@ -80,8 +80,8 @@ function siteRoute ([, name, ...rest]) {
 }
 
 /**
- * Decodes the parts of a path once. Only the slashes of the path itself separate folders. So a part that has a decoded
- * slash, or means another folder in a file system, such as `..`, is no route.
+ * Decodes the parts of a path once. Only the slashes of the path itself separate folders. So if a decoded part has a
+ * slash, or is special in a file system, such as `..`, the path does not have a route.
  *
  * @param {string[]} segments
  */

@@ -6,7 +6,7 @@ import { stalled } from './errors.js'
 /** @import { Service } from './handler.js' */
 
 /** @typedef {'complete' | 'aborted' | 'stalled' | 'failed'} Outcome  how an answer ended */
-/** @typedef {Exclude<Outcome, 'failed'>} Delivery  how an answer ended after the server had it */
+/** @typedef {Exclude<Outcome, 'failed'>} Delivery  how an answer ended once the server had all of it */
 
 /**
  * @typedef {object} RequestEvent  one request that has ended
@@ -18,7 +18,7 @@ import { stalled } from './errors.js'
  *   long; `failed` when the store could not read the rest
  * @property {string} [cid]  of the blob
  * @property {string} [code]  of the error
- * @property {unknown} [error]  for logs: its message is not for clients
+ * @property {unknown} [error]  for logs. Clients must not get its message
  * @property {number} sent  bytes of the body that the server got, whether or not the client took them
  * @property {number} received  bytes of an upload
  * @property {number} ms
@@ -62,8 +62,8 @@ export class ServedRequest {
   }
 
   /**
-   * Aborts when the client disconnects, and when the handler closes. It is made when it is first needed: short answers
-   * do not need it, and it would take a tenth of their time.
+   * Aborts when the client disconnects, and when the handler closes. The controller is made when it is first needed,
+   * because short answers do not need it and would take a tenth longer with it.
    */
   get signal () {
     if (this.#controller === undefined) {
@@ -77,8 +77,8 @@ export class ServedRequest {
   }
 
   /**
-   * The signal that ends the reading of an answer. A short answer from a complete blob needs none; any other may wait
-   * for the client, or for missing chunks.
+   * The signal that ends the reading of an answer. A short answer from a complete blob does not need one; any
+   * other answer may have to wait for the client, or for missing chunks.
    *
    * @param {{ complete: boolean }} blob @param {number} len  bytes
    */

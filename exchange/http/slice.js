@@ -31,11 +31,11 @@ export const SLICE_TYPE = 'application/vnd.bao-slice'
 const FORMAT = 'bao-slice'
 const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 
-/** The largest group log of a slice. A group that is wanted in part is read into memory as a whole, here 1 MiB. */
+/** The maximum group log of a slice. If only a part of a group is wanted, all of it is read into memory, here 1 MiB. */
 const MAX_SLICE_GROUP_LOG = 10
 /**
- * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
- * each step halves the number of ranges, so that a request costs at most 32 MiB beyond its answer.
+ * If only a part of a group is wanted, all of it is read and hashed. Each range has at most two such groups. Each step
+ * of the group log above this one halves the number of ranges, so that at most 32 MiB are hashed that are not sent.
  */
 const MAX_LOG_OF_MANY = 6
 
@@ -61,7 +61,7 @@ export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog,
 }
 
 /**
- * Gives a slice. The first piece begins with the size, because a piece of its own would be sent before the size is
+ * Gives a slice. The first piece begins with the size, which must not be sent in a piece of its own before it is
  * verified.
  *
  * @param {Store} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
@@ -80,7 +80,7 @@ export async function * slicePieces (store, { root, size }, ranges, options) {
 /**
  * @param {URLSearchParams} query
  * @param {Headers} headers  of the request
- * @returns {SliceQuery | undefined} undefined when no slice is wanted
+ * @returns {SliceQuery | undefined} undefined if the client does not ask for a slice
  * @throws {import('./errors.js').HttpError} 400, 406
  */
 export function sliceQueryOf (query, headers) {
@@ -103,7 +103,7 @@ export function sliceQueryOf (query, headers) {
  * The group log in an `Accept` header that prefers slices to plain bytes.
  *
  * @param {string | null} accept
- * @returns {string | undefined} undefined when it does not name slices, or wants plain bytes more
+ * @returns {string | undefined} undefined if it does not name slices, or prefers plain bytes
  */
 function acceptedLog (accept) {
   if (!accept?.toLowerCase().includes(SLICE_TYPE)) return undefined
@@ -121,8 +121,8 @@ function groupLogOf (text) {
 }
 
 /**
- * Bytes from `start` to `end`, or all by default. An empty range means the last chunk, which proves the size: a client
- * that knows only a name begins with it.
+ * Bytes from `start` to `end`; by default all. An empty range selects the last chunk, which proves the size. A client
+ * that knows only the name of a blob asks for this first.
  *
  * @param {string | undefined} first @param {string | undefined} last
  */
@@ -135,7 +135,7 @@ function byteRange (first = '0', last = '') {
 }
 
 /**
- * Ranges of chunks: `0-64,100-110`, half-open, increasing, not touching; the last one may be open: `100-`.
+ * Ranges of chunks like `0-64,100-110`: half-open, increasing, not touching. The last one may lack its end: `100-`.
  *
  * @param {string} text @param {number} groupLog
  */

@@ -1,4 +1,4 @@
-// What the store has of the blob that a client asks for.
+// Finds out which part of a blob the store has, and makes sure that it has the chunks of an answer.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -17,7 +17,7 @@ import { changed, missing } from '../../store/interface.js'
  * @property {boolean} complete  true if the store has every byte
  */
 
-/** Chunks that a store with `supply` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
+/** The chunks that a store with `supply` fetches before the status is sent: 256 KiB. Later reads fetch the rest. */
 const FIRST_CHUNKS = 256
 
 /**

@@ -67,8 +67,8 @@ import { contentOf } from '../storage/content/content-of.js'
  */
 
 /**
- * A part of the store that the catalog tells of every write, under the blob's lock. It does not tell of failed writes,
- * even though these may have reached the disk.
+ * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of failed
+ * writes, even though these may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
@@ -164,8 +164,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. They
-   * are harmless without a record, so callers commit groups first and the record second.
+   * Writes chunk groups, together with the pages that mark them as present. From then on, they count as present. Groups
+   * without a record do no harm, so callers commit the groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
@@ -190,7 +190,7 @@ export class Catalog extends Records {
    */
   async addSharer (root, record) {
     while (!this.bases.knows([record])) await this.bases.load([record])
-    // Tell the base of the sharer before the write, so that no deletion of another sharer takes its bytes.
+    // Tell the base of the sharer before the write, so that no deletion of another sharer removes its bytes.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })
     await this.#batch(true, [operation])
@@ -209,8 +209,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes an entry that no store writes, unless another call has just replaced it with a right one. The entry does
-   * not say to which blob it belongs, so the caller cannot hold the blob's lock.
+   * Deletes a stray entry, unless another call has just replaced it with a right one. The entry does not say to which
+   * blob it belongs, so the caller cannot hold the blob's lock.
    *
    * @param {Uint8Array} key
    */
@@ -289,7 +289,7 @@ export class Catalog extends Records {
 
   /**
    * Returns true if the blockstore has the blob under an alias other than this one. Throws when an alias cannot be
-   * read, because the blob must not be lost to that damage.
+   * read, so that the damage does not cause the deletion of the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */

@@ -1,4 +1,5 @@
-// Tells which chunks of a blob are present. A complete blob has all of them; for others, the pages of the tree tell.
+// Tells which chunks of a blob are present. A complete blob has all of them. For other blobs, the pages of the tree say
+// which ones they have.
 
 import { ChunkRanges, rangesLen } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -10,7 +11,7 @@ import { presentChunks } from '../storage/content/tree-pages.js'
 /** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 
-/** The presence of this many blobs is kept in memory: more than are usually received at a time. */
+/** The presence of at most this many blobs is kept in memory. Usually, fewer are received at a time. */
 const KEPT_BLOBS = 256
 
 export class Presence {
@@ -30,8 +31,8 @@ export class Presence {
   }
 
   /**
-   * Returns how many bytes of a blob the store itself keeps: 0 for a reference; 0 for a sharer, whose bytes count for
-   * its base (see `Bases`).
+   * Returns how many bytes of a blob the store itself keeps: 0 for a reference, and 0 for a sharer, because its bytes
+   * count for its base (see `Bases`).
    *
    * @param {BlobRecord} record
    */

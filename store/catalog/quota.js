@@ -54,7 +54,7 @@ export class Quota {
 
   /**
    * @param {number} gained  bytes; negative when bytes were deleted
-   * @param {Reservation[]} [reservations]  that were made for these bytes
+   * @param {Reservation[]} [reservations]  reservations that were made for these bytes
    */
   #gain (gained, reservations = []) {
     this.#used += gained

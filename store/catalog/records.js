@@ -39,7 +39,7 @@ export class Records {
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} without `record` when it is damaged
    */
   async find (root) {
-    return found(root, await orIfUnreadable(this.#databases.indexed(blobKey(root)), DAMAGED))
+    return lookFrom(root, await orIfUnreadable(this.#databases.indexed(blobKey(root)), DAMAGED))
   }
 
   /**
@@ -53,7 +53,7 @@ export class Records {
     const keys = roots.map(root => blobKey(root, allocate))
     const stored = await orIfUnreadable(this.#databases.index.getMany(keys, VIEWS))
     if (stored === undefined) return Promise.all(roots.map(root => this.find(root)))
-    return roots.map((root, i) => found(root, stored[i]))
+    return roots.map((root, i) => lookFrom(root, stored[i]))
   }
 
   /**
@@ -116,7 +116,7 @@ export class Records {
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
-function found (root, stored) {
+function lookFrom (root, stored) {
   if (isEmptyRoot(root)) return { isThere: true, record: EMPTY_RECORD }
   return stored === undefined ? { isThere: false } : { isThere: true, record: decodeRecord(root, stored) }
 }

@@ -1,4 +1,4 @@
-// Remembers when blobs were last used: first in memory, later in the index, which gets many uses in one write.
+// Remembers when blobs were last used: first in memory, later in the index. Many uses are written together.
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from '../../lib/hash/roots.js'
@@ -14,7 +14,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { Operation, SafeDatabase } from '../storage/level/safe-database.js' */
 
 /**
- * Uses are written when this many blobs were used. While they cannot be written, at most MAX_UNWRITTEN are kept.
+ * The uses are written once this many blobs were used. While they cannot be written, at most MAX_UNWRITTEN are kept.
  */
 const UNWRITTEN_USES = 1000
 const MAX_UNWRITTEN = 10_000
@@ -64,7 +64,7 @@ export class Uses {
 
   /**
    * Returns when a blob was last used. A stored use before the blob's creation does not count, because the blob was
-   * deleted after it, and added again.
+   * deleted and added again after that use.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -77,8 +77,8 @@ export class Uses {
   }
 
   /**
-   * Writes the uses of blobs that have a record, and forgets the others. They stay in memory until they are written,
-   * even if a write fails.
+   * Writes the uses of blobs that have a record, and forgets the other uses. If the write fails, the uses stay in
+   * memory.
    */
   async flush () {
     if (this.#index.isReadOnly) return
@@ -156,8 +156,8 @@ class UsesInOrder {
   }
 
   /**
-   * Finds out whether the index lacks a use of a blob, so that it need not be deleted. Callers ask for blobs in the
-   * order of their hashes.
+   * Finds out whether the index lacks a use of a blob, so that no use need be deleted with the blob. Callers ask for
+   * blobs in the order of their hashes.
    *
    * @param {Uint8Array} root
    * @returns {Promise<number | undefined>} for `Uses.forget`: until the next flush begins, the index does not have a

@@ -149,7 +149,7 @@ export class BlobCheck {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  the right chunks before the repair
-   * @returns {Promise<ChunkRanges | undefined>} as `Repairs.repair`
+   * @returns {Promise<ChunkRanges | undefined>} what `Repairs.repair` returns
    */
   async repair (root, record, before) {
     const { catalog, presence, repairs } = this.#parts

@@ -59,7 +59,7 @@ export class SharerCheck {
         const sharer = decodeSharer(key, value)
         if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
         const { record } = await catalog.find(sharer.root)
-        if (!names(record, sharer)) odd.push({ entry: [key, value], sharer })
+        if (!agrees(record, sharer)) odd.push({ entry: [key, value], sharer })
       }
     }
     if (odd.length === 0) return
@@ -74,7 +74,7 @@ export class SharerCheck {
     const { catalog, databases } = this.#parts
     const { root, id, base, size } = sharer
     const { isThere, record } = await catalog.find(root)
-    if (names(record, sharer)) return
+    if (agrees(record, sharer)) return
     const now = await databases.index.get(key, VIEWS)
     if (now === undefined || !equals(now, value)) return // It was changed after it was read.
     /** @type {BlobRecord} */
@@ -177,10 +177,10 @@ export class SharedBytesCheck {
  *
  * @param {BlobRecord | undefined} record @param {FoundSharer} sharer
  */
-const names = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
+const agrees = (record, { id, base, size }) => record?.id === id && record.base === base && record.size === size
 
 /**
- * Returns true if a blob is right: its subtrees are those of a longer blob that is right, and its last bytes verify.
+ * Returns true if a blob is right, because a longer, right blob has the same subtrees, and the last bytes are verified.
  *
  * @param {Databases} databases @param {Shared} blob
  * @param {Shared} longer  a right blob on the same base

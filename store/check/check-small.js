@@ -10,12 +10,12 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Bytes of blobs that are read together. */
+/** Blobs are read together once they have this many bytes. */
 const READ_LEN = 1 << 20
 const OPTIONS = { ...VIEWS, fillCache: false }
 
 /**
- * Finds small blobs that are right. A blob that it does not find may still be right: `inspectBlob` finds out.
+ * Finds small blobs that are right. Other blobs may be right, too, which only `inspectBlob` can tell.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
  * @param {Databases} databases

@@ -36,7 +36,7 @@ export class TagCheck {
 
   get #index () { return this.#parts.databases.index }
 
-  /** @returns {Promise<DamagedTag[]>} `isRestored`: a repair has restored the tag from its other entry */
+  /** @returns {Promise<DamagedTag[]>} `isRestored`: true if a repair has restored the tag from its other entry */
   async run () {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
@@ -72,7 +72,7 @@ export class TagCheck {
   }
 
   /**
-   * Checks an entry beside a blob again, under the lock of the tag's name: a call may have changed it.
+   * Checks an entry beside a blob again, under the lock of the tag's name, because a call may have changed it.
    *
    * @param {Uint8Array} key @param {string} name
    */
@@ -101,10 +101,10 @@ export class TagCheck {
     else await this.#parts.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
-  /** Deletes an entry beside a blob that does not belong to any tag. @param {Uint8Array} key */
+  /** Deletes an entry that is beside a blob and does not belong to any tag. @param {Uint8Array} key */
   #delete (key) { return this.#parts.catalog.commit([], { also: [{ type: 'del', key }] }) }
 
-  /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  the changes that watchers are told */
+  /** Writes both entries of a tag. @param {Tag} tag @param {TagChange[]} [tags]  changes to tell watchers of */
   async #write (tag, tags) {
     /** @type {Operation[]} */
     const also = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))

@@ -1,5 +1,5 @@
-// Finds the blobs that tags claim: a tag claims the blob that it names, and the members of a sequence that it names.
-// Damage may have cost claimed blobs their records.
+// Finds the blobs that tags claim. A tag claims the blob that it names, and the members of a sequence that it names.
+// Claimed blobs may have lost their records to damage.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -34,7 +34,7 @@ export class ClaimFinder {
   }
 
   /**
-   * Finds those of some blobs that tags claim, temporary tags included.
+   * Finds out which of these blobs are claimed by tags, including temporary tags.
    *
    * @param {Uint8Array[]} roots @param {AbortSignal} [signal]
    * @returns {Promise<Claims>}
@@ -56,7 +56,7 @@ export class ClaimFinder {
   }
 
   /**
-   * Adds those of some blobs that are members of a sequence.
+   * Adds each asked blob that is a member of a sequence to the claims.
    *
    * @param {Uint8Array} sequence @param {Set<string>} asked  the names of the blobs
    * @param {Claims} claims @param {AbortSignal} [signal]

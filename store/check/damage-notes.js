@@ -1,4 +1,4 @@
-// Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
+// Notes damage that reads find. The damaged groups count as missing from then on, so that they can be put or received
 // again. A damaged pair that can be computed from the bytes is not noted, but written again.
 
 import { nameOf } from '../../lib/hash/roots.js'
@@ -66,8 +66,8 @@ export class DamageNotes {
   }
 
   /**
-   * Copies the right bytes of a reference into a file of the store: the store never writes to a file of a reference.
-   * The caller holds the blob's lock.
+   * Copies the right bytes of a reference into a file of the store, because the store never writes to a file of a
+   * reference. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  the record of a reference that is present in part
@@ -76,7 +76,7 @@ export class DamageNotes {
    */
   async copyReference (root, record, reservations) {
     const right = await this.#repairs.repair(root, record, { reservations })
-    // The system cannot read the file, so all of the blob must be received again.
+    // The system cannot read the file, so the whole blob must be received again.
     if (right === undefined) await this.#repairs.leaveData(root, record)
     return (await this.#catalog.find(root)).record
   }

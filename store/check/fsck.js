@@ -1,5 +1,5 @@
-// Checks everything in a store: every extent and page against the roots, every record against its checksum, and all
-// other entries and files. With `repair`, it repairs the damage as far as possible.
+// Checks everything in a store: every extent and page against the root of its blob, every record against its checksum,
+// and all other entries and files. With `repair`, it repairs the damage as far as possible.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -50,10 +50,10 @@ import { SharerCheck } from './check-sharers.js'
  *   under an id that it has not given out. Then a repair gives every whole blob a record
  * @property {boolean} isReadable  false if files of LevelDB are damaged, or LevelDB does not find every entry in them:
  *   call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find an
- *   entry, a repair changes nothing. Otherwise it only leaves data without a record alone, because an unreadable record
- *   may name that data
+ *   entry, a repair changes nothing. In other cases, it repairs everything except data without a record, because an
+ *   unreadable record may name that data
  * @property {number} [lostBytes]  after a rescue, and of a damaged store that was opened with `readOnly`: unreadable
- *   bytes in LevelDB's files, which may have held records and tags. Not known after an interrupted rescue
+ *   bytes in LevelDB's files, which may have held records and tags. Undefined after an interrupted rescue
  */
 
 /**
@@ -127,7 +127,10 @@ class StoreCheck {
   #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** Ids with data that no record names, not even a damaged one. */
   #orphans = /** @type {Set<number>} */ (new Set())
-  /** Ids whose data no damaged record has named, or whose data is all wrong. Deleted once all claims are known. */
+  /**
+   * Ids whose data no damaged record has named, or whose data is all wrong. The data is deleted once all claims are
+   * known.
+   */
   #unclaimed = /** @type {Set<number>} */ (new Set())
   /** False if LevelDB cannot read all records. Then data without a readable record may have a record. */
   #isIndexWhole = true
@@ -172,7 +175,7 @@ class StoreCheck {
 
   async #checkAll () {
     if (!await this.#checkFiles()) return
-    // Data that is written from now on is not checked: its record may come later.
+    // Data that is written from now on is not checked, because its record may be written later.
     const limit = this.#parts.databases.ids.next
     const underWay = new Set(this.#parts.databases.ids.underWay)
     await this.#checkOrder()

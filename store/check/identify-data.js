@@ -33,8 +33,8 @@ const MAX_LEVEL = 42
  */
 
 /**
- * Finds the blob to which data belongs, if no tag claims it. If the beginning of a blob is a subtree, it looks like a
- * blob, too, so the longest one counts.
+ * Finds the blob to which data belongs, if no tag claims the data. A beginning of a blob that is a subtree also looks
+ * like a blob, so the longest one counts.
  *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
@@ -42,8 +42,8 @@ const MAX_LEVEL = 42
  * @param {Losses} options.losses  with `state`, the tree may be lost, too. Then the file is hashed to find its blob
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} the record was made for
- *   the data, and nothing in it is proven. `isNamed`: true if a sound record names the data, which LevelDB did not show
- *   in its iteration
+ *   the data, and nothing in it is proven. `isNamed`: true if a sound record names the data, although LevelDB did not
+ *   show that record in its iteration
  * @throws the reason when the system cannot read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, losses, signal }) {
@@ -55,7 +55,7 @@ export async function findRecord (databases, catalog, id, { hasFile, losses, sig
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) damaged = found
-    // Without any record, only a whole blob counts: the data of an interrupted put may look like a part of a blob.
+    // Without any record, only a whole blob counts, because data of an interrupted put may look like a part of a blob.
     unrecorded = !isThere && size === end ? found : undefined
   }
   if (damaged !== undefined || losses === 'none') return damaged
@@ -107,8 +107,8 @@ async function hashFile (databases, record, end, signal) {
 }
 
 /**
- * Finds where the bytes end, and whether any groups have marks, as in a blob that slices have brought in part. It reads
- * the first group, too.
+ * Finds where the bytes end, and whether any groups have marks, as in a blob of which slices have brought a part. It
+ * also reads the first group.
  *
  * @param {Databases} databases @param {BlobRecord} record
  */

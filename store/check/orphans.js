@@ -1,5 +1,5 @@
 // Deletes or restores orphans: data without a record, left by a failed call, a crash or a power cut. If a tag claims an
-// orphan, its blob has lost its record to damage, and gets a record again. All other orphans are deleted.
+// orphan, damage has destroyed the record of its blob, and the blob gets a record again. All other orphans are deleted.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { nameOf } from '../../lib/hash/roots.js'
@@ -30,7 +30,7 @@ import { possibleBlobs } from './identify-data.js'
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims. Then no orphan may be deleted
  */
 
-/** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: it is the longest blob for its data */
+/** @typedef {Found & { isLongest: boolean }} Candidate  `isLongest`: true for the longest blob for its data */
 
 export class Orphans {
   #catalog
@@ -133,7 +133,7 @@ export class Orphans {
    *
    * @param {Map<number, boolean>} orphans  by id, true for those with a file
    * @param {object} [options]
-   * @param {string[]} [options.damaged]  names of blobs whose records are damaged: these blobs claim orphans, too
+   * @param {string[]} [options.damaged]  names of blobs whose records are damaged. These blobs also claim orphans
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<Restoration>}
    */
@@ -158,8 +158,8 @@ export class Orphans {
 
   /**
    * Gives records to claimed blobs. Each orphan goes to the first claimed blob in the list to which it may belong. When
-   * damage hides some claims, it may go only to the longest blob that it may be: the others are beginnings of that
-   * blob, which may be claimed, too.
+   * damage hides some claims, it goes only to the longest blob to which it may belong. The others are beginnings of
+   * that blob, and damage may hide a claim to it.
    *
    * @param {Candidate[]} found @param {Pick<Claims, 'names' | 'fault'> & { isMeant: (name: string) => boolean }} claims
    *   `isMeant`: returns false for a blob to pass over, together with its orphan
@@ -180,7 +180,8 @@ export class Orphans {
 
   /**
    * Finds the blobs to which orphans may belong. The beginning of a blob may be a blob, too, so the order is: first the
-   * data with the most bytes of its blob; among equals, data that belongs to no longer blob; then the longest blob.
+   * data with the most bytes of its blob; among equals, data that does not belong to a longer blob; then the longest
+   * blob.
    *
    * @param {Map<number, boolean>} orphans
    * @param {Set<number>} kept  gets the ids whose files the system cannot read
@@ -210,7 +211,7 @@ export class Orphans {
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record
    *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or none
-   *   of the data is right; `passed`: a record names the data, but LevelDB did not show it in its iteration
+   *   of the data is right; `passed`: a record names the data, but LevelDB did not show that record in its iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
@@ -224,8 +225,8 @@ export class Orphans {
   }
 
   /**
-   * Returns true if it is certain that no record is hidden: only then is data without a record an orphan. One flipped
-   * bit in a table of LevelDB may hide a record.
+   * Returns true if it is certain that no record is hidden, because only then is data without a record an orphan. One
+   * flipped bit in a table of LevelDB may hide a record.
    *
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
@@ -246,5 +247,5 @@ export class Orphans {
   }
 }
 
-/** Returns the most bytes of a blob that the data may have. @param {Candidate} candidate */
+/** Returns the maximum number of bytes of a blob that the data may have. @param {Candidate} candidate */
 const lenOf = ({ len, record }) => Math.min(len, record.size)

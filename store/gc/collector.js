@@ -32,8 +32,8 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /**
  * @typedef {object} GcOptions
  * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
- * @property {boolean} [compact]  then give the space of deleted blobs back to the disk, as `compact` does. Without
- *   this, LevelDB gives it back later, when it rewrites its files. Default: false
+ * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does.
+ *   Without this, LevelDB gives the space back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number, unit: 'blobs' } }) => void} [onProgress]  gets
@@ -47,7 +47,7 @@ export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'
 
 /** Blobs between two reports of progress. */
 const PROGRESS_STEP = 1000
-/** Most hashes in one lookup. */
+/** At most this many hashes are looked up together. */
 const LOOKUP_HASHES = 512
 
 export class Collector {
@@ -131,7 +131,7 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
-      // This comes after the blobs, because weak tags end with them.
+      // Weak tags end with their blobs, so sweep the tags after the blobs.
       if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
@@ -194,7 +194,7 @@ export class Collector {
 
   /**
    * Sweeps orphans. A sequence that has lost its record does not protect its members, and is an orphan. If the sweep
-   * restores its record, the marks are told. The caller holds the lock `gc`.
+   * restores the sequence's record, the marks are told. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
@@ -213,8 +213,8 @@ export class Collector {
   }
 
   /**
-   * Finds the blobs that nothing protects, in the order of their hashes. It passes over damaged records, which are left
-   * to `fsck`.
+   * Finds the blobs that nothing protects, in the order of their hashes. It skips damaged records, which are left to
+   * `fsck`.
    *
    * @param {Marks} marks
    * @returns {AsyncGenerator<Unprotected[]>} in batches that are not empty
@@ -309,11 +309,11 @@ export class Sweep {
   }
 }
 
-/** The protected blobs of a collection. They are kept up to date while it sweeps. */
+/** The protected blobs of a collection. These marks are kept up to date during the sweep. */
 export class Marks {
   #access
   #catalog
-  /** The members of sequences that the store has, and blobs that were tagged or arrived since marking began. */
+  /** Members of sequences, if the store has them, and blobs that were tagged or have arrived since marking began. */
   #hashes = new HashSet()
   /** Sequences of hashes that must still be read, by their names. */
   #waiting = /** @type {Set<string>} */ (new Set())
@@ -331,7 +331,7 @@ export class Marks {
   /** Number of hashes in memory. */
   get size () { return this.#hashes.size }
 
-  /** Names of protected sequences that have no record: none of their members is marked. */
+  /** Names of protected sequences that have no record, so that their members are not marked. */
   get absentSequences () { return this.#absent }
 
   /** @param {string} name  a blob's name in memory */
@@ -382,7 +382,7 @@ export class Marks {
     try {
       await this.#markMembers(this.#access.present(root, record, signal))
     } catch (error) {
-      // A call has deleted or replaced the sequence: read it again.
+      // A call has deleted or replaced the sequence, so it must be read again.
       if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
       throw error
     }

@@ -20,9 +20,9 @@ import { contentOf } from '../storage/content/content-of.js'
  * @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970
  */
 
-/** Most candidates of one survey of the store. */
+/** A survey of the store keeps at most this many candidates. */
 const KEPT_CANDIDATES = 1000
-/** Hashes that the marks may have in memory before the next reservation drops the survey. */
+/** If the marks have more hashes than this in memory, the next reservation drops the survey. */
 const MAX_MARKS = 100_000
 
 export class Evictor {
@@ -101,7 +101,7 @@ export class Evictor {
   async #makeSpace (len) {
     const excess = this.#quota.excess(len)
     if (excess === 0) return
-    // Evict nothing unless that would free enough.
+    // Do not evict any blob unless evictions can free enough.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
       if (total < excess) throw fullError(len, len - excess + total)
@@ -126,7 +126,7 @@ export class Evictor {
     await deletion
   }
 
-  /** Removes the first candidates from the list, enough to free some bytes. @param {number} len  bytes */
+  /** Removes the first candidates from the list, enough of them to free these bytes. @param {number} len  bytes */
   #takeFirst (len) {
     let [count, sum] = [0, 0]
     while (sum < len && count < this.#candidates.length) sum += this.#candidates[count++].bytes
@@ -153,7 +153,11 @@ export class Evictor {
   #isMeant = async ({ root, id, used }, record) =>
     record.id === id && await this.#uses.lastUse(root, record) === used
 
-  /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that all unprotected blobs could free */
+  /**
+   * Looks for candidates in the whole store.
+   *
+   * @returns {Promise<number>} bytes that the eviction of all unprotected blobs would free
+   */
   async #survey () {
     this.#end()
     // Earlier evictions may have left weak tags without a blob.

@@ -20,23 +20,27 @@ export class Protection {
 
   #marks = /** @type {Set<Marks>} */ (new Set())
 
-  /** Holds a blob for a call. @param {Uint8Array} root @returns {() => void} lets it go */
+  /** Holds a blob for a call. @param {Uint8Array} root @returns {() => void} a function that lets the blob go */
   use (root) { return this.useAll([nameOf(root)]) }
 
-  /** Holds several blobs. @param {string[]} names  the blobs' names in memory @returns {() => void} lets them go */
+  /**
+   * Holds several blobs.
+   *
+   * @param {string[]} names  the blobs' names in memory @returns {() => void} a function that lets them go
+   */
   useAll (names) {
     for (const name of names) count(this.#uses, name)
     return once(() => { for (const name of names) uncount(this.#uses, name) })
   }
 
-  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} ends the protection */
+  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} a function that ends the protection */
   tag (root, format) {
     const name = this.keep(root, format)
     return once(() => this.letGo([name], format))
   }
 
   /**
-   * Like `tag`, for callers with many blobs: a name takes less memory than a function.
+   * Does what `tag` does, for callers with many blobs, because a name takes less memory than a function.
    *
    * @param {Uint8Array} root @param {TagFormat} format @returns {string} the name of the blob, for `letGo`
    */
@@ -48,7 +52,7 @@ export class Protection {
   }
 
   /**
-   * Ends the protection by `keep`.
+   * Ends the protection that `keep` began.
    *
    * @param {string[]} names  each name as often as it was kept
    * @param {TagFormat} format
@@ -76,7 +80,7 @@ export class Protection {
   /**
    * Adds each blob that becomes protected from now on to marks, so that a sweep with these marks does not delete it.
    *
-   * @param {Marks} marks @returns {() => void} ends this
+   * @param {Marks} marks @returns {() => void} a function that stops this
    */
   watch (marks) {
     this.#marks.add(marks)
@@ -85,7 +89,7 @@ export class Protection {
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {
-    // If so, only the names have changed, or a repair drops bytes.
+    // A blob that had all bytes under this id has only changed its names, or a repair drops some of the bytes.
     const hadAllBytes = before?.complete && before.id === after?.id
     if (after !== undefined && !hadAllBytes) this.#arrived(root)
   }

@@ -1,4 +1,5 @@
-// Writes a whole blob to a file, or links or clones the store's file if the blob has one to itself.
+// Writes a whole blob to a file. If the blob has a file of its own in the store, that file can be linked or cloned
+// instead.
 
 import { shareFile } from '#disk'
 import { replaceFile } from '#files'
@@ -17,13 +18,13 @@ import { contentOf } from '../storage/content/content-of.js'
 
 /**
  * @typedef {object} ExportFileOptions
- * @property {'copy' | 'link' | 'reflink' | 'move'} [mode]  how a blob above 1 MiB gets into the file. If the store or
- *   the system cannot do that, the blob is copied. `reflink`: the file shares blocks of the disk with the store until
- *   one of the two is changed. `link`: the file is a hard link to the store's own file, so do not change it. `move`:
- *   like `link`, but the blob is deleted from the store. Default: `copy`
+ * @property {'copy' | 'link' | 'reflink' | 'move'} [mode]  how a blob of more than 1 MiB gets into the file. If the
+ *   store or the system cannot do that, the blob is copied. `reflink`: the file shares blocks of the disk with the
+ *   store until one of the two is changed. `link`: the file is a hard link to the store's own file, so do not change
+ *   it. `move`: like `link`, but the blob is deleted from the store. Default: `copy`
  * @property {boolean} [verify]  compare the bytes with the hash. Default: true
- * @property {'sync' | 'process'} [durability]  what the file survives: `sync`: a power cut; `process`: the end of the
- *   process. Default: the durability of the store
+ * @property {'sync' | 'process'} [durability]  what the file survives: a power cut (`sync`), or only the end of the
+ *   process (`process`). Default: the durability of the store
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:export`, while bytes are copied
  */

@@ -1,4 +1,4 @@
-// Reads many small blobs with few lookups: one lookup of the records of up to 64 blobs, and one of their bytes.
+// Reads many small blobs with few lookups: for up to 64 blobs, one lookup of their records, and one of their bytes.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { assertInteger } from '../../lib/core/bytes.js'
@@ -112,7 +112,7 @@ export class ManyReader {
   }
 
   /**
-   * Yields the bytes of blobs that are right. The other blobs are read one by one, and yield their bytes or an error.
+   * Yields the result for each blob: the bytes that were looked up, if they are right. Other blobs are read one by one.
    *
    * @param {Found[]} found @param {{ verify: boolean, maxBytes: number, signal?: AbortSignal }} options
    * @returns {AsyncGenerator<GetResult>}

@@ -14,7 +14,7 @@ import { GROUP_LEN } from '../sizes.js'
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { StoredView } from './stored-view.js' */
 
-/** The most pairs in one piece of an outboard. */
+/** A piece of an outboard has at most this many pairs. */
 const PIECE_PAIRS = 1024
 
 /** @implements {SliceOutboard} */

@@ -114,7 +114,7 @@ export class RetriedRead {
     const { catalog, databases, presence } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
-      // The bytes have not moved: a longer blob was made from this one, and both share them now.
+      // The bytes are where they were. A longer blob was made from this one, and both share the bytes now.
       if (now !== undefined && contentOf(databases, this.#root, now).hasFileOf(seen)) return now
     }
     const doubt = chunksInDoubt(error)

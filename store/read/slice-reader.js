@@ -26,8 +26,8 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
  *   wanted part must be present as a whole, and is read into memory as a whole. Default: 4
  * @property {boolean} [header]  begin with the header. Default: true
  * @property {boolean} [reuse]  as for `get`
- * @property {boolean} [readAhead]  read more than the next piece needs. `false` takes little memory, for callers that
- *   may wait a long time between pieces. Default: true
+ * @property {boolean} [readAhead]  read more than the next piece needs. `false` saves memory, for callers that may wait
+ *   a long time between pieces. Default: true
  * @property {AbortSignal} [signal]
  */
 
@@ -88,7 +88,7 @@ export class SliceReader {
     const { root, record } = await this.#reads.lookUp(cid, () => wanted, signal)
     const release = this.#protection.use(root)
     const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
-    // A group that is larger than the store's own is hashed from all of its bytes, even when only a part of it is
+    // A group that is larger than those of the store is hashed from all of its bytes, even when only a part of it is
     // wanted.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */

@@ -1,5 +1,5 @@
-// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. Neither
-// changes to the blob nor its deletion change the view.
+// A view of a stored blob for one reader: its bytes, which `isRight` compares with the tree, and its pairs. When the
+// blob changes or is deleted, the view stays the same.
 
 import { contentOf } from '../storage/content/content-of.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
@@ -22,8 +22,8 @@ export class StoredView {
 
   /**
    * Returns options that make reads see the database as it was at the first read. If a database does not have
-   * snapshots (IndexedDB), the read fails when its blob is deleted. The snapshot is made only when it is needed: many
-   * small reads of a blob in a file do not read the database.
+   * snapshots (IndexedDB), the read fails when the blob is deleted. The snapshot is made only when it is needed,
+   * because many small reads of a blob in a file do not read the database.
    */
   #snapshotWhenNeeded = () => {
     const { data } = this.#databases

@@ -17,21 +17,22 @@ import { notFound } from '../storage/errors.js'
 /** @import { Activity } from '../storage/concurrency/activity.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
-/** Most chunks in one call of `supply`: 8 MiB, so that `supply` may hold them in memory. */
+/** A call of `supply` asks for at most this many chunks (8 MiB), so that `supply` may hold them in memory. */
 const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
 const FIRST_GROUP = new ChunkRanges([0, 2 ** GROUP_LOG])
 /**
- * Most attempts to fetch the end of a blob. Another attempt is needed when the size turns out to differ from the claim.
+ * The end of a blob is fetched at most this often. It is fetched again when the size turns out to differ from the
+ * claim.
  */
 const MAX_PROOFS = 3
 
 /**
- * A function of the store's caller that fetches groups of a blob that the store lacks.
+ * A function of the store's caller that fetches missing or damaged groups of a blob.
  *
  * @callback Supply
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again. While the
- *   size is not known, they may go beyond the end of the blob. Ranges there mean its last chunk
+ * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most. A read that needs more asks again. While the
+ *   size is not known, they may go beyond the end of the blob. Such ranges mean the last chunk
  * @param {SupplyOptions} options
  * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with a header; undefined
  *   if the function has none
@@ -41,7 +42,7 @@ const MAX_PROOFS = 3
  * @property {number} [size]  bytes of the blob, if the size is proven
  * @property {'missing' | 'damaged'} reason  `damaged` if the store has found damage in the blob and has not received
  *   all of it since then
- * @property {AbortSignal} signal  aborted when no read is waiting for the call any longer, or the store is closed
+ * @property {AbortSignal} signal  aborted when no read waits for the call any longer, or when the store is closed
  */
 
 /**

@@ -25,7 +25,7 @@ import { decodeDeletion, encodeDeletion } from './format/records.js'
 const NOTED_COUNT = 4096
 
 /**
- * @typedef {object} GivenUpData  data that is to be deleted under an id
+ * @typedef {object} GivenUpData  the data of an id, which must be deleted
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
  * @property {boolean} [isOneGroup]  true for a whole blob of one chunk group, in extents. Default: false
@@ -136,8 +136,8 @@ export class Databases {
   }
 
   /**
-   * The most bytes of an extent; divides a cell. LevelDB takes longer for a longer value. IndexedDB takes the same time
-   * for 64 KiB as for 256 KiB.
+   * The maximum length of an extent, in bytes. A cell is a multiple of it. LevelDB takes longer for a longer value.
+   * IndexedDB takes the same time for 64 KiB as for 256 KiB.
    */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
@@ -242,7 +242,7 @@ export class Databases {
     }
   }
 
-  /** @param {number[]} ids  whose data is deleted from now on */
+  /** @param {number[]} ids  ids whose data this process begins to delete */
   #beginDeleting (ids) { for (const id of ids) this.#deleting.set(id, (this.#deleting.get(id) ?? 0) + 1) }
 
   /** Ends what `#beginDeleting` has begun. @param {GivenUpData[]} givenUp */
@@ -292,7 +292,8 @@ export class Databases {
   /** @param {GivenUpData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
-    // Few of these blobs have a page. A lookup costs less than the tombstone that LevelDB would keep for a deletion.
+    // Few of these blobs have a page. A lookup takes less time than the tombstone that LevelDB would keep for a
+    // deletion.
     const pages = await orIfUnreadable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
     const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
@@ -356,7 +357,7 @@ export class Databases {
     }
   }
 
-  /** Writes the seal. A failure does no harm: without a seal, the next opening checks all tables. */
+  /** Writes the seal. A failure does no harm, because without a seal, the next opening checks all tables. */
   async #seal () {
     if (this.checked !== undefined) await sealStore(this.#path, this.checked).catch(() => {})
   }

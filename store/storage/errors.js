@@ -11,7 +11,7 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: the process that has it open */
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the store's owner */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
   const text = `${who} has the store at ${location} open, or is rescuing it`
@@ -64,7 +64,7 @@ export const mismatch = (cid, actual) => {
 export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
   `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
-/** @param {CID} cid @param {number} len  the most bytes that the block may have */
+/** @param {CID} cid @param {number} len  the maximum length of the block, in bytes */
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockBytes" sets`, { cid, len })
 
@@ -88,11 +88,11 @@ export const missing = (root, size, ranges, cause) =>
   new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges, size)} of ${toCid(root)}`,
     { cid: toCid(root), ranges, cause })
 
-/** Most ranges that a message shows. */
+/** A message shows at most this many ranges. */
 const SHOWN_RANGES = 3
 
 /**
- * Ranges in bytes, for messages: `0-16384, 32768-`.
+ * Returns ranges in bytes as a string, for messages: `0-16384, 32768-`.
  *
  * @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes
  */
@@ -127,16 +127,16 @@ export const damagedDatabase = (location, fault) => new BaoError('STORE_CORRUPT'
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged: run fsck`, { tag })
 
-/** For damaged tags: the store cannot know what they protect, so it must not sweep anything. */
+/** For damaged tags. The store cannot know what they protect, so it must not sweep anything. */
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
-/** For an index that may have lost records: the store cannot know which data is orphaned, so it must not sweep. */
+/** For an index that may have lost records. The store cannot know which data is orphaned, so it must not sweep. */
 export const damagedIndex = () => new BaoError('STORE_CORRUPT', 'the index of the store may have lost entries: it ' +
   'lacks its state, or there is data under ids that it has not given out. Run fsck with "repair" to find lost blobs')
 
 /**
- * For a hash sequence that has lost some hashes to damage: the store cannot know which members its tag protects.
+ * For a hash sequence that has lost some hashes to damage. The store cannot know which members its tag protects.
  *
  * @param {Uint8Array} root
  */
@@ -145,12 +145,12 @@ export const damagedSequence = root => new BaoError('STORE_CORRUPT',
   { cid: toCid(root) })
 
 /**
- * For a tagged sequence of hashes without a record, while damage hides records: the store cannot tell what it protects.
+ * For a tagged hash sequence without a record, while damage hides records. The store cannot know what its tag protects.
  *
  * @param {Uint8Array} root
  */
 export const hiddenSequence = root => new BaoError('STORE_CORRUPT',
-  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store by fsck first`,
+  `damage may hide the sequence ${toCid(root)}, whose members a tag protects: repair the store with fsck first`,
   { cid: toCid(root) })
 
 /** @param {string} tag */
@@ -223,7 +223,7 @@ export function notReopened (location, cause) {
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
 export function acknowledgedLost (location, cause) {
-  const text = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
+  const text = `after a failed write the store at ${location} lacks writes that it had acknowledged: ` +
     'open it again and run fsck'
   return new BaoError('STORE_WRITE_FAILED', text, { location, cause })
 }
@@ -247,7 +247,7 @@ export function isNotOpen (error) {
 }
 
 /**
- * For stored bytes that do not verify, or are missing.
+ * For stored bytes that do not match the root, or are missing.
  *
  * @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause
  */
@@ -280,8 +280,8 @@ export function isCorruption (error) {
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /**
- * Returns true if the system has failed to open or read a file: the bytes of the file may still be right. Codes of the
- * system begin with `E` and do not have an underscore, as Node.js's own codes do.
+ * Returns true if the system has failed to open or read a file, whose bytes may still be right. Codes of the system
+ * begin with `E` and do not have an underscore; Node.js's own codes have one.
  *
  * @param {unknown} error
  */

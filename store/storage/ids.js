@@ -9,14 +9,16 @@ import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 /** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
-/** How many ids one write of the state reserves, so that most ids do not cost a write. */
+/** How many ids one write of the state reserves, so that most ids do not need a write. */
 const ID_BLOCK = 1024
 
 export class Ids {
   #index
   #syncOptions
   #swept = 0
-  /** False when orphans could not be told from other data: the next opening tries to delete them again. */
+  /**
+   * False when orphans could not be distinguished from other data. Then the next opening tries to delete them again.
+   */
   #isSwept = true
   /**
    * False while the index may have lost records. Then no state is written, because a state says that no records are

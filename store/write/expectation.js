@@ -1,4 +1,4 @@
-// Compares a blob that is being put with the hash or length that the caller expects. It refuses a wrong source as early
+// Compares a blob that is being put with the hash or length that the caller expects. It rejects a wrong source as early
 // as possible.
 
 import { CID } from 'multiformats/cid'

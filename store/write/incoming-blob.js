@@ -21,7 +21,7 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @typedef {object} Subtree  a subtree that is already proven
  * @property {Uint8Array} cv  its chaining value
  * @property {number} len  bytes
- * @property {[node: number, pair: Uint8Array][]} pairs  of the parents in it, down to the group level
+ * @property {[node: number, pair: Uint8Array][]} pairs  the pairs of all parents inside it, down to the group level
  */
 
 /** Bytes of extents in one write. A longer write makes the database move its memory. */
@@ -130,7 +130,7 @@ export class IncomingBlob extends NewBlob {
     return root
   }
 
-  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
+  /** Writes everything that is not written yet. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true
@@ -174,7 +174,7 @@ export class IncomingBlob extends NewBlob {
   /** Moves the bytes so far to a file, because the blob has become too long for the database. */
   async #moveToFile () {
     this.file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // not earlier, because an older file does not belong to this blob, and must stay
+    this.isWritten = true // not earlier: if `writer` fails, there may be an older file of another blob, which must stay
     this.home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.file?.append(value)
     this.#puts = []

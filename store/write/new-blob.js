@@ -4,17 +4,17 @@
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
 
 export class NewBlob {
-  /** The home of its bytes, for its record. @type {Home} */
+  /** The home of the blob's bytes, for the record. @type {Home} */
   home
-  /** The base whose file and pairs it shares, for its record; undefined for none. */
+  /** The base whose file and pairs the blob shares, for the record; undefined for none. */
   base = /** @type {number | undefined} */ (undefined)
-  /** Bytes that it shares with blobs that the store already has. */
+  /** Bytes that the blob shares with blobs that the store already has. */
   sharedLen = 0
   /** True if there may be data under the id. */
   isWritten = false
-  /** True if the write of its record has begun and is not acknowledged. */
+  /** True if the write of the record has begun and is not acknowledged. */
   mayBeRecorded = false
-  /** The file of the store for its bytes, while it is open. */
+  /** The store's file for the blob's bytes, while the file is open. */
   file
   /** The last write that has begun. */
   #writing = Promise.resolve()
@@ -26,8 +26,8 @@ export class NewBlob {
   }
 
   /**
-   * Begins a write when the previous one has ended. If it fails, the next call of this or of `written` throws its
-   * error.
+   * Begins a write when the previous one has ended. If the new write fails, the next call of `writeLater` or `written`
+   * throws the error.
    */
   async writeLater (/** @type {() => Promise<void>} */ write) {
     await this.#writing

@@ -1,4 +1,4 @@
-// Keeps many small blobs in few batches: a thousand blobs take two writes to the disk.
+// Keeps many small blobs in few batches, so that a thousand blobs take two writes to the disk.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertBytes } from '../../lib/core/bytes.js'
@@ -32,7 +32,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
-/** Batches that may be under way while the next is gathered: one is being written while another is hashed. */
+/** At most this many batches are under way while the next is gathered: one is written while another is hashed. */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -121,7 +121,7 @@ export class ManyWriter {
       return this.#life.run(() => this.#writer.put(source, { alias, expect, alwaysRead: true, tag, signal }))
     }
     if (this.#quota.isLimited) {
-      // There may be too little space for any blob, and then no later blob may be kept. So put them one by one.
+      // If there is too little space for a blob, no later blob may be kept. So put the blobs one by one.
       for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
       return
     }
@@ -198,11 +198,11 @@ export class ManyWriter {
    */
   async #keepBlobs (blobs, aliases) {
     const looks = await this.#catalog.findMany(blobs.map(({ root }) => root))
-    const contents = eachOnce(this.#databases, blobs, looks, aliases)
-    await this.#write([...contents.values()].filter(({ isWritten }) => isWritten))
+    const distinct = eachOnce(this.#databases, blobs, looks, aliases)
+    await this.#write([...distinct.values()].filter(({ isWritten }) => isWritten))
     const results = []
     for (const [i, { root, name, id, size }] of blobs.entries()) {
-      const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
+      const { record, before, isWritten } = /** @type {DistinctBlob} */ (distinct.get(name))
       const isNew = record.id === id && !before?.complete
       // A record that was just written already has all its names.
       if (!isWritten && before !== undefined) await this.#catalog.putAgain(root, before, aliases[i])
@@ -212,12 +212,12 @@ export class ManyWriter {
     return results
   }
 
-  /** Writes the data, and then the records that name it. @param {Content[]} contents */
-  async #write (contents) {
-    if (contents.length === 0) return
+  /** Writes the data, and then the records that name it. @param {DistinctBlob[]} distinct */
+  async #write (distinct) {
+    if (distinct.length === 0) return
     const puts = /** @type {Operation[]} */ ([])
     const changes = /** @type {Change[]} */ ([])
-    for (const { root, before, record, aliases, puts: ownPuts } of contents) {
+    for (const { root, before, record, aliases, puts: ownPuts } of distinct) {
       puts.push(...ownPuts)
       const lenBefore = before === undefined ? 0 : await this.#presence.len(before)
       changes.push({ root, before, after: record, gained: record.size - lenBefore, aliases })
@@ -243,7 +243,7 @@ export class ManyWriter {
 const isNamed = blob => typeof blob === 'object' && 'source' in blob
 
 /**
- * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, it first yields the
+ * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, this first yields the
  * blobs before the failure.
  *
  * @param {Databases} databases @param {Many<Source | NamedSource>} blobs @param {AbortSignal} [signal]
@@ -254,7 +254,7 @@ async function * batchesOf (databases, blobs, signal) {
   try {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
-        // Do not await bytes that are in memory: the wait would take a tenth of the time that it takes to keep them.
+        // Do not await bytes that are in memory, because awaiting takes a tenth of the time that keeping them takes.
         const blob = isPromise(source) ? await untilAborted(source, signal) : source
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
@@ -288,7 +288,7 @@ class BatchGatherer {
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source | NamedSource} blob  the next @returns {PutBatch[]} batches to keep now: usually none */
+  /** @param {Source | NamedSource} blob  the next blob @returns {PutBatch[]} batches to keep now: usually none */
   add (blob) {
     const { source: bytes, alias, expect } = blob instanceof Uint8Array || !isNamed(blob) ? { source: blob } : blob
     if (!(bytes instanceof Uint8Array) || bytes.length > FILE_FROM) return [...this.taken(), { blob }]
@@ -329,9 +329,9 @@ const NONE = []
  */
 
 /**
- * A blob of a batch; equal blobs count once.
+ * One of the different blobs of a batch.
  *
- * @typedef {object} Content
+ * @typedef {object} DistinctBlob
  * @property {Uint8Array} root
  * @property {BlobRecord} [before]  the old record
  * @property {BlobRecord} record  the new record
@@ -341,37 +341,37 @@ const NONE = []
  */
 
 /**
- * Joins equal blobs of a batch: the first of them is kept, under the names of all.
+ * Joins equal blobs of a batch. The first of them is kept, under the names of all of them.
  *
  * @param {Databases} databases @param {BatchBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
- * @returns {Map<string, Content>} by the names of the roots
+ * @returns {Map<string, DistinctBlob>} by the names of the roots
  */
 function eachOnce (databases, blobs, looks, aliases) {
   const created = Date.now()
-  const contents = /** @type {Map<string, Content>} */ (new Map())
+  const distinct = /** @type {Map<string, DistinctBlob>} */ (new Map())
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
-    let content = contents.get(name)
-    if (content === undefined) {
+    let blob = distinct.get(name)
+    if (blob === undefined) {
       // A blob that was present in part, or damaged, keeps its own name if it had one.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
       const isWritten = before === undefined || !contentOf(databases, root, before).isKept
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
-      content = { root, puts, before, isWritten, aliases: [], record }
-      contents.set(name, content)
+      blob = { root, puts, before, isWritten, aliases: [], record }
+      distinct.set(name, blob)
     }
     const alias = aliases[i]
-    if (alias === undefined) content.record.isNameless = false
-    else content.aliases.push(alias)
+    if (alias === undefined) blob.record.isNameless = false
+    else blob.aliases.push(alias)
   }
-  return contents
+  return distinct
 }
 
 /**
- * Returns the hash of a blob, which must be the expected one.
+ * Hashes a blob. Throws unless the hash is the expected one.
  *
  * @param {Uint8Array} bytes @param {BlobName} expect @throws {BaoError} CID_MISMATCH
  */
@@ -382,8 +382,8 @@ function expectedRoot (bytes, expect) {
 }
 
 /**
- * @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group
- * @param {Uint8Array} [root]  where it is known
+ * @param {Databases} databases @param {number} id @param {Uint8Array} bytes  at most one group
+ * @param {Uint8Array} [root]  the hash, if it is known
  * @returns {BatchBlob}
  */
 function smallBlob ({ allocate }, id, bytes, root = hash(bytes)) {

@@ -44,7 +44,7 @@ import { nameOf } from '../../lib/hash/roots.js'
  * @property {Date} [expires]  when the tag expires. Default: never
  * @property {BlobName} [expect]  the hash that the blob must have. If the store already has the whole blob, the source
  *   is not read, and a stream is cancelled
- * @property {number} [size]  bytes that the blob must have
+ * @property {number} [size]  how many bytes the blob must have
  * @property {boolean} [alwaysRead]  read the source and compare it with `expect`, even if the store has that blob.
  *   Default: false
  * @property {CID} [alias]  a CID of another hash function that becomes a name of the blob: see `aliases`. The store
@@ -79,8 +79,7 @@ export const PUT_OPTIONS = [
  * @callback MakeBlob
  * @param {number} id  of the new blob
  * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be that long
- * @returns {Promise<Blob | undefined>} undefined when this is not possible, so that the blob to fill must be an empty
- *   one
+ * @returns {Promise<Blob | undefined>} undefined when this is not possible; then an empty blob is filled
  */
 
 /** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `makeBlob` made another one */
@@ -333,8 +332,8 @@ export class BlobWriter {
   }
 
   /**
-   * Returns true if the bytes may stay where they are. Those of a copy always may. Those of a reference may not if this
-   * put makes a copy, or a reference to another file: then the record must name that file, which has just been read.
+   * Returns true if the bytes may stay where they are. The bytes of a copy always may. The bytes of a reference may not
+   * if this put makes a copy or refers to another file, because the record must then name what was just read.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */

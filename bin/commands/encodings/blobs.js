@@ -27,7 +27,7 @@ import { isRoot, rootIn, withStore } from '../store/open.js'
  * @typedef {object} OpenBlob
  * @property {string} name
  * @property {number} size  bytes
- * @property {string | RandomAccess} source  a path; or a reader of the blob in a store
+ * @property {string | RandomAccess} source  a path, or a reader of the blob in a store
  * @property {StoredBlob} [stored]  if the blob is in a store
  */
 
@@ -35,11 +35,11 @@ import { isRoot, rootIn, withStore } from '../store/open.js'
 
 /** The group log of the trees in a store. */
 export const STORE_LOG = 4
-/** Bytes of the size before outboards and encodings. */
+/** Bytes of the header, the size before outboards and encodings. */
 const HEADER_LEN = 8
 
 /**
- * True if an operand names a blob of a store. A CID always does, a tag only if there is no file with its name.
+ * True if an operand names a blob of a store. A CID always does. A tag does only if there is no file with its name.
  *
  * @param {string} name @param {string | undefined} dir  the value of --store
  */
@@ -50,7 +50,7 @@ export async function isInStore (name, dir) {
 }
 
 /**
- * Opens the blob that an operand names, for the time of `use`.
+ * Opens the blob that an operand names, until `use` has ended.
  *
  * @template T
  * @param {string} name  a file, `-`, a CID or a tag
@@ -73,7 +73,7 @@ export async function withBlob (name, dir, context, use) {
 }
 
 /**
- * Opens the store of a blob, for the time of `use`.
+ * Opens the store of a blob, until `use` has ended.
  *
  * @template T
  * @param {string} name @param {string | undefined} dir @param {Context} context
@@ -140,7 +140,7 @@ export async function withOutboard ({ name, size, source, stored }, groupLog, { 
  * @param {string} path
  * @param {{ root?: Uint8Array, blob: string, groupLog: number, name: string }} terms  `blob`: the path of the blob;
  *   `name`: of the outboard, for errors; without `root`, the root is computed from the outboard. All bytes are verified
- *   against the root, so the blob of another outboard is found
+ *   against the root, so a blob that does not fit the outboard is detected
  * @param {(outboard: OpenOutboard) => Promise<T>} use
  * @returns {Promise<T>}
  */
@@ -151,7 +151,7 @@ async function withOutboardFile (path, { root, blob, groupLog, name }, use) {
     throw new Failure(`${name} is not the outboard of ${blob} at group log ${groupLog}: ` +
       `it has ${len} bytes, expected ${pairsLen + HEADER_LEN} with the size before it, or ${pairsLen} without`)
   }
-  // If a file of length 0 is the outboard of a blob of one group, it has no header: nothing is read.
+  // A file of length 0 is the outboard of a blob of one group, without a header, so nothing is read.
   const info = { size, groupLog, header: len !== pairsLen }
   const known = root ?? await rootOfOutboard(path, blob, info)
   const outboard = await openOutboard(path, { ...info, cid: known })
@@ -199,7 +199,7 @@ export async function withEncoding (path, groupLog, use) {
 }
 
 /**
- * The pair of the root; undefined if the blob is a single group.
+ * The pair of the root, or undefined if the blob is a single group.
  *
  * @param {{ size: number, groupLog: number, pair: (node: number) => Promise<Uint8Array | undefined> }} outboard
  */

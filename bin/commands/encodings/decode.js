@@ -36,7 +36,7 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
   if (count === 0) return write(nothing())
   await write(bytesInside(span, verifyStream(pieces, { cid: root, groupLog, signal })))
 
-  /** Proves the size first, unless the range begins at 0: it may be beyond the end. @param {VerifiedReader} reader */
+  /** If the range may be beyond the end of the blob, proves the size first. @param {VerifiedReader} reader */
   async function * read (reader) {
     try {
       const size = span.start === 0 ? Infinity : await reader.size({ signal })
@@ -79,7 +79,7 @@ async function * bytesOf (leaves) {
 }
 
 /**
- * The bytes of leaves that are in a range. It does not wait for leaves after the range.
+ * The bytes of leaves that are in a range. Does not wait for leaves after the range.
  *
  * @param {ByteRange} span @param {AsyncIterable<Leaf>} leaves
  */

@@ -11,7 +11,7 @@ import { printResult } from '../../terminal/output.js'
 /** @import { Context } from '../../types.js' */
 /** @import { Input } from '../../terminal/input.js' */
 
-/** The most characters in a line: names are shorter than 64 KiB on every system. */
+/** The maximum number of characters in a line: names are shorter than 64 KiB on every system. */
 const MAX_LINE_LEN = 1 << 18
 
 /**
@@ -75,7 +75,7 @@ export function parseCheckLine (line) {
   const isEscaped = line.startsWith('\\')
   const text = isEscaped ? line.slice(1) : line
   const [, left, right] = /^([^]*?) {2}([^]*)$/.exec(text) ?? []
-  // A name may contain `) = `: the last one ends the name.
+  // A name may contain `) = `, so the last occurrence ends the name.
   const [, inParentheses, after] = /^BLAKE3 \(([^]*)\) = ([^]*)$/.exec(text) ?? []
   const expected = left ?? after
   const name = right ?? inParentheses
@@ -98,7 +98,7 @@ function unescapeName (name) {
 export function checkName (name, platform = process.platform) {
   if (name === '') throw new Failure('a name in a check file is empty')
   if (name.includes('\0')) throw new Failure('a name in a check file has a null character')
-  // This character replaces everything in a name that is not Unicode, so several files may print the same name.
+  // This character replaces everything in a name that is not Unicode, so several files may be printed with this name.
   if (name.includes('\ufffd')) throw new Failure('a name in a check file has a Unicode replacement character')
   if (platform === 'win32' && name.includes('\\')) throw new Failure('a name in a check file has a backslash')
 }
@@ -130,10 +130,10 @@ async function * linesOf (pieces, name) {
   if (rest !== '') yield rest.replace(/\r+$/, '')
 }
 
-/** Reasons for which Node.js has its own words. @type {Record<string, string>} */
+/** The reasons that Node.js words differently. @type {Record<string, string>} */
 const REASONS = { EISDIR: 'Is a directory' }
 
-/** The reason why a file could not be hashed; errors of the system in the words of b3sum. @param {unknown} error */
+/** The reason why a file could not be hashed; errors of the system are worded as in b3sum. @param {unknown} error */
 function reasonOf (error) {
   const { message, code = '', errno } = /** @type {NodeJS.ErrnoException} */ (error)
   if (errno === undefined) return message

@@ -51,7 +51,7 @@ export async function hash ({ values, operands }, context) {
 }
 
 /**
- * The texts that are printed before and after the output of a hash.
+ * The strings that are printed before and after the output of a hash.
  *
  * @param {{ raw?: boolean, json?: boolean, tag?: boolean, 'no-names'?: boolean }} values  of the options
  * @param {string} file

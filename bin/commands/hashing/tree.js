@@ -13,7 +13,7 @@ import { drawSvg } from './tree-svg.js'
 
 /**
  * @typedef {object} TreeNode
- * @property {string} cv  the chaining value in hexadecimal digits; of the root, the hash
+ * @property {string} cv  the chaining value in hexadecimal digits; the hash for the root
  * @property {number} start  first byte below the node
  * @property {number} end  of the bytes below the node, not included
  * @property {number} chunks
@@ -21,7 +21,7 @@ import { drawSvg } from './tree-svg.js'
  */
 
 const DEFAULT_DEPTH = 4
-/** How many digits of a chaining value are printed without --long. */
+/** The number of digits of a chaining value that are printed without --long. */
 const SHORT_LEN = 16
 
 /** @type {Run<typeof import('../../table/hashing.js').tree>} */

@@ -1,4 +1,4 @@
-// Downloads into a store, in the process that has it open: the one of the command, or that of `baobox serve`.
+// Downloads into a store, in the process that has the store open: that of the command, or `baobox serve`.
 
 import { getCollection } from '../../../exchange/collections/index.js'
 import { withMirrors } from './peers.js'
@@ -32,7 +32,7 @@ import { download } from '../../../exchange/download/index.js'
  * }} FetchOptions  `relays`: use relays of iroh; `onFile` gets each file once, in any order
  */
 
-/** The most members that wait for their names. If there are more, `onFile` gets them without names. */
+/** The maximum number of members that wait for their names. If there are more, `onFile` gets them without names. */
 const MAX_WAITING = 100_000
 
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
@@ -81,7 +81,7 @@ class Files {
     if (this.#hasRead || this.#waiting.length > MAX_WAITING) this.#tellAll()
   }
 
-  /** Passes the members that still wait to `onFile`. */
+  /** Gives `onFile` the members that are still waiting. */
   async end () {
     await this.#reading
     this.#tellAll()

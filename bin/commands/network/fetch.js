@@ -89,7 +89,7 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
     let printed = Promise.resolve()
     const onFile = (/** @type {FetchedFile} */ file) => {
       hideProgress()
-      // The download goes on if the reader of the lines has ended.
+      // If the reader of the lines has closed stdout, the download continues.
       printed = printed.then(() => printFile(values, file)).catch(() => {})
     }
     const listeners = { onProgress: log.listener(showProgress), onAnswer: log.onAnswer, onFile }

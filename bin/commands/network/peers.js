@@ -16,7 +16,7 @@ import { isUrl } from './places.js'
 /** @import { MirrorPlace } from './places.js' */
 /** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../exchange/iroh/index.js' */
 
-/** The most milliseconds that a server waits for a relay before it prints its tickets. */
+/** The maximum time that a server waits for a relay before it prints its tickets, in milliseconds. */
 const ONLINE_TIMEOUT = 5000
 
 /**
@@ -65,7 +65,7 @@ export async function servePeers (store, values, open = openIrohEndpoint) {
   const onRequest = event => {
     const { peer, cid = '', outcome, code = '', sent, ms } = event
     const line = `iroh  ${sent}  ${ms.toFixed(1)} ms  ${outcome}  ${cid}  ${code}`
-    // The server goes on if the reader of the log has ended.
+    // If the reader of the log has closed it, the server continues.
     printResult(values, { ...event, peer, error: undefined }, line.trimEnd()).catch(() => {})
   }
   const server = serveIroh(store, endpoint, quiet ? {} : { onRequest })

@@ -108,7 +108,7 @@ function decoded (part) {
 /**
  * Makes a URL template for all blobs of a server from the URL of one blob.
  *
- * @param {string} place  a URL; or a ticket or the path of a store, which are returned unchanged
+ * @param {string} place  a URL, or a ticket or the path of a store, which are returned unchanged
  * @throws {UsageError} when the URL does not contain the name of the blob
  */
 export function ofAnyBlob (place) {

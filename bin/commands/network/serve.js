@@ -16,7 +16,7 @@ import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 /** @import { Run } from '../../types.js' */
 
 const DEFAULT_PORT = 4700
-/** The most milliseconds that answers go on after Ctrl-C. */
+/** The maximum time that answers continue after Ctrl-C, in milliseconds. */
 const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
@@ -30,7 +30,7 @@ export const serve = ({ values }, context) => {
     const { status, sent, ms, method, path, outcome, code } = event
     const end = [outcome === 'complete' ? undefined : outcome, code].filter(word => word !== undefined).join(' ')
     const line = `${status}  ${sent}  ${ms.toFixed(1)} ms  ${method} ${path}${end && `  ${end}`}`
-    // The server goes on if the reader of the log has ended.
+    // If the reader of the log has closed it, the server continues.
     printResult(values, { ...event, error: undefined }, line).catch(() => {})
   }
   return withStore(values, context, async store => {

@@ -1,5 +1,5 @@
 // Reads and writes the file in the folder of a store that says where the store's owner takes calls. The file may be old
-// or forged, so it is only a hint: it is used only if the process that answers knows the token in it.
+// or forged, so it is only a hint, and is used only if the process that answers knows the token in it.
 
 import { constants } from 'node:fs'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 const NAME = 'serve.json'
 const MAX_LEN = 1 << 10
-/** Does not follow a link in place of the file, and does not wait for a pipe. Windows has neither flag. */
+/** Flags: do not follow a link in place of the file, and do not wait for a pipe. Windows has neither flag. */
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
@@ -25,11 +25,11 @@ export async function leaveAddress (location, address) {
 }
 
 /**
- * Removes the address. The caller has the store open, so the address is the caller's, or of a process that has ended.
+ * Removes the address. The caller has the store open, so the address is its own, or that of a process that has ended.
  */
 export const removeAddress = (/** @type {string} */ location) => rm(join(location, NAME), { force: true })
 
-/** @param {string} location @returns {Promise<Address | undefined>} undefined if there is no valid one */
+/** @param {string} location @returns {Promise<Address | undefined>} undefined if there is no valid address */
 export async function readAddress (location) {
   try {
     const file = await open(join(location, NAME), FLAGS)

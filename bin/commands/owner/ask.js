@@ -20,27 +20,28 @@ import { decode, encode, proofOf } from './messages.js'
 /** @import { Address } from './address.js' */
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
- * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  for events from the owner, by their names
+ * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  for events from the owner, by event name
  * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
 /** Milliseconds in which the owner must prove that it knows the token. */
 const PATIENCE = 5000
-/** The most characters in a line of an answer. */
+/** The maximum number of characters in a line of an answer. */
 const MAX_LINE_LEN = 1 << 26
 
 /**
  * The process that has a store open, if it takes calls.
  *
  * @param {string} location
- * @param {number | undefined} pid  of the process that holds the lock, if the system tells
+ * @param {number | undefined} pid  of the process that holds the lock, if the system reports it
  * @param {AbortSignal} signal
  * @returns {Promise<Owner | undefined>}
  */
 export async function ownerOf (location, pid, signal) {
   const address = await readAddress(location)
   if (address === undefined || (pid !== undefined && pid !== address.pid)) return undefined
-  // The token is sent only to a process that knows it: the file may be old, and another program may have the port now.
+  // The file may be old, and another program may have the port now, so the token is sent only to a process that knows
+  // it.
   const nonce = randomBytes(32).toString('hex')
   const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
   try {
@@ -71,13 +72,13 @@ export class Owner {
     return this.#call('importFile', { ...options, path: resolve(path) }, { signal, listeners: { onProgress } })
   }
 
-  /** As `importFolder`. @param {string} path @param {FolderOptions} options */
+  /** Does what `importFolder` does. @param {string} path @param {FolderOptions} options */
   importDirectory (path, { known, signal, onProgress, ...options }) {
     const args = { ...options, path: resolve(path), known: known && resolve(known) }
     return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
   }
 
-  /** Takes only whole blobs. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
+  /** The parts are whole blobs. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
   compose (parts, { tag, signal, onProgress }) {
     const cids = parts.map(({ cid }) => toCid(cid))
     return this.#call('concat', { cids, tag }, { signal, listeners: { onProgress } })
@@ -95,7 +96,7 @@ export class Owner {
   }
 
   /**
-   * As `importArchive`.
+   * Does what `importArchive` does.
    *
    * @param {AsyncIterable<Uint8Array>} archive @param {Ways & { tag?: string, unknown?: 'skip' | 'refuse' }} options
    */
@@ -135,7 +136,7 @@ export class Owner {
   async #call (name, args, { body, listeners = {}, signal, onProgress } = {}) {
     const { port, token } = this.#address
     const text = encode(args)
-    // The length of headers is limited, so the arguments go into the body if the call sends no bytes there.
+    // The length of headers is limited, so if the call does not send bytes in the body, the arguments go there.
     const path = body === undefined ? `/${name}` : `/${name}?${new URLSearchParams({ args: text })}`
     const headers = { authorization: `Bearer ${token}` }
     const read = (/** @type {IncomingMessage} */ response) => resultOf(response, listeners)
@@ -156,10 +157,10 @@ function exchange (options, read, body = Readable.from([])) {
   return new Promise((resolve, reject) => {
     const sending = request({ host: '127.0.0.1', ...options })
     sending.once('response', response => {
-      // The answer may arrive before the whole body is sent: then the rest of the body is not needed.
+      // If the answer arrives before the whole body is sent, the rest of the body is not needed.
       read(response).then(resolve, reject).finally(() => sending.destroy())
     })
-    sending.on('error', reject) // also for errors after the body has been sent
+    sending.on('error', reject) // including errors after the body has been sent
     pipeline(body, sending).catch(reject)
   })
 }
@@ -205,5 +206,5 @@ async function * linesOf (response) {
   if (text !== '') yield text
 }
 
-/** A range as JSON, which has no Infinity. @param {ByteRange} range */
+/** A range as JSON, which cannot express Infinity. @param {ByteRange} range */
 const jsonOf = ({ start, end }) => end === Infinity ? { start } : { start, end }

@@ -1,5 +1,5 @@
-// Lets other processes of this machine use a store that this one has open: listens on a port of 127.0.0.1 for calls
-// with the token, which is in a file of the store.
+// Lets other processes of this machine use a store that this process has open. It listens on a port of 127.0.0.1 for
+// calls with the token, which is in a file of the store.
 
 import { createServer } from 'node:http'
 import { randomBytes } from 'node:crypto'
@@ -18,7 +18,7 @@ import { decode, encode, proofOf } from './messages.js'
 /** @import { Helpers } from './calls.js' */
 
 const HOST = '127.0.0.1'
-/** The most bytes that wait for a command that does not read them. */
+/** The maximum number of bytes that wait for a command that has stopped reading. */
 const MAX_UNREAD_LEN = 1 << 24
 const LIMITS = { maxHeaderSize: 1 << 15, headersTimeout: 10_000, requestTimeout: 0 }
 
@@ -65,7 +65,7 @@ async function answer ({ store, token, helpers }, request, response) {
 
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  // An early end must leave the connection open, for the answer.
+  // If the call stops reading the body early, the connection must stay open for the answer.
   const body = request.iterator({ destroyOnReturn: false })
   const tell = (/** @type {string} */ event, /** @type {unknown} */ value) => {
     response.write(`${encode({ event, value })}\n`)
@@ -78,7 +78,7 @@ async function answer ({ store, token, helpers }, request, response) {
   } catch (error) {
     response.end(`${encode({ error: toldAs(error) })}\n`)
   }
-  request.resume() // drops the rest of the body after an early end
+  request.resume() // drops the rest of the body if the call has stopped reading
 }
 
 /** An error as plain data: its code and its message. @param {unknown} error */

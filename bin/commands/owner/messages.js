@@ -8,12 +8,12 @@ import { keyedHash } from '../../../lib/hash/hasher.js'
 export const encode = value => JSON.stringify(value ?? null, (_key, inner) =>
   inner instanceof Error ? { message: inner.message } : inner)
 
-/** @param {string} text @returns {any} undefined at the top comes back as undefined */
+/** @param {string} text @returns {any} the encoding of undefined gives undefined */
 export const decode = text => JSON.parse(text, (_key, inner) =>
   typeof inner?.['/'] === 'string' ? CID.parse(inner['/']) : inner) ?? undefined
 
 /**
- * Computes the proof that a process knows the token, and so is the one that has written the address.
+ * Computes the proof that a process knows the token, which shows that this process has written the address.
  *
  * @param {string} token  64 hexadecimal digits @param {string} nonce
  */

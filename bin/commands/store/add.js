@@ -24,7 +24,7 @@ export async function add (given, context) {
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const expect = name === undefined ? undefined : `${toCid(await rootIn(store, name))}`
-    // If another process has the store open, it gets the bytes: perhaps it cannot read the file.
+    // If another process has the store open, it gets the bytes, because it may not be allowed to read the file.
     const isImport = reference || (input.size !== undefined && !(store instanceof Owner))
     const { cid, size, isNew } = await withProgress(input, onProgress => isImport
       ? store.importFile(input.name, { mode: reference ? 'reference' : 'copy', tag, expect, signal, onProgress })

@@ -40,7 +40,7 @@ export async function addFolders ({ values, operands }, context) {
   }, { create: true, calls: true })
 }
 
-/** The most names that the warning shows. */
+/** The maximum number of names in the warning. */
 const SHOWN_NAMES = 3
 
 /** Warns of names that get -r will refuse. @param {string} folder @param {{ count: number, names: string[] }} unsafe */
@@ -61,8 +61,8 @@ const importInto = (store, path, options) =>
   store instanceof Owner ? store.importDirectory(path, options) : importFolder(store, path, options)
 
 /**
- * As `importDirectory`. With `manifest`, the CID is that of a manifest, and the tag names the sequence of the manifest
- * and its files.
+ * Does what `importDirectory` does. With `manifest`, the CID is that of a manifest, and the tag names the sequence of
+ * the manifest and its files.
  *
  * @param {BlobStore} store @param {string} path @param {FolderOptions} options
  */

@@ -55,7 +55,7 @@ function damageOf (values, { size, lost, isUnreadable }) {
   return `damaged, ${len === 0 ? 'no data lost' : text}`
 }
 
-/** A report as plain data: CIDs as text, and ranges in bytes. @param {FsckReport} report */
+/** A report as plain data, with CIDs as strings, and ranges in bytes. @param {FsckReport} report */
 const jsonOf = report => ({
   ...report,
   damaged: report.damaged.map(({ lost, ...blob }) => ({ ...blob, cid: `${blob.cid}`, lost: lost.toBytes(blob.size) })),

@@ -12,7 +12,7 @@ import { toCid } from '../../../lib/hash/cid.js'
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 
-/** Columns for the longest size. */
+/** The width of the longest size, in characters. */
 const SIZE_WIDTH = 11
 const LABEL_WIDTH = 10
 
@@ -137,7 +137,7 @@ async function tagsOf (store, cid) {
 /** @param {ByteRange[]} ranges */
 const lenOf = ranges => [...ranges].reduce((len, { start, end }) => len + end - start, 0)
 
-/** Ranges, or their number when there are many. @param {ByteRange[]} ranges */
+/** Ranges, or only their number if there are many. @param {ByteRange[]} ranges */
 const rangesText = ranges => ranges.length > 8
   ? `in ${ranges.length} ranges`
   : ranges.map(({ start, end }) => `${start}-${end}`).join(' ')

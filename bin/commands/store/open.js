@@ -15,11 +15,12 @@ import { Owner, ownerOf } from '../owner/ask.js'
 /** @typedef {{ store?: string, wait?: boolean, 'read-only'?: boolean }} StoreValues */
 /**
  * @typedef {object} OpenOptions
- * @property {boolean} [create]  true: make a missing store, and delete it again if the command fails and the store is
- *   empty. False, for commands that only read: the path was probably mistyped. Default: false
- * @property {boolean} [onlyReads]  true: if another process has the store open, read it as it is now. Default: false
- * @property {boolean} [calls]  true: if another process has the store open and takes calls, use the store through it:
- *   see `Owner`. Default: false
+ * @property {boolean} [create]  if true, a missing store is made, and deleted again if the command fails and the store
+ *   is empty. False for commands that only read, since a missing store is then probably a typing error. Default: false
+ * @property {boolean} [onlyReads]  if true, and another process has the store open, a copy of its current state is
+ *   read. Default: false
+ * @property {boolean} [calls]  if true, and another process has the store open and takes calls, the store is used
+ *   through that process: see `Owner`. Default: false
  */
 
 /** @param {string | undefined} dir  the value of --store */
@@ -38,11 +39,11 @@ export function dataFolder ({ platform = process.platform, env = process.env, ho
   return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
 }
 
-/** Milliseconds of --wait: 24 days, the most that a timer takes. */
+/** Milliseconds of --wait: 24 days, the maximum of a timer. */
 const FOREVER = 2 ** 31 - 1
 
 /**
- * Opens a store for the time of one command.
+ * Opens a store until one command has ended.
  *
  * @template T
  * @param {StoreValues} values  of the options
@@ -59,7 +60,7 @@ export async function withStore (values, context, use, options = {}) {
     throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
   })
   if (opened === undefined) return withNewStore(location, context, use)
-  // A command with `calls` uses only methods that an owner also has.
+  // A command with `calls` uses only methods that `Owner` also has.
   if (opened instanceof Owner) return use(/** @type {BlobStore} */ (/** @type {unknown} */ (opened)))
   try {
     return await use(opened)
@@ -136,13 +137,13 @@ async function isEmpty (store) {
 /**
  * @param {string} location
  * @param {string[]} others  the names that were in the folder before
- * @param {string | undefined} firstFolder  the topmost folder of the path that was made
+ * @param {string | undefined} firstFolder  the topmost folder of the path that this command has made
  */
 async function removeStore (location, others, firstFolder) {
   const names = (await readdir(location)).filter(name => !others.includes(name))
   for (const name of names) await rm(join(location, name), { recursive: true })
   if (firstFolder === undefined) return
-  // Deno's `mkdir` returns an absolute path also for a relative one.
+  // Deno's `mkdir` returns an absolute path even for a relative one.
   const last = resolve(firstFolder)
   for (let folder = resolve(location); ; folder = dirname(folder)) {
     await rmdir(folder)
@@ -163,10 +164,10 @@ export function isRoot (name) {
  * The hash of the blob that an operand names.
  *
  * @param {BlobStore} store  or an owner, which then finds the blob
- * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that
- *   collection, or a path of that manifest
+ * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, then a slash and a name in
+ *   that collection or a path of that manifest
  * @returns {Promise<Uint8Array>}
- * @throws {Failure} when the name is none of these
+ * @throws {Failure} when the name does not have one of these forms
  */
 export async function rootIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
@@ -184,7 +185,7 @@ async function rootOrTagIn (store, name) {
 }
 
 /**
- * The member that `CID/NAME` or `TAG/NAME` names. Tags may contain slashes: the longest tag that fits is used.
+ * The member that `CID/NAME` or `TAG/NAME` names. Tags may contain slashes, so the longest tag that fits is used.
  *
  * @param {BlobStore} store @param {string} name
  * @returns {Promise<Uint8Array | undefined>} undefined if the name does not begin with a CID or a tag
@@ -202,8 +203,9 @@ async function memberIn (store, name) {
 /**
  * The member of a collection with a name, or the blob at a path of a manifest.
  *
- * @param {BlobStore} store @param {Uint8Array} root @param {string} wanted  the name, or the path without first slash
- * @param {string} of  the operand's name of the collection or manifest, for errors
+ * @param {BlobStore} store @param {Uint8Array} root
+ * @param {string} wanted  the name, or the path without its first slash
+ * @param {string} of  how the operand names the collection or manifest, for errors
  * @returns {Promise<Uint8Array>}
  */
 async function namedIn (store, root, wanted, of) {

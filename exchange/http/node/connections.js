@@ -1,6 +1,7 @@
-// Limits each connection of a server: to one answer at a time, and by time limits that Node.js lacks. Node.js begins to
-// answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory. It
-// reports the end of an answer only if the answer ever had the socket. So only the socket's close event is reliable.
+// Limits each connection of a server to one answer at a time, and applies time limits that Node.js lacks. Node.js
+// begins to answer all requests that a client has sent, so a client that sends many and reads nothing would fill the
+// memory. Node.js reports the end of an answer only if it has begun to write that answer to the socket. So only the
+// socket's close event is reliable.
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -8,24 +9,24 @@
 
 /**
  * @typedef {object} ConnectionLimits  milliseconds
- * @property {number} idleTimeout  for the client to take the last bytes of an answer, up to a piece, which the server
- *   already has
+ * @property {number} idleTimeout  for the client to take the end of an answer, at most one piece, once the server has
+ *   all of it
  * @property {number} headTimeout  for the head of a request, and for the rest of a body that was not read. Counted
  *   while no answer is under way
  */
 /** @typedef {(request: IncomingMessage, response: ServerResponse) => unknown} Answer */
 /** @typedef {{ request: IncomingMessage, response: ServerResponse }} Pending */
 
-/** Requests of a connection that may wait for earlier answers. Each has a head of up to 16 KiB. */
+/** The maximum number of requests of a connection that wait for earlier answers. A head has up to 16 KiB. */
 const MAX_WAITING = 32
-/** Milliseconds between two checks of all connections, at most. */
+/** The maximum number of milliseconds between two checks of all connections. */
 const MAX_INTERVAL = 2000
 
 export class Connections {
   #answer
   #limits
   #all = /** @type {Map<Socket, Connection>} */ (new Map())
-  /** Runs from the time when the server listens. @type {ReturnType<typeof setInterval> | undefined} */
+  /** Runs from the moment when the server starts to listen. @type {ReturnType<typeof setInterval> | undefined} */
   #timer
 
   /** @param {Server} server @param {Answer} answer @param {ConnectionLimits} limits */
@@ -42,7 +43,7 @@ export class Connections {
   }
 
   /**
-   * Resolves with the outcome of an answer. To be called when the answer begins.
+   * Resolves with the outcome of an answer. The handler calls it when the answer begins.
    *
    * @param {ServerResponse} response @returns {Promise<Delivery>}
    */

@@ -16,8 +16,8 @@ export async function listenOn (server, port, host) {
 }
 
 /**
- * Listens at a Unix socket. Takes over a socket that a killed process has left, but not one at which a
- * process listens.
+ * Listens at a Unix socket. Replaces a socket that a killed process has left, but not one at which a process
+ * still listens.
  *
  * @param {Server} server @param {string} path
  * @returns {Promise<string>} its URL
@@ -42,7 +42,7 @@ const listen = (server, where) => new Promise((resolve, reject) => {
   })
 })
 
-/** True if it is a socket at which nobody listens. @param {string} path */
+/** True if a path is that of a socket at which no process listens. @param {string} path */
 async function isAbandoned (path) {
   if (!(await lstat(path)).isSocket()) return false
   return new Promise(resolve => {

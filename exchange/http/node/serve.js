@@ -18,16 +18,16 @@ import { toNodeHandler } from './node-handler.js'
 
 /**
  * @typedef {object} ServerPlace
- * @property {number} [port]  0 for any that is free. Default: 0
+ * @property {number} [port]  0 for any free port. Default: 0
  * @property {string} [host]  a name or address of this machine; `0.0.0.0` or `::` for all. Default: `localhost`
- * @property {string | URL} [path]  of a Unix socket, also as a `file:` URL, instead of `port` and `host`
- * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
+ * @property {string | URL} [path]  of a Unix socket, or its `file:` URL, instead of `port` and `host`
+ * @property {number} [maxConnections]  maximum number of connections at a time; more are refused. Default: 1024
  */
 /** @typedef {HandlerOptions & ServerPlace} ServeOptions */
 
 /**
  * @typedef {object} StoreServer
- * @property {string} url  without a slash at its end; of a socket, `http+unix://` and the path, encoded
+ * @property {string} url  without a slash at its end; for a socket, `http+unix://` and the encoded path
  * @property {Handler} handler
  * @property {(options?: { grace?: number }) => Promise<void>} close  takes no new connections, and waits up to `grace`
  *   milliseconds (default: 10000) until every answer has been sent; then it breaks off the rest. The store stays open

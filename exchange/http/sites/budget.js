@@ -1,4 +1,4 @@
-// Limits the work that cheap requests cause: an amount without waiting, and then an amount in each second.
+// Limits the work that cheap requests cause: to one amount in a burst, and after that to an amount in each second.
 
 import { HttpError } from '../errors.js'
 
@@ -12,8 +12,8 @@ export class Budget {
 
   /**
    * @param {object} limits
-   * @param {number} limits.burst  amount of work without waiting. The last piece may go beyond it
-   * @param {number} limits.rate  amount of work in each second
+   * @param {number} limits.burst  the amount of work in one burst. The last piece may exceed it
+   * @param {number} limits.rate  the amount of work in each second after that
    * @param {() => number} now  milliseconds
    */
   constructor ({ burst, rate }, now) {
@@ -38,5 +38,5 @@ export class Budget {
   }
 }
 
-/** @param {number} seconds  after which there is room again */
+/** @param {number} seconds  after which work is possible again */
 const busy = seconds => new HttpError(503, 'HTTP_BUSY', 'too many sites are asked for', { 'retry-after': `${seconds}` })

@@ -1,5 +1,5 @@
-// Lists the entries of a folder of a site. A site has only the names of its files. When they are sorted, the files of a
-// folder are neighbours, so a binary search finds them.
+// Lists the entries of a folder of a site. A site has only the names of its files, not its folders. If the names
+// are sorted, those of the files of a folder are neighbours, so a binary search finds them.
 
 export class Folders {
   #all
@@ -10,7 +10,7 @@ export class Folders {
     this.#all = names
   }
 
-  /** True if a folder has any file. @param {string} path  with a slash at its end */
+  /** True if a folder contains files. @param {string} path  with a slash at its end */
   has (path) { return this.#holds(path, this.start(path)) }
 
   /** The index of the first file of a folder among the sorted names. @param {string} path  with a slash at its end */
@@ -30,7 +30,7 @@ export class Folders {
    * The files and folders in a folder, in order; folders have a slash at their end.
    *
    * @param {string} path  with a slash at its end, or empty for the top
-   * @param {number} [start]  index of a name in the folder, to begin with
+   * @param {number} [start]  the index of the first name to list, which must be in the folder
    * @returns {Generator<[index: number, entry: string]>} `index`: of the first name of the entry
    */
   * entriesOf (path, start = this.start(path)) {
@@ -58,7 +58,7 @@ export class Folders {
  * @typedef {object} NameIndex
  * @property {string[]} names  sorted
  * @property {Int32Array} shared  for each name, how many characters it shares with the beginning of the one before it.
- *   So a list of a folder compares no names, which may be long and alike
+ *   So the list of a folder need not compare names, which may be long and similar
  */
 
 /** @param {Iterable<string>} all @returns {NameIndex} */

@@ -1,5 +1,5 @@
-// The files of one site, in little memory: a CID is made when its file is asked for. As objects, the CIDs of a long
-// site would take ten times the bytes of their hashes.
+// Finds the files of one site. To save memory, a CID is made only when its file is asked for: as objects, the CIDs of a
+// site with many files would take ten times the bytes of their hashes.
 
 import { CID } from 'multiformats/cid'
 import { typeOfName } from '../../collections/web/media-types.js'
@@ -16,12 +16,12 @@ import { CID_LEN, readResources } from '../../collections/web/resources.js'
  */
 /**
  * @typedef {object} SiteFiles
- * @property {(path: string) => SiteFile | undefined} get  finds a file by its path without a leading slash; `` is the
- *   top
+ * @property {(path: string) => SiteFile | undefined} get  finds a file by its path without a leading slash; '' is
+ *   the top
  * @property {() => Iterable<string>} names  a name may occur twice
  */
 
-/** Headers of a resource that are sent. Others might undo the handler's own headers, or affect other origins. */
+/** The headers of a resource that are sent. Others could undo the handler's own headers, or affect other origins. */
 const HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-disposition'])
 
 /** @param {Collection} collection @returns {SiteFiles} */

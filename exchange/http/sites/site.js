@@ -19,11 +19,11 @@ import { findBlob } from '../stored-blob.js'
  * @typedef {object} SiteRules
  * @property {string} [index]  the file that is shown for its folder. Default: `index.html`
  * @property {boolean} [listing]  true answers a folder without that file with a list of its entries. Default: false
- * @property {boolean} [sandbox]  true makes browsers give each page an origin of its own, so that no page can read the
- *   data of others, or act for a user. Without it all collections have one origin. Default: true
+ * @property {boolean} [sandbox]  if true, browsers give each page an origin of its own, so that a page can neither read
+ *   the data of others nor act for a user. If false, all collections have the same origin. Default: true
  */
 
-/** Characters that are shown of a name that is too long. */
+/** How many characters of a name are shown if it is too long. */
 const CUT_LEN = 200
 /** What pages may do besides reading files, which are served to all origins. Source: HTML standard, "Sandboxing". */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
@@ -58,7 +58,7 @@ export async function answerSite (served, path, root, terms) {
 }
 
 /**
- * True if a path without a slash at its end means a folder.
+ * True if a path without a slash at its end is that of a folder.
  *
  * @param {Site} site @param {string} path @param {SiteRules} rules
  */
@@ -86,7 +86,7 @@ async function answerFile (served, file, { sites, rules, isNamed }) {
 
 /**
  * Answers with one page of the list of a folder, from the index `from` in the query on. A page is about as long as a
- * piece of another answer, so a client that reads nothing costs no more memory.
+ * piece of another answer, so a client that reads nothing does not take more memory than others.
  *
  * @param {ServedRequest} served @param {Site} site @param {string} path @param {Uint8Array} root
  */
@@ -119,7 +119,7 @@ function answerListing (served, { folders }, path, root) {
 }
 
 /**
- * A line of a list. A name that is too long for a URL is cut and has no link, because nobody can ask for it.
+ * A line of a list. If a name is too long for a URL, nobody can ask for it, so the name is cut and has no link.
  *
  * @param {string} name
  */

@@ -1,6 +1,6 @@
-// The collections and manifests that a handler serves, kept in memory between requests: the content of a hash never
-// changes. Nothing else is answered while one is read, which takes time for each of its bytes. So the bytes that are
-// read in a second are limited.
+// The collections and manifests that a handler serves, kept in memory between requests, because the content of a hash
+// never changes. While a site is read, no other request is answered, and the time grows with the bytes of the site. So
+// the number of bytes that are read in a second is limited.
 
 import { base16 } from 'multiformats/bases/base16'
 import { LruCache } from '../../../lib/core/lru.js'
@@ -20,28 +20,28 @@ import { Folders } from './folders.js'
 /** @import { SiteFile, SiteFiles } from './site-files.js' */
 
 /** @typedef {{ files: SiteFiles, folders: Folders }} Site */
-/** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: the bytes for which it counts */
+/** @typedef {{ site: Promise<Site>, weight: number }} KeptSite  `weight`: the bytes that it counts as */
 
-/** Bytes of the names and hashes of a site, at most. Reading so many delays other requests by a quarter second. */
+/** The maximum bytes of a site's names and hashes. To read this many delays other requests by a quarter second. */
 const LIMIT = { maxBytes: 1 << 23 }
-/** Bytes of sites that are kept. */
+/** The maximum bytes of the sites that are kept. */
 const MAX_KEPT_LEN = 1 << 26
-/** Bytes for which a site counts at least: reading a short one takes time, too. */
+/** The minimum number of bytes that a site counts as, because reading a short one also takes time. */
 const MIN_WEIGHT = 1 << 14
-/** Bytes of sites that are read without waiting, and then in each second. */
+/** The bytes of sites that are read in one burst, and then in each second. */
 const READING = { burst: 1 << 24, rate: 1 << 21 }
-/** Entries in each of the caches of refusals and of keys. They evict no sites. */
+/** The maximum number of entries in the cache of refusals, and in that of keys. They do not evict sites. */
 const MAX_KNOWN = 1000
-/** Codes of errors that depend on the bytes of a site alone, so they are remembered. */
+/** Codes of errors that depend only on the bytes of a site. Such errors are remembered. */
 const LASTING = ['COLLECTION_INVALID', 'MANIFEST_INVALID']
 
 export class Sites {
   #store
   #budget
-  /** Sites by their form and blob, also those that are being read: many requests may ask for one at the same time. */
+  /** Sites by their form and blob, including those that are being read, so that concurrent requests share one read. */
   #kept = /** @type {LruCache<string, KeptSite>} */ (new LruCache())
   #keptLen = 0
-  /** The errors of blobs that are no site, by the same keys. */
+  /** The errors of blobs that are not sites, by the same keys. */
   #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_KNOWN))
   /** The keys of sites, by root. */
   #keys = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
@@ -56,7 +56,7 @@ export class Sites {
    * @param {Uint8Array} root  of a collection, of a manifest, or of a hash sequence whose first member is a manifest
    * @returns {Promise<Site>}
    * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING; COLLECTION_INVALID, MANIFEST_INVALID, COLLECTION_TOO_LONG
-   * @throws {import('../errors.js').HttpError} 503 when too much was read already
+   * @throws {import('../errors.js').HttpError} 503 when too many bytes were read recently
    */
   async get (root) {
     const { size } = await findBlob(this.#store, root) // throws if the blob is gone
@@ -74,7 +74,7 @@ export class Sites {
     if (own !== undefined) return own
     const first = await this.#store.bytes(root, { start: 0, end: HASH_LEN })
     const other = await this.#manifest(root, first).catch(whenInvalid).catch(error => {
-      // The first bytes of any blob may be taken for a hash.
+      // If the blob is not a sequence, its first bytes are not a hash.
       throw error.code === 'STORE_NOT_FOUND' ? noSite(root, first) : error
     })
     return other ?? this.#read(root, `collection ${base16.baseEncode(root)}`, [root, first], async () =>
@@ -84,7 +84,7 @@ export class Sites {
   /** @param {Uint8Array} root  that names a manifest @param {Uint8Array} blob  the manifest @returns {Promise<Site>} */
   async #manifest (root, blob) {
     const [byte] = await this.#store.bytes(blob, { start: 0, end: 1 })
-    if (!isMapHead(byte)) throw invalid('it is not a map') // so long blobs of another form are not read
+    if (!isMapHead(byte)) throw invalid('it is not a map') // so a long blob of another form is not read
     return this.#read(root, `manifest ${base16.baseEncode(blob)}`, [blob], async () =>
       filesOfManifest(await new BoundedReader(this.#store, blob, RAW, LIMIT).bytes(blob)))
   }
@@ -109,7 +109,7 @@ export class Sites {
   }
 
   /**
-   * @param {string} key @param {number} weight  0 for an incomplete blob, whose reading fails early
+   * @param {string} key @param {number} weight  0 for an incomplete blob, because its read fails early
    * @param {() => Promise<SiteFiles>} read
    */
   #begin (key, weight, read) {

@@ -1,7 +1,7 @@
 // Counts the blobs, bytes and tags in a store.
 //
-// The index does not have these numbers, because they would have to be written with every change, and be right after
-// any crash. Instead, the census walks through the index, and keeps the result until something changes.
+// The index does not have these numbers, because the store would have to write them with every change, so that they are
+// right after any crash. Instead, the census walks through the index, and keeps the result until something changes.
 
 import { pointOf } from '../events/watch.js'
 
@@ -18,7 +18,7 @@ import { pointOf } from '../events/watch.js'
  * @property {number} blobs  number of blobs, whole or in part
  * @property {number} partial  number of blobs that are present in part
  * @property {number} bytes  bytes of blobs, as a quota counts them. The files of references do not count
- * @property {number} tags  number of tags that have not expired; temporary tags do not count
+ * @property {number} tags  number of tags that have not expired and protect something; temporary tags do not count
  * @property {string} point  for `watch({ after })`, which then yields all events that are later than these counts, and
  *   maybe a few that are already counted
  * @property {number} [bytesOnDisk]  bytes that the files of the store take on the disk; undefined when the store is not

@@ -14,11 +14,11 @@ import { nameOf } from '../../../lib/hash/roots.js'
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
 /**
- * @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs were deleted, and how many of their bytes the
+ * @typedef {{ blobs: number, bytes: number }} Deleted  how many blobs were deleted, and how many bytes of them the
  *   store had
  */
 
-/** Most blobs that are deleted in one write. */
+/** At most this many blobs are deleted in one write. */
 const BATCH_BLOBS = 1000
 
 export class Deleter {
@@ -65,7 +65,7 @@ export class Deleter {
     const deleted = { blobs: 0, bytes: 0 }
     let done = 0
     let roots = /** @type {Map<string, Uint8Array>} */ (new Map())
-    const take = async () => {
+    const deleteGathered = async () => {
       signal?.throwIfAborted()
       const batch = roots
       roots = new Map()
@@ -76,15 +76,15 @@ export class Deleter {
     for await (const cid of untilSignal(cids, signal)) {
       const root = parseRoot(cid, 'cid')
       roots.set(nameOf(root), root)
-      if (roots.size === BATCH_BLOBS) await take()
+      if (roots.size === BATCH_BLOBS) await deleteGathered()
     }
-    if (roots.size > 0) await take()
+    if (roots.size > 0) await deleteGathered()
     return deleted
   }
 
   /**
    * @param {Map<string, Uint8Array>} batch  roots by their names
-   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: gets the counts added
+   * @param {{ force: boolean, deleted: Deleted }} options  `deleted`: the counts, to which this call adds its own
    * @throws {BaoError} STORE_TAGGED { cid, tag }, after it has deleted the blobs before the tagged one
    */
   async #deleteBatch (batch, { force, deleted }) {

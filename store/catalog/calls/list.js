@@ -1,4 +1,4 @@
-// Lists the blobs of a store in the order of their hashes, which is the order of the index, or in the order of a time.
+// Lists the blobs of a store in the order of their hashes, which is the order of the index, or of their times.
 //
 // The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
 // collects the next KEPT_BLOBS blobs in memory and yields them; the next walk continues after them.
@@ -23,11 +23,11 @@ import { statOf } from './lookups.js'
 /**
  * @typedef {object} ListOptions
  * @property {string} [prefix]  the beginning of the hash, in hexadecimal digits
- * @property {BlobName} [after]  list only blobs after this one. In the order of a time, the store must have it, or the
- *   call throws STORE_NOT_FOUND { cid }
- * @property {number} [maxBlobs]  the most blobs to list. Default: all
+ * @property {BlobName} [after]  list only blobs after this one. In the order `created` or `used`, the store must have
+ *   it, or the call throws STORE_NOT_FOUND { cid }
+ * @property {number} [maxBlobs]  list at most this many blobs. Default: all
  * @property {boolean} [reverse]  list from the last blob to the first. Default: false
- * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 listed blobs. A
+ * @property {ListOrder} [order]  `created` and `used` take one walk through the index for every 65 536 listed blobs. A
  *   walk takes 5 us for each blob of the store, and 20 MB of memory. A use during the call changes the blob's place in
  *   the order of uses, so the call may list that blob twice or not at all. Default: `hash`
  */
@@ -36,9 +36,9 @@ import { statOf } from './lookups.js'
 /** @type {ListOrder[]} */
 const ORDERS = ['hash', 'created', 'used']
 
-/** @typedef {{ name: string, created: number, used: number }} Place  the name of a blob in memory, and its times */
+/** @typedef {{ name: string, created: number, used: number }} Place  a blob's name (see `nameOf`) and times */
 
-/** The most blobs that one walk through the index yields. The walk holds up to twice this many in memory. */
+/** One walk through the index yields at most this many blobs. It holds up to twice this many in memory. */
 const KEPT_BLOBS = 1 << 16
 /** How many blobs are looked up together. */
 const LOOKUP_BLOBS = 256

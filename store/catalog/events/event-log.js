@@ -35,7 +35,7 @@ export class EventLog {
   #isBegun = false
   /** The position of the oldest entry that is kept. */
   #first = 0
-  /** The latest time that `now` has returned, or that the log has. */
+  /** The latest time that `now` has returned, or that is in the log. */
   #time = 0
   #watches = /** @type {Set<Watch>} */ (new Set())
 

@@ -1,5 +1,5 @@
 // Tells observers the state of a blob, and tells it again after each change of the blob's record. States are not
-// queued: a slow observer gets the latest one, and misses earlier ones.
+// queued, so a slow observer gets the latest one, and misses earlier ones.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { nameOf } from '../../../lib/hash/roots.js'

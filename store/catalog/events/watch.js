@@ -1,4 +1,4 @@
-// Tells callers about changes of blobs and tags: it reads the log of changes, and waits for new entries.
+// Tells callers about changes of blobs and tags. For this, it reads the log of changes, and waits for new entries.
 
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -26,7 +26,7 @@ import { cidOfAlias } from '../names/alias-index.js'
  * @property {boolean} [complete]  only for events of blobs: true if the whole blob is present after the event
  * @property {string} [tag]  only for events of tags: the name of the tag
  * @property {Date} time  when the change was written
- * @property {string} point  passed as `after`, it leads to the events after this one
+ * @property {string} point  a caller who passes it as `after` gets the events after this one
  */
 
 /**
@@ -42,7 +42,7 @@ import { cidOfAlias } from '../names/alias-index.js'
 /** How many entries are read together. */
 const BATCH_ENTRIES = 64
 
-/** Returns the text of a point, for callers to keep. @param {LogPlace} place @param {number} [skip] */
+/** Returns a point as a string, for callers to keep. @param {LogPlace} place @param {number} [skip] */
 export const pointOf = ({ position, check }, skip = 0) =>
   `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
 

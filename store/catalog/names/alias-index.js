@@ -37,7 +37,7 @@ export class AliasIndex {
   }
 
   /**
-   * Finds the blob that the blockstore has under a name.
+   * Finds the blob that the blockstore has under an alias.
    *
    * @param {Uint8Array} multihash
    * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is no blob, or the alias is damaged or
@@ -47,7 +47,11 @@ export class AliasIndex {
     return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
 
-  /** Finds several blobs. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
+  /**
+   * Does what `rootOf` does, for several aliases.
+   *
+   * @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>}
+   */
   async rootsOf (multihashes) {
     if (multihashes.length === 0) return []
     const stored = await this.#storedMany(multihashes.map(aliasKey))
@@ -127,7 +131,7 @@ export class AliasIndex {
   }
 
   /**
-   * Reads stored aliases: one by one, if LevelDB cannot read them together.
+   * Reads stored aliases, one by one if LevelDB cannot read them together.
    *
    * @param {Uint8Array[]} keys
    * @param {() => void} [onDamage]  called for each that LevelDB cannot read

@@ -20,7 +20,8 @@ import { cidOfAlias } from './alias-index.js'
 
 /**
  * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID of
- * the blob itself. A blob that was put with `alias` has no name of its own until it is put or received without one.
+ * the blob itself. A blob that was put with `alias` has no name of its own until it is put or received without an
+ * alias.
  */
 export class Aliases {
   #aliases
@@ -52,8 +53,8 @@ export class Aliases {
   }
 
   /**
-   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, it does not find
-   * a blob by a deleted name, or by its own name if it is kept under its aliases only.
+   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, this call does
+   * not find a blob by a deleted name, or by the blob's own name if the blob is kept under its aliases only.
    *
    * @param {BlobName} name
    * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is no blob, or the alias is damaged

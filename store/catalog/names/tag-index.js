@@ -1,8 +1,8 @@
 // Reads and changes the tags in the index, which keeps each tag twice: under its name, and in the order of the blobs.
 //
-// An expired tag counts as deleted, even before garbage collection deletes it. The system's clock decides whether it
-// has expired. If the clock is set back, the tag counts again. A weak tag counts only while the store has a record of
-// its blob.
+// An expired tag counts as deleted, even before garbage collection deletes it. The system's clock decides whether the
+// tag has expired. If the clock is set back, the tag counts again. A weak tag counts only while the store has a record
+// of its blob.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
@@ -24,7 +24,7 @@ import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotF
 
 /** @typedef {{ also: Operation[], tags: TagChange[] }} TagCommit  for `Catalog.commit` */
 
-/** The most expired tags that are deleted in one write. */
+/** At most this many expired tags are deleted in one write. */
 const SWEPT_TAGS = 1000
 
 export class TagIndex {
@@ -91,14 +91,14 @@ export class TagIndex {
   async * list (prefix, after) {
     /** @type {string | undefined} */
     let firstDamaged
-    const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
+    const errorOf = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
     const entries = this.#index.iterator({ ...tagsWith(prefix, after), ...VIEWS })
-    for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
+    for await (const [key, value] of eachReadable(entries, () => { throw errorOf() })) {
       const tag = decodeTag(key, value)
       if (tag === undefined) firstDamaged ??= nameOfTag(key)
       else if (await this.#counts(tag)) yield tag
     }
-    if (firstDamaged !== undefined) throw damaged()
+    if (firstDamaged !== undefined) throw errorOf()
   }
 
   /** Counts the tags that protect something. Damaged ones do not count. */
@@ -222,8 +222,8 @@ export class TagIndex {
 
   /**
    * Protects the blobs that tags name while the tags are written, and once more after the write, because a collection
-   * that has begun since may not find the new tags in the index. If a blob has got the alias that a tag names by then,
-   * it is protected, too.
+   * that has begun since may not find the new tags in the index. If an alias that a tag names leads to a blob only by
+   * then, that blob is protected, too.
    *
    * @param {Tag[]} tags @param {() => Promise<void>} write
    */
@@ -336,7 +336,7 @@ export class TagIndex {
   }
 
   /**
-   * Returns the operations that delete both entries of a tag. The second entry of a damaged tag is found by its name.
+   * Returns the operations that delete both entries of a tag. It finds the second entry of a damaged tag by the name.
    *
    * @param {string} name
    * @returns {Promise<{ operations: Operation[], before?: Tag }>} without `before` when the tag is missing or damaged

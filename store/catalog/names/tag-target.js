@@ -16,8 +16,8 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
  * @property {TagFormat} [format]  `raw`: the tag protects the blob. `hashseq`: the blob is a hash sequence, with 32
  *   bytes for each member, and the tag protects it and its members. Default: `hashseq` for a CID with the codec of hash
  *   sequences (0x80), otherwise `raw`
- * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing: `gc` may delete the blob, and a
- *   quota may evict it. Then the tag counts as deleted. It must name a blob by BLAKE3. Default: false
+ * @property {boolean} [weak]  true for a key of a cache. The tag protects nothing, so `gc` may delete the blob, and a
+ *   quota may evict it. After that, the tag counts as deleted. A weak tag must name a blob by BLAKE3. Default: false
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
  * @property {number} [ttl]  milliseconds from now after which the tag expires
@@ -50,7 +50,7 @@ function targetOrAlias (cid, options = {}) {
   const alias = multihashOf(cid)
   if (alias === undefined) return target(cid, options)
   if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }
-  throw new TypeError('"format" expected \'raw\' for a CID of another hash function than BLAKE3, got \'hashseq\'')
+  throw new TypeError('"format" expected \'raw\' for a CID of a hash function other than BLAKE3, got \'hashseq\'')
 }
 
 /** @param {BlobName} cid @param {{ format?: TagFormat }} options @returns {TagFormat} */
@@ -91,7 +91,7 @@ export function assertMayBeWeak ({ format, alias }) {
 export function lastingFrom ({ weak = false, meta, ttl, expires }) {
   if (typeof weak !== 'boolean') throw new TypeError(`"weak" expected a boolean, got ${describe(weak)}`)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
-  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value beside "ttl"')
+  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value together with "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
   const time = expires === undefined ? undefined : timeOf(expires)
   return now => ({ weak, meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
@@ -120,7 +120,7 @@ export function assertName (argument, name) {
 }
 
 /**
- * Refuses text with half of a surrogate pair. UTF-8 cannot express it, so different names would become the same.
+ * Rejects a string with half a surrogate pair. UTF-8 cannot express it, so different names would get the same bytes.
  *
  * @param {string} argument @param {string} text
  */

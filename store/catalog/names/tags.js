@@ -42,9 +42,9 @@ export class Tags {
    * Protects a blob, even one that the store does not have yet. Replaces a tag of that name. A weak tag protects
    * nothing.
    *
-   * @param {string} name  any text except an empty one
-   * @param {BlobName} cid  or a CID of another hash function, which names an alias: the tag protects the blob that the
-   *   alias leads to, even if the store gets that blob later
+   * @param {string} name  any string except the empty one
+   * @param {BlobName} cid  the name of the blob, or an alias, which is a CID of another hash function. For an alias,
+   *   the tag protects the blob that the alias leads to, even if the store gets that blob later
    * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
@@ -55,7 +55,7 @@ export class Tags {
   /**
    * Protects a blob as `set` does, unless there is a tag of that name.
    *
-   * @param {string} name  any text except an empty one
+   * @param {string} name  any string except the empty one
    * @param {BlobName} cid  as for `set`
    * @param {TagOptions} [options]
    * @returns {Promise<boolean>} false when a tag already has the name, even a damaged one. Then nothing has changed
@@ -66,10 +66,10 @@ export class Tags {
   }
 
   /**
-   * Sets many tags in one write: all of them, or none if it fails. It holds all of them in memory.
+   * Sets many tags in one write: all of them, or none if it fails. The call holds all tags in memory.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have one name, the
-   *   last one counts
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` yields them. If several have the same name,
+   *   the last one counts
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')
@@ -100,7 +100,8 @@ export class Tags {
   /**
    * @param {string} name
    * @param {{ onlyIf?: (tag: TagInfo) => boolean }} [options]  `onlyIf`: deletes the tag only if this function returns
-   *   true for it. Nothing changes the tag in between. A damaged tag stays. Default: deletes any tag of that name
+   *   true for it. The tag cannot change between these steps. A damaged tag stays. Default: deletes any tag of that
+   *   name
    * @returns {Promise<boolean>} true if a tag was deleted
    */
   async delete (name, options) {

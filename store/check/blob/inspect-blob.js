@@ -30,13 +30,13 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  * The part of a blob that is inspected.
  *
  * @typedef {object} Part
- * @property {boolean} isWhole  true if it is all of the blob
+ * @property {boolean} isWhole  true if the part is the whole blob
  * @property {ChunkRanges} chunks  the chunks of the part
  * @property {ChunkRanges} rest  all other chunks, which count as present
  * @property {KeyRange} keys  range of the part's extents and pages in the data database
  */
 
-/** Returns all of a blob as a part. @param {BlobRecord} record @returns {Part} */
+/** Returns the whole blob as a part. @param {BlobRecord} record @returns {Part} */
 export const wholeOf = ({ id, size }) =>
   ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
 
@@ -93,7 +93,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
  * Returns true if all bytes and pairs of a complete blob are right. This takes as long as reading the blob.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false as well if the system cannot read the blob's file
+ * @returns {Promise<boolean>} also false if the system cannot read the blob's file
  */
 export async function isIntact (databases, root, record, signal) {
   if (record.size === 0) return true

@@ -55,7 +55,8 @@ class PairRecomputer {
   }
 
   /**
-   * Computes the pair of a node again, and then the pairs below it, which are compared with the chaining values in it.
+   * Computes the pair of a node again if it is wrong, and then the pairs below it, which are compared with the chaining
+   * values in that pair.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root
@@ -70,8 +71,8 @@ class PairRecomputer {
       pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First compute it from the stored pairs right below. These may be wrong, too. Then compute it from stored pairs of
-    // other pages only, and finally from the bytes.
+    // First compute the pair from the stored pairs right below. These may be wrong, too. Then compute it from stored
+    // pairs of other pages only, and finally from the bytes.
     const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
     for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break

@@ -20,7 +20,7 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { Part } from './inspect-blob.js' */
 /** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
-/** Most bytes, and most operations, of one write. */
+/** Operations are written once they have this many bytes, or once there are this many of them. */
 const CHANGES_LEN = 1 << 22
 const CHANGES_COUNT = 1000
 
@@ -79,7 +79,7 @@ export async function dropWrong (content, right, part, signal) {
  * @throws the reason when the system could not read the file
  */
 async function prove (content, part, signal) {
-  // Groups without a mark count, too: a group need not be fetched again because its mark was lost.
+  // Groups without a mark count, too, so that a group that has lost only its mark need not be fetched again.
   const wanted = await storedChunks(content, part, signal)
   await recomputePairs(content, { stored: wanted.union(part.rest), wanted }, signal)
   return part.rest.union(await rightChunks(content, wanted, part, signal))
@@ -183,7 +183,7 @@ class Cell {
   /**
    * Returns operations that rewrite the cell without wrong bytes; none when the cell is in order.
    *
-   * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
+   * @param {number} id @param {number} extentLen  the maximum length of an extent, in bytes @param {ChunkRanges} right
    * @returns {Operation[]}
    */
   operations (id, extentLen, right) {

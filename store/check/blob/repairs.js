@@ -31,7 +31,7 @@ export class Repairs {
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {object} [options]
-   * @param {Part} [options.part]  the part to repair. Default: all of the blob
+   * @param {Part} [options.part]  the part to repair. Default: the whole blob
    * @param {Reservation[]} [options.reservations]  quota for a copy of the bytes of a reference
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
@@ -51,7 +51,8 @@ export class Repairs {
       right = right.intersect(held)
     }
     if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
-      // All of the part is wrong. It may belong to another blob: in a damaged index, two records may have the same id.
+      // All of the part is wrong. The data may belong to another blob, because two records in a damaged index may have
+      // the same id.
       if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
       if (await this.#hasOtherOwner(record)) return undefined
     }
@@ -72,8 +73,8 @@ export class Repairs {
 
   /**
    * Writes a new record for a blob whose data was found without one. It repairs the data first, so that everything in
-   * the record is true. If it is interrupted before it writes the record, the data is still an orphan, and is found
-   * again.
+   * the record is true. If the call is interrupted before it writes the record, the data is still an orphan, and is
+   * found again.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
@@ -96,7 +97,7 @@ export class Repairs {
   }
 
   /**
-   * Makes all of a blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
+   * Makes the whole blob count as missing, and gives it a new id for the bytes that it will receive. A file that does
    * not belong to the store stays as it is.
    *
    * @param {Uint8Array} root @param {BlobRecord} record

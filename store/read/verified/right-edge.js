@@ -1,4 +1,4 @@
-// Reads the right edge of a stored tree: the part that is needed to append to the blob. The root proves all of it.
+// Reads the right edge of a stored tree, which is the part that appending to the blob needs. The root proves all of it.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { leftLen } from '../../../lib/tree/geometry.js'
@@ -11,8 +11,8 @@ import { VIEWS } from '../../storage/format/keys.js'
 
 /**
  * @typedef {object} RightEdge
- * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right; every blob that begins with this one has
- *   them, too
+ * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right; every blob that begins with this one also
+ *   has them
  * @property {{ node: number, pair: Uint8Array }[]} pairs  pairs that a longer blob does not have, or that differ there
  * @property {number} start  where the last group begins, in bytes, if it is not full; otherwise the size
  */

@@ -1,7 +1,6 @@
 // The fast path for small reads at any place of a complete blob: one read of the bytes, mostly synchronous
-// (sync-reads.js), and a comparison with pairs that are mostly in memory (trusted-trees.js). It returns right bytes or
-// undefined. In the second case, the reader reads piece by piece (snapshot.js, verified-pieces.js), and so finds the
-// fault.
+// (sync-reads.js), and a comparison with pairs that are mostly in memory (trusted-trees.js). It returns right bytes, or
+// undefined. Then the caller reads piece by piece (stored-view.js, verified-pieces.js), and so finds the fault.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../sizes.js'
@@ -13,7 +12,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** @import { Wanted } from '../reader.js' */
 /** @import { TrustedTrees } from './trusted-trees.js' */
 
-/** Most bytes of a small read. Longer reads are faster when one piece is hashed while the next is read. */
+/** A small read has at most this many bytes. Longer ones are faster when one piece is hashed while the next is read. */
 const MAX_LEN = 17 * GROUP_LEN
 
 export class SmallReads {
@@ -63,7 +62,7 @@ export class SmallReads {
     if (bytes.length === size) return hashesTo(bytes, 0, size, root)
     const tree = this.#trees.of(root, record)
     const spans = [...subtreesOf({ start: from, end: from + bytes.length }, size)]
-    /** @param {number} i  the first span that was not compared @returns {boolean | Promise<boolean>} */
+    /** @param {number} i  index of the first span that was not compared @returns {boolean | Promise<boolean>} */
     const areRightFrom = i => {
       if (i === spans.length) return true
       const { start, end } = spans[i]

@@ -7,7 +7,7 @@ import { GROUP_LEN } from '../../sizes.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { subtreeCv } from '../../../lib/hash/subtree.js'
 
-/** Longest subtree that is read as one piece, in bytes: a power of two. */
+/** A subtree of at most this many bytes, which is a power of two, is read as one piece. */
 const MAX_SUBTREE_LEN = 1 << 20
 
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
@@ -33,7 +33,7 @@ export function * subtreesOf ({ start, end }, size) {
  * Returns true if bytes hash to the expected chaining value of their subtree.
  *
  * @param {Uint8Array} bytes  of a whole subtree
- * @param {number} start  where in the blob it begins, in bytes
+ * @param {number} start  where the subtree begins in the blob, in bytes
  * @param {number} size  of the blob
  * @param {Uint8Array} expected  chaining value; the root, if the subtree is the whole blob
  */

@@ -23,7 +23,7 @@ import { hashesTo } from './subtrees.js'
  * @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above
  */
 
-/** Most pages that are kept for one blob, and for all blobs together. A page has 4 KiB and proves 1 MiB. */
+/** At most this many pages are kept for one blob, and for all blobs together. A page has 4 KiB and proves 1 MiB. */
 const TREE_PAGES = 1024
 const ALL_PAGES = 2048
 
@@ -32,7 +32,7 @@ export class TrustedTree {
   #size
   #pages
   #onCount
-  /** The number of pages that `onCount` knows of. */
+  /** The number of pages that `onCount` was told of. */
   #told = 0
 
   /**
@@ -56,11 +56,11 @@ export class TrustedTree {
    * Returns true if the blob has these bytes at this position.
    *
    * @param {Uint8Array} bytes  of a whole subtree
-   * @param {number} start  where it begins, in bytes
+   * @param {number} start  where the subtree begins, in bytes
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
    * @returns {boolean | Promise<boolean>} a promise only when the pair above the subtree is not trusted yet. The result
-   *   is false, too, when pairs above it are wrong or missing
+   *   is also false when pairs above the subtree are wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -97,8 +97,8 @@ export class TrustedTree {
   }
 
   /**
-   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if its pair is wrong, this
-   * reads the page again before it throws.
+   * Returns the verified pair of a parent. The page in memory may be older than a repair, so if the pair in it is
+   * wrong, this reads the page again before it throws.
    *
    * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
@@ -123,8 +123,8 @@ export class TrustedTree {
   }
 
   /**
-   * Climbs from a subtree towards the root, up to the first trusted pair. Returns this pair's chaining value of the
-   * child on the way.
+   * Climbs from a subtree towards the root, up to the first trusted pair. Returns the chaining value in this pair that
+   * belongs to the child on the way.
    *
    * @param {number} start @param {number} end
    * @param {Above[]} [untrusted]  gets the parents below the trusted pair, from bottom to top. Without it, this looks
@@ -200,7 +200,7 @@ export class TrustedTrees {
   }
 }
 
-/** @typedef {{ expected: Uint8Array, isRoot: boolean }} Parent  the chaining value or root that a pair must join to */
+/** @typedef {{ expected: Uint8Array, isRoot: boolean }} Parent  the chaining value or root to which a pair must hash */
 
 /**
  * @param {Page} page @param {number} slot @param {Parent} parent

@@ -1,6 +1,6 @@
 // Reads a stored blob piece by piece. Each piece is a subtree, which is hashed as a whole and compared with its
-// expected chaining value. A wrong piece is compared again group by group: the reader gets the right groups before the
-// fault, and the error names the wrong one.
+// expected chaining value. A wrong piece is compared again group by group, so that the reader gets the right groups
+// before the fault, and the error names the wrong group.
 
 import { GROUP_LEN } from '../../sizes.js'
 import { leafMismatch, truncated } from '../../../lib/core/errors.js'

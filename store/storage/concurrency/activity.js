@@ -20,7 +20,7 @@ export class Activity {
    * Runs work that may leave data without a record if it is interrupted.
    *
    * @template T @param {() => Promise<T>} work
-   * @param {(reason: unknown) => void} [end]  makes the work fail soon. Work that waits for a source needs it
+   * @param {(reason: unknown) => void} [end]  makes the work fail soon; needed for work that waits for a source
    * @returns {Promise<T>}
    */
   async run (work, end) {

@@ -2,9 +2,9 @@
 // deleted, the file is cut off after the end of the next longest.
 //
 // A base is an id that does not belong to any blob. Under it, the store keeps the file, and the pairs that are the same
-// in all its sharers. The index has an entry for each sharer, which is written and deleted together with the sharer's
-// record. Once read, the entries stay in memory, and every commit changes them there. So a commit knows which data it
-// gives up without reading anything.
+// in all sharers of the file. The index has an entry for each sharer, which is written and deleted together with the
+// sharer's record. Once read, the entries stay in memory, and every commit changes them there. So a commit knows which
+// data it gives up without reading anything.
 
 import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
 import { encodeSharer } from '../format/records.js'
@@ -103,7 +103,7 @@ export class Bases {
 
   /**
    * Forgets a base that has no sharers, unless it is in doubt or locked. The caller that has locked it must still learn
-   * whether it is gone.
+   * whether the base is gone.
    *
    * @param {number} base
    */
@@ -233,8 +233,8 @@ export class Bases {
   }
 
   /**
-   * Notes that the write of changes has failed. It may have reached the disk all the same. The bases of these changes
-   * keep their files until the store is opened again.
+   * Notes that the write of changes has failed. The write may have reached the disk all the same. The bases of these
+   * changes keep their files until the store is opened again.
    *
    * @param {Change[]} changes  that `apply` has applied
    * @returns {boolean} true if any of them touches a base
@@ -263,7 +263,7 @@ export class Bases {
   }
 
   /**
-   * Cuts off the files of the bases that have lost sharers by written changes and still have others.
+   * Cuts off the files of the bases from which written changes have removed some sharers, but not all.
    *
    * @param {Change[]} changes @param {() => void} onFailure  called for each file that could not be cut off
    */
@@ -289,7 +289,7 @@ export class Bases {
     return known
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} by how many bytes the longest sharer grows */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} how many bytes longer the longest sharer is now */
   #add ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)
@@ -298,7 +298,7 @@ export class Bases {
     return this.longest(base) - before
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} as for `#add`: 0 or negative */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} as for `#add`, so 0 or negative */
   #remove ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)

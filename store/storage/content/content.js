@@ -45,13 +45,13 @@ export class BaseContent {
   /**
    * Returns true if the whole blob is in one extent of at most this length.
    *
-   * @param {number} _len  bytes; not more than a full extent has
+   * @param {number} _len  bytes; at most the length of a full extent
    */
   isOneExtent (_len) { return false }
 
   /**
-   * Returns true if the bytes may stay where they are when the blob is put again. Bytes that the store keeps always
-   * may.
+   * Returns true if the bytes may stay where they are when the blob is put again. Bytes that the store keeps may always
+   * stay.
    *
    * @param {string} [_path]  of the file, when the put makes a reference to it
    * @returns {boolean | Promise<boolean>}

@@ -23,12 +23,12 @@ export class ExtentContent extends BaseContent {
   get reachable () { return this }
 
   /**
-   * True if no bytes follow the place where a read ends early. Here it is false: a missing extent may be followed by
-   * others.
+   * True if no bytes follow the place where a read ends early. Here it is false, because other extents may follow a
+   * missing one.
    */
   get endsAtFirstGap () { return false }
 
-  /** The id of the store's file that has the bytes: none. */
+  /** The id of the store's file that has the bytes; here undefined, because there is no file. */
   get fileId () { return /** @type {number | undefined} */ (undefined) }
 
   /** @returns {GivenUpData} */
@@ -105,7 +105,7 @@ export class ExtentContent extends BaseContent {
 
   /**
    * Finds the chunks that may have stored bytes, right or wrong: from the start of each extent to the end of its cell.
-   * It does not read the bytes, and does not rely on the size.
+   * It does not read the bytes. It leaves out chunks beyond the size in the record.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<ChunkRanges | undefined>}
@@ -124,11 +124,11 @@ export class ExtentContent extends BaseContent {
   }
 
   /**
-   * Returns true if something other than a file of the store has the name of the blob's file. Here it is false: the
-   * blob has no file.
+   * Returns true if something other than a file of the store has the name of the blob's file. Here it is false, because
+   * the blob has no file.
    */
   async isObstructed () { return false }
 
-  /** Makes right groups safe before marks name them. Here the write of the marks does so. */
+  /** Makes right groups safe before marks name them. Here it does nothing, because the write of the marks does so. */
   async makeSafe () {}
 }

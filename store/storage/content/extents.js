@@ -20,7 +20,7 @@ export class ExtentCutter {
 
   /**
    * @param {number} id
-   * @param {number} extentLen  the most bytes of an extent; divides a cell
+   * @param {number} extentLen  the maximum length of an extent, in bytes; a cell is a multiple of it
    * @param {number} [offset]  where in the blob the bytes begin
    */
   constructor (id, extentLen, offset = 0) {
@@ -29,7 +29,7 @@ export class ExtentCutter {
     this.#offset = offset
   }
 
-  /** Where the next byte belongs. */
+  /** The offset of the next byte in the blob. */
   get position () { return this.#offset + this.#pending.len }
 
   /**
@@ -64,7 +64,7 @@ export class ExtentCutter {
  * verified.
  */
 export class ExtentReader {
-  /** False: the reader has one position in the database, so its reads cannot overlap. */
+  /** False, because the reader has only one position in the database. So its reads cannot overlap. */
   overlaps = false
   #iterator
   #id
@@ -95,7 +95,7 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; ends early before bytes that are missing
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; ends before the first missing byte
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)

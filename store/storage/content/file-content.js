@@ -24,11 +24,11 @@ const COPY_LEN = 1 << 20
 
 /** The base class of all content in files. */
 export class StoredFile extends BaseContent {
-  /** False if the store has no files, because a caller has opened another store's databases as it. */
+  /** False if the store has no files, because a caller has opened only the databases of a store with files. */
   get isReachable () { return this.databases.files !== undefined }
 
   /**
-   * This content. In a store without files: content in extents, which keeps the groups that it receives from now on.
+   * This content; in a store without files, content in extents, for the groups that are received from now on.
    *
    * @returns {StoredFile | ExtentContent}
    */
@@ -37,10 +37,10 @@ export class StoredFile extends BaseContent {
     return this.isReachable ? this : new ExtentContent(databases, root, { ...record, home: 'extents' })
   }
 
-  /** True: all bytes after the end of the file are missing. */
+  /** True, because all bytes after the end of the file are missing. */
   get endsAtFirstGap () { return true }
 
-  /** The id of the store's file that has the bytes. Received groups are written to it, too. */
+  /** The id of the store's file that has the bytes. Received groups are also written to this file. */
   get fileId () { return /** @type {number | undefined} */ (this.record.id) }
 
   /** See `ExtentContent.reader`. */
@@ -110,7 +110,7 @@ export class StoredFile extends BaseContent {
     return files
   }
 
-  /** Opens the file. @returns {Promise<BlobFile>} the caller releases it */
+  /** Opens the file, which the caller releases. @returns {Promise<BlobFile>} */
   async open () {
     const { fileId, databases: { files } } = this
     if (files === undefined || fileId === undefined) throw this.allMissing()
@@ -154,13 +154,13 @@ export class SharedContent extends StoredFile {
 
   get isChangedByOthers () { return true }
 
-  /** True: the entry of the sharer has the size. */
+  /** True, because the entry of the sharer also has the size. */
   get isSizeNoted () { return true }
 
   get fileId () { return this.record.base }
 
   /**
-   * When the first blob is made from another one, the file of that other blob becomes the file of a base.
+   * When a blob is extended for the first time, its file becomes the file of a base.
    *
    * @param {BlobRecord} before
    */
@@ -220,7 +220,11 @@ export class ReferenceContent extends StoredFile {
     return files.readerOf(path)
   }
 
-  /** A lost file may return. @param {{ start: number, end: number }} _span @param {unknown} cause */
+  /**
+   * The bytes count as missing, because a lost file may return.
+   *
+   * @param {{ start: number, end: number }} _span @param {unknown} cause
+   */
   unopened (_span, cause) { return this.allMissing(cause) }
 }
 
@@ -239,7 +243,7 @@ export class FileReader {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const file = await this.#opened(start, end)

@@ -127,7 +127,7 @@ export class ExtentScan extends EntryScan {
 
   /**
    * @param {number} start  not before the start of the previous read @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always `end - start` bytes
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; always `end - start` bytes
    */
   async read (start, end) {
     const out = new Uint8Array(end - start)
@@ -138,7 +138,7 @@ export class ExtentScan extends EntryScan {
     return out
   }
 
-  /** Reads the rest. @param {AbortSignal} [signal] */
+  /** Reads everything that is left. @param {AbortSignal} [signal] */
   async finish (signal) { while (await this.#next()) signal?.throwIfAborted() }
 
   /** @returns {Promise<boolean>} false when there are no more extents */
@@ -200,7 +200,7 @@ export class FileScan extends EntryScan {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always `end - start` bytes
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; always `end - start` bytes
    */
   async read (start, end) {
     const out = new Uint8Array(end - start)
@@ -208,7 +208,7 @@ export class FileScan extends EntryScan {
     return out
   }
 
-  /** Reads the rest. @param {AbortSignal} [signal] */
+  /** Reads everything that is left. @param {AbortSignal} [signal] */
   async finish (signal) {
     while (await this.nextExtent() !== undefined) signal?.throwIfAborted()
     // A hole in a file reads as zeros. So all groups before the end of the file count as stored.

@@ -7,10 +7,11 @@ import { NOT_READ, Pace } from '../../../lib/source/pace.js'
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /**
- * Reads a small value, which is usually in memory: synchronously if the database can, as long as that is fast.
+ * Reads a small value, which is usually in memory. If the database can do that, it reads synchronously, as long as that
+ * is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
- * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} no promise when the read was synchronous
+ * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>} a promise only when the read is asynchronous
  */
 export function getSoon (database, key, options) {
   const later = () => database.get(key, options)
@@ -26,14 +27,15 @@ export function getSoon (database, key, options) {
  */
 export const getSoonAsync = async (database, key, options) => getSoon(database, key, options)
 
-/** Longest read of a file that may be synchronous, in bytes. */
+/** A synchronous read of a file has at most this many bytes. */
 const MAX_LEN_NOW = 5 << 14
 
 /**
  * Reads bytes of a file of the store, synchronously as long as that is fast.
  *
  * @param {BlobFolder} files @param {number} id @param {number} start @param {number} end
- * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer when the file ends before `end`
+ * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends
+ *   before `end`
  */
 export function readSoon (files, id, start, end) {
   const later = async () => {

@@ -3,8 +3,8 @@
 //
 // From the group level up, six levels form a band. The name of a page is its band and the last chunk that it can cover.
 // A parent has the same in-order number for every size of the blob, and so the same place in the pages. A page begins
-// with 8 bytes that say which of its 64 groups are present, one bit each; only the lowest band uses them. The pairs
-// follow in in-order, up to the last known one. An unknown pair is all zeros, which a known pair never is.
+// with 8 bytes, one bit for each of its 64 groups, that say which are present; only the lowest band uses them. The
+// pairs follow in in-order, up to the last known one. An unknown pair is all zeros, which a known pair never is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -29,7 +29,7 @@ const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
 /** How many bands a blob of 2^53 - 1 bytes has. */
 const BANDS = 7
-/** Most pages that a reader keeps in memory. A path from the root to a group has at most seven. */
+/** A reader forgets its pages once it has more than this many. A path from the root to a group has at most seven. */
 const KEPT_PAGES = 64
 
 /** @typedef {{ band: number, lastChunk: number }} PageName */
@@ -58,8 +58,8 @@ export const pagesOver = chunk => Array.from({ length: BANDS }, (_, band) => {
 })
 
 /**
- * Returns all keys that a complete blob of one chunk group can have: that of its extent, and that of the page which a
- * received slice or a repair may have written.
+ * Returns all keys that a complete blob of one chunk group can have: the key of its extent, and the key of the page
+ * that a received slice or a repair may have written.
  *
  * @param {number} id
  */
@@ -82,7 +82,7 @@ export class Page {
   /** A copy of the page in its stored form, without the unknown pairs at its end. */
   get bytes () { return this.#bytes.slice(0, BITS_LEN + this.#slots * PAIR_LEN) }
 
-  /** @param {number} slot @param {Uint8Array} memory  holds the 64 bytes of the pair @param {number} at  where */
+  /** @param {number} slot @param {Uint8Array} memory @param {number} at  where the 64 bytes of the pair are in it */
   setPair (slot, memory, at) {
     this.#bytes.set(memory.subarray(at, at + PAIR_LEN), BITS_LEN + slot * PAIR_LEN)
     this.#slots = Math.max(this.#slots, slot + 1)
@@ -250,7 +250,7 @@ export class PageEditor {
     this.#pages = new Pages(id)
   }
 
-  /** @param {number} node @param {Uint8Array} memory  holds the pair @param {number} at  where */
+  /** @param {number} node @param {Uint8Array} memory @param {number} at  where the pair is in it */
   setPair (node, memory, at) {
     const { page, slot } = placeInPages(node)
     this.#pages.get(page).setPair(slot, memory, at)
@@ -270,7 +270,7 @@ export class PageEditor {
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
 
-/** The stored pairs of one blob, for slices. They are not verified here: the code that cuts a slice verifies them. */
+/** The stored pairs of one blob, for slices. They are not verified here, because the code that cuts a slice does so. */
 export class StoredOutboard {
   #data
   #options
@@ -311,7 +311,7 @@ export class StoredOutboard {
 
 /**
  * Finds the chunks of a blob whose groups are marked as present. It reads only the pages that exist, so a large claimed
- * size costs nothing. Groups after a claimed size are found, too.
+ * size does not take more time. Groups after a claimed size are found, too.
  *
  * @param {SafeDatabase} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob

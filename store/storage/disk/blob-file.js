@@ -47,7 +47,7 @@ export class BlobFile {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} new memory; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const bytes = uncleared(end - start)
@@ -82,7 +82,7 @@ export class BlobFile {
     return len === bytes.length ? bytes : undefined
   }
 
-  /** Closes the file after the reads under way; later reads fail. */
+  /** Closes the file once the reads under way have ended. Later reads fail. */
   close () {
     this.#closing ??= this.#close()
     return this.#closing

@@ -1,5 +1,5 @@
 // Keeps large blobs in a folder, one file for each id. Files stay open for a while after a read, because opening a file
-// costs more than a small read. So a file may be deleted or replaced while readers have the old one open.
+// takes longer than a small read. So a file may be deleted or replaced while readers have the old one open.
 //
 // The store touches only its own files: here, the regular files whose names are ids. It does not follow links, and it
 // writes to and deletes only regular files.
@@ -31,7 +31,7 @@ export async function openFolder (path, location) {
 }
 
 /**
- * Returns a folder for reading only: it does not make or write anything.
+ * Returns a folder for reading only, which does not make or write anything.
  *
  * @param {string} path @param {string} [location]  of the store, for messages
  */
@@ -53,8 +53,8 @@ export class BlobFolder {
 
   /**
    * @param {string} path
-   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: of the store, for messages. Default:
-   *   the parent of this folder. `isReadOnly`: refuse every change. Default: false
+   * @param {{ location?: string, isReadOnly?: boolean }} [options]  `location`: that of the store, for messages.
+   *   Default: the parent of this folder. `isReadOnly`: refuse every change. Default: false
    */
   constructor (path, { location = dirname(path), isReadOnly = false } = {}) {
     this.#path = path
@@ -134,12 +134,12 @@ export class BlobFolder {
   }
 
   /**
-   * Makes a file for an id that shares the blocks of another file, if the file system can do that. It then copies a
-   * block only when one of the files is written to.
+   * Makes the file of an id as a clone that shares the blocks of another file, if the file system can do that. The
+   * system then copies a block only when one of the files is written to.
    *
    * @param {string} source  path of the other file @param {number} id  must never have had a file
-   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: how many bytes the other file must have
-   *   at least. Default: 0. `check`: throws if the file is not the expected one; with `check`, the path must not be a
+   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: the minimum length of the other file,
+   *   in bytes. Default: 0. `check`: throws if the file is not the expected one; with `check`, the path must not be a
    *   link
    * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot share blocks, the
    *   other file is missing or refused, the folder is missing, or something else has the name of the folder or of the
@@ -193,7 +193,8 @@ export class BlobFolder {
    * Reads a file synchronously if it is open. The whole thread waits for the disk.
    *
    * @param {number} id @param {number} start @param {number} end
-   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when the file is not open, or ends before `end`
+   * @returns {Uint8Array<ArrayBuffer> | undefined} new memory; undefined when the file is not open, or ends before
+   *   `end`
    */
   readNow (id, start, end) {
     const file = this.#kept.get(id)
@@ -258,7 +259,7 @@ export class BlobFolder {
   /** Makes new files survive a power cut. */
   sync () { return syncFolder(this.#path).catch(unlessMissing) }
 
-  /** Closes all files after the reads under way. Later calls that open a file fail. */
+  /** Closes all files once the reads under way have ended. Later calls that open a file fail. */
   async close () {
     this.#isClosed = true
     this.#endKeeping()

@@ -5,7 +5,7 @@ import { fdatasync, ftruncate, writev } from 'node:fs'
 /** @import { OpenFile } from './blob-file.js' */
 
 /**
- * How many bytes are gathered before they are written, and the most that one system call writes. For a write of 2 MiB
+ * How many bytes are gathered before they are written. One system call writes at most this many. For a write of 2 MiB
  * or more, Linux looks for contiguous memory of that length for its cache, which can take ten times as long as the
  * write.
  */
@@ -104,7 +104,7 @@ const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
   writev(fd, pieces, position, (error, len) => error ? reject(error) : resolve(len))
 })
 
-/** Returns the first bytes of pieces. @param {number} len  the most bytes @param {Uint8Array[]} pieces */
+/** Returns the first bytes of pieces. @param {number} len  at most this many @param {Uint8Array[]} pieces */
 function upTo (len, pieces) {
   const first = []
   for (const piece of pieces) {

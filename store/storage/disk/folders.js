@@ -24,7 +24,7 @@ export async function makeFolder (path) {
 export const makeFolders = path => mkdir(path, { recursive: true })
 
 /**
- * Checks that a path leads to a folder and not to a link: the target of a link does not belong to the store.
+ * Checks that a path leads to a folder and not to a link, because the target of a link does not belong to the store.
  *
  * @param {string} path
  * @returns {Promise<boolean>} false when nothing is there
@@ -58,7 +58,7 @@ export const removeFolder = path => rm(path, { recursive: true, force: true })
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
 
 /**
- * Renames a new folder. If a folder that is not empty already has the name, it removes the new folder instead.
+ * Renames a new folder. If a folder that is not empty already has the name, the new folder is removed instead.
  *
  * @param {string} from
  * @param {string} to  in the same folder

@@ -7,7 +7,7 @@ export const openFolder = async (_path, _location) => undefined
  * Callers ask this before they open anything, because opening makes a missing store.
  *
  * @param {string} location
- * @returns {Promise<boolean>} true, too, when the browser cannot tell
+ * @returns {Promise<boolean>} also true when the browser cannot tell
  */
 export async function isStoreAt (location) {
   if (typeof globalThis.indexedDB?.databases !== 'function') return true
@@ -72,7 +72,7 @@ export async function openRegular (path, _options) {
 
 /** @param {string | URL} path @returns {never} */
 export function absolute (path) {
-  throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
+  throw new TypeError(`there are no files here: pass the Blob, not the path ${path}`)
 }
 
 /** @param {string} _path */

@@ -9,15 +9,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unlessMissing } from './folders.js'
 
-/** The most tries to copy everything before the manifest changes. Each table is copied only once. */
+/** How often copying is tried, because the manifest must not change during it. Each table is copied only once. */
 const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
 
-/** The names of folders with such copies begin with this, and with the id of the process. */
+/** The name of a folder with such a copy begins with this prefix and the id of the process. */
 const COPY_PREFIX = 'baobox-read-only-'
 
-/** The files to copy. The file LOCK must not be opened: closing it would end a lock of this process. */
+/** The files to copy. The file LOCK must not be opened, because closing it would end a lock of this process. */
 const TABLE = /^\d+\.(ldb|sst)$/
 const GROWING = /^(\d+\.log|MANIFEST-\d+|CURRENT)$/
 
@@ -48,7 +48,7 @@ export async function copyLive (from, to, signal) {
 }
 
 /**
- * Returns a text that changes with every change of the manifest; undefined when the folder has no database.
+ * Returns a string that changes with every change of the manifest; undefined when the folder has no database.
  *
  * @param {string} path
  */

@@ -17,7 +17,7 @@ export const allocateFresh = len => new Uint8Array(len)
  * Returns a function that cuts the requested memory from slabs. Pass this memory only to functions that copy it before
  * they return, because keeping a small part keeps the whole slab.
  *
- * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  default: a fresh one
+ * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  returns a slab. Default: allocates a new one
  * @returns {Allocate}
  */
 export function slabAllocator (newSlab = () => allocateFresh(SLAB_LEN)) {
@@ -41,7 +41,7 @@ export function slabAllocator (newSlab = () => allocateFresh(SLAB_LEN)) {
 export class BatchMemory {
   #free = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
 
-  /** @returns {{ allocate: Allocate, release: () => void }} memory for one batch; `release` lets others reuse it */
+  /** @returns {{ allocate: Allocate, release: () => void }} `release` lets later batches reuse the memory */
   take () {
     const slabs = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
     const allocate = slabAllocator(() => {

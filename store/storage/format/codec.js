@@ -25,7 +25,7 @@ export function encode (...parts) {
   return bytes
 }
 
-/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} the position after it */
+/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} the position after the value */
 export function setU64 (bytes, at, value) {
   setU32(bytes, at, value / 2 ** 32)
   setU32(bytes, at + 4, value % 2 ** 32)
@@ -41,7 +41,7 @@ function setU32 (bytes, at, value) {
 }
 
 /**
- * Reads a number. Above 2^53 it is approximate, so callers compare it with a limit.
+ * Reads a number. A number above 2^53 is only approximate, so callers compare the result with a limit.
  *
  * @param {Uint8Array} bytes
  * @param {number} at
@@ -55,7 +55,7 @@ export function u64At (bytes, at) {
 /**
  * Computes a check.
  *
- * @param {Uint8Array} name  the key of the value, which the check covers, too
+ * @param {Uint8Array} name  the key of the value; the check also covers the key
  * @param {Uint8Array} bytes
  */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

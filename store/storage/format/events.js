@@ -8,11 +8,11 @@ import { MAX_TIME } from './records.js'
 import { UTF8, eventKey, isEventKey } from './keys.js'
 
 /**
- * The kinds of events; each is stored as one byte. `added`: a part of a new blob was added; `addedWhole`: a whole new
- * blob.
+ * The kinds of events; each is stored as one byte. `added`: a part of a new blob was added. `addedWhole`: a whole new
+ * blob was added.
  */
 export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
-/** The first kind of event of a tag. An event of a tag has an alias and a name, too, after the lengths of both. */
+/** The first kind of event of a tag. An event of a tag also has an alias and a name, after the lengths of both. */
 const FIRST_OF_TAGS = EVENTS.indexOf('tagged')
 const LENS_LEN = 6
 const TIME_LEN = 8
@@ -71,7 +71,11 @@ export function decodeEntry (before, key, value) {
   return time > MAX_TIME || events === undefined ? undefined : { ...place, time, events }
 }
 
-/** Encodes the first entry of a log, which has no events. @param {LogPlace} place  after it @param {number} time */
+/**
+ * Encodes the first entry of a log, which has no events.
+ *
+ * @param {LogPlace} place  after that entry @param {number} time
+ */
 export const encodeBeginning = ({ position, check }, time) =>
   ({ key: eventKey(position), value: encode({ u64: time }, check) })
 

@@ -13,8 +13,8 @@
 //         0a | id (8)                 the path of an imported file
 //         0b | base (8) | size (8)    a sharer: a blob that shares its bytes with others
 // data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on
-//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers. So a
-//         blob that is written from start to end has its keys in their order, and LevelDB never has to move its data
+//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers. So
+//         the keys of a blob that is written from start to end are in order, and LevelDB never has to move its data
 // files   blobs/id                    the bytes of a large blob, or of several that share them, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
@@ -267,8 +267,8 @@ export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Reads a key of the data database. A failing disk may have changed any byte of the key, so this refuses numbers that
- * no store writes.
+ * Reads a key of the data database. A failing disk may have changed any byte of the key, so numbers that no store
+ * writes are rejected.
  *
  * @param {Uint8Array} key
  * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, otherwise an extent;

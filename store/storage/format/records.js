@@ -44,7 +44,7 @@ export const LAYOUT_VERSION = 1
  *   blobs share
  */
 
-/** Returns the ids that have data of a blob. @param {{ id: number, base?: number }} record */
+/** Returns the ids under which a blob has data. @param {{ id: number, base?: number }} record */
 export const idsOf = ({ id, base }) => base === undefined ? [id] : [id, base]
 
 const SIZE_PROVEN = 1
@@ -85,7 +85,7 @@ export function decodeRecord (root, bytes) {
   if (!areEqual(bytes, len, recordCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
-  // Anybody can compute the check, so check each value, too. The empty blob never has a record.
+  // Anybody can write a right check beside wrong values, so check each value, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
   if (id > MAX_ID || !isSizePossible || created > MAX_TIME || flags > MAX_FLAGS) return undefined
   if ((home === 'shared') !== (len === SHARED_LEN)) return undefined
@@ -141,7 +141,7 @@ export function decodeState (bytes) {
 
 /**
  * Encodes the note that the data of some ids is being deleted. The note is kept under the first of the ids. It has a
- * check, because one flipped bit would otherwise delete another blob.
+ * check, because one flipped bit could otherwise delete another blob.
  *
  * @param {number[]} ids  at least one
  */

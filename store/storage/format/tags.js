@@ -21,20 +21,20 @@ import { MAX_TIME } from './records.js'
  *   the root of a blob
  * @property {TagFormat} format  `raw` for an alias
  * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
- * @property {boolean} [weak]  true for a tag that protects nothing; it counts as deleted when its blob is
+ * @property {boolean} [weak]  true for a tag that protects nothing, and counts as deleted once its blob is deleted
  * @property {number} [expires]  the time at which the tag expires, in milliseconds since 1970; undefined for never
  * @property {Uint8Array} [meta]  data that the caller keeps with the tag, as DAG-CBOR
  */
 
 /** @type {TagFormat[]} */
 export const TAG_FORMATS = ['raw', 'hashseq']
-/** Stored in the place of the format of a weak tag, whose format is `raw`. */
+/** A weak tag has this number in place of its format, which is always `raw`. */
 const WEAK = TAG_FORMATS.length
 
-/** Longest metadata of a tag, in bytes of DAG-CBOR. */
+/** The maximum length of a tag's metadata, in bytes of DAG-CBOR. */
 export const MAX_META_LEN = 4096
 
-/** How deeply arrays and objects may be nested, because decoding stored metadata must not overflow the stack. */
+/** The maximum depth of nested arrays and objects. Without it, decoding stored metadata could overflow the stack. */
 const MAX_META_DEPTH = 64
 /** Bytes of a value between the hash and the alias: format, time, length of the alias. */
 const FIXED_LEN = 11
@@ -51,7 +51,7 @@ export const placeOfAlias = multihash => hash(aliasKey(multihash))
 /**
  * @param {Tag} tag
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} the entry
- *   under its name, and the entry in the order of the blobs
+ *   under the tag's name, and the entry in the order of the blobs
  */
 export function encodeTag ({ name, root, format, weak = false, alias = NOTHING, expires = 0, meta = NOTHING }) {
   const { length } = alias
@@ -92,7 +92,7 @@ function tagOf (name, root, rest) {
   if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
-  // Anybody can compute the check, so check each value, too.
+  // Anybody can write a right check beside wrong values, so check each value, too.
   const expires = u64At(rest, 1)
   const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
   const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)
@@ -113,8 +113,8 @@ export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).
 export const isLive = ({ expires }, now) => expires === undefined || now < expires
 
 /**
- * Returns true if an entry in the order of the blobs protects its blob. A damaged entry does, because its tag may be
- * unexpired.
+ * Returns true if an entry in the order of the blobs protects its blob. A damaged entry does, because its tag may not
+ * have expired.
  *
  * @param {Uint8Array} key @param {Uint8Array} value @param {number} now  milliseconds since 1970
  */
@@ -134,7 +134,7 @@ export const areSameTags = (tag, other) => other !== undefined && tag.name === o
 /**
  * @param {unknown} meta  metadata as the caller gives it
  * @returns {Uint8Array}
- * @throws {TypeError | RangeError} when DAG-CBOR cannot hold it, or it is too long or nested too deeply
+ * @throws {TypeError | RangeError} when DAG-CBOR cannot hold the metadata, or it is too long or nested too deeply
  */
 export function encodeMeta (meta) {
   const bytes = cborOf(meta)
@@ -167,5 +167,5 @@ export function decodeMeta (bytes) {
   try {
     const value = decode(bytes)
     return isShallow(value, MAX_META_DEPTH) ? { value } : undefined
-  } catch {} // undefined, too, when the nesting is so deep that the stack overflows
+  } catch {} // Deep nesting can overflow the stack, which also means that the bytes are damaged.
 }

@@ -1,5 +1,5 @@
-// Finds the ids that have entries in the data database. It reads all keys in their order, but if an id has many keys,
-// it skips most of them.
+// Finds the ids that have entries in the data database. It reads all keys in order, but if an id has many keys, it
+// skips most of them.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
@@ -11,7 +11,7 @@ import { orIfUnreadable } from '../errors.js'
  * @typedef {object} FoundId
  * @property {number} [id]  undefined for a key that no store writes
  * @property {Uint8Array} key  the first key of the id
- * @property {boolean} isAlone  true if the id has only this key, and it is that of the extent at the start of the blob
+ * @property {boolean} isAlone  true if the id has only this key, which is that of the extent at the start of the blob
  */
 
 /** How many keys of an id are read before the other ones are skipped. */

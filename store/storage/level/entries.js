@@ -7,7 +7,7 @@ import { isCorruption } from '../errors.js'
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
 
-/** Most entries in a batch. */
+/** A batch has at most this many entries. */
 export const BATCH_ENTRIES = 1000
 
 /** Options for an iterator over small entries. Without them, LevelDB ends a batch at 16 KiB. */

@@ -34,9 +34,10 @@ import { VIEWS } from '../format/keys.js'
 /** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**
- * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as much while it writes
- * one. When 10 000 blobs of 4 KiB are put, each costs 23 us of processor time with LevelDB's default of 4 MiB, and 17
- * us with 32 MiB. 16 MiB are as fast as 32, and keep the process below 150 MB for a store of a million blobs.
+ * Bytes of entries that LevelDB gathers in memory before it writes a table. LevelDB may hold twice as much while it
+ * writes a table. When 10 000 blobs of 4 KiB are put, each takes 23 us of processor time with LevelDB's default of 4
+ * MiB, and 17 us with 32 MiB. 16 MiB are as fast as 32, and keep the process below 150 MB for a store of a million
+ * blobs.
  */
 const WRITE_BUFFER_LEN = 1 << 24
 

@@ -21,7 +21,7 @@ const LOOKUP_LEN = 1 << 22
  * overtaken, but a backward one misses only one entry. A damaged index of a table may hide some entries from one
  * direction and others from the other.
  *
- * @param {SafeDatabase | AnyLevel} database  without snapshots it is not a LevelDB, and counts as in order
+ * @param {SafeDatabase | AnyLevel} database  a database without snapshots is not a LevelDB, and counts as in order
  * @param {AbortSignal} [signal]
  */
 export async function isInOrder (database, signal) {

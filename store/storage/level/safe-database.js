@@ -3,7 +3,7 @@
 //
 // When a write to its log fails halfway, LevelDB continues. It appends later writes after the torn record. They can be
 // read, but LevelDB drops them when it replays the log at the next opening. So this class writes one batch after the
-// other. After a failed batch, it closes the level and opens it again before it writes the next one: LevelDB then drops
+// other. After a failed batch, it closes the level and opens it again before it writes the next one. LevelDB then drops
 // the torn record and begins a new log. Until then, reads use the level as it is.
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
@@ -22,8 +22,8 @@ import {
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
 /**
- * The last acknowledged entry. After the level was reopened, the store looks for it: if it is missing, acknowledged
- * writes were lost.
+ * The last acknowledged entry. After the level was reopened, the store looks for this entry. If it is missing,
+ * acknowledged writes were lost.
  *
  * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: the key
  *   was deleted
@@ -46,7 +46,7 @@ const WRITE_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, in addition to those in its logs. */
 const OPENING_LEN = 1 << 20
-/** The most tries to open a level. Another process that tries to open the store holds LevelDB's lock for a moment. */
+/** How often opening a level is tried. Another process that tries to open the store holds the lock for a moment. */
 const LOCK_TRIES = 50
 /** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20
@@ -75,7 +75,7 @@ export class SafeDatabase {
   #failure = /** @type {unknown} */ (undefined)
   #reopening = /** @type {Promise<void> | undefined} */ (undefined)
   #triedAt = -Infinity
-  /** Set when acknowledged writes were lost: all later writes fail with this error. */
+  /** Set when acknowledged writes were lost. All later writes fail with this error. */
   #lost = /** @type {BaoError | undefined} */ (undefined)
   #isClosed = false
   /** True if a write may not be on the disk yet. */
@@ -182,7 +182,7 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {{ sync?: boolean }} [options] */
   del (key, options) { return this.batch([{ type: 'del', key }], options) }
 
-  /** Deletes a range of keys. If it fails, some of them may be deleted. @param {KeyRange} range */
+  /** Deletes a range of keys. If the call fails, some of the keys may be deleted. @param {KeyRange} range */
   clear (range) { return this.#write({ operations: [], range, sync: false }) }
 
   /** Makes LevelDB rewrite its tables without deleted entries. Does nothing for other levels. */
@@ -249,7 +249,7 @@ export class SafeDatabase {
       placeCheck.catch(() => {}) // The check runs during the write. Its failure is thrown below.
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
-      // When LevelDB begins a new log, it does not sync the old one, and needs it until its entries are in a table.
+      // LevelDB does not sync a log when it begins the next one, but it needs this log until its entries are in tables.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)

@@ -1,5 +1,5 @@
-// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs, without lookups and
-// with little memory.
+// Joins a walk over all blobs with another part of the index that is sorted by the hashes of blobs. It does not need
+// lookups, and keeps only one batch of entries in memory.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../errors.js'

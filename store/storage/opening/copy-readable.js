@@ -11,7 +11,7 @@ import { newLevel } from '../level/levels.js'
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
 
-/** Most bytes of values, and most entries, in a batch. */
+/** A batch is written once it has this many bytes of values, or this many entries. */
 const BATCH_LEN = 1 << 22
 const BATCH_COUNT = 1000
 

@@ -1,6 +1,6 @@
-// Makes sure that only one store at a time is open at a location.
+// Makes sure that at most one store is open at a location.
 //
-// LevelDB keeps other processes away with a lock file. But a process that tries to lock a file twice loses its lock. So
+// LevelDB keeps other processes away with a lock file. But a process that tries to lock a file twice loses the lock. So
 // before LevelDB opens anything, this module finds out whether this process has the store open, under any name of its
 // directory. IndexedDB lets every page in, so pages use a lock of the browser. Without it, two open stores would give
 // the same ids to different blobs, and each would delete the data that the other one is putting.
@@ -44,7 +44,7 @@ export async function holdLocation (location) {
 }
 
 /**
- * Returns the files whose locks keep other processes away: those of the two databases, and that of a rescue.
+ * Returns the lock files that keep other processes away: those of the two databases, and the one of a rescue.
  *
  * @param {string} location
  */

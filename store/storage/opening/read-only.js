@@ -86,8 +86,8 @@ async function openCopy (location, copy, signal) {
 }
 
 /**
- * If a copy is damaged, replaces it with a new database of everything that is readable in it, because LevelDB must not
- * read damaged tables.
+ * If a copy is damaged, replaces it with a new database of all readable entries, because LevelDB must not read damaged
+ * tables.
  *
  * @param {'index' | 'data'} name @param {string} path  of the copy @param {AbortSignal} [signal]
  * @returns {Promise<number>} bytes in which nothing could be read

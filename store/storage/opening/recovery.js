@@ -1,5 +1,5 @@
-// Recovers a store that was not closed: completes deletions, and finds the next free id. If the store was closed, it
-// need not read all records. check/orphans.js restores or deletes orphans.
+// Recovers a store that was not closed: completes deletions, and finds the next free id. If the store was closed,
+// reading all records is not necessary. check/orphans.js restores or deletes orphans.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds } from './recorded-ids.js'
@@ -17,8 +17,8 @@ import { LAYOUT_VERSION, decodeDeletion } from '../format/records.js'
 /**
  * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
- * An index may have lost records if it lacks its state, or if there is data under an id that it has not given out: it
- * was damaged, it is an older copy, or it belongs to another store. Then nothing is swept, and no state is written
+ * An index may have lost records if it lacks its state, or if there is data under an id that it has not given out. Such
+ * an index was damaged, is an older copy, or belongs to another store. Then nothing is swept, and no state is written
  * until `fsck` has looked at all data.
  *
  * @param {Databases} databases  open, and not in use yet
@@ -48,8 +48,8 @@ export async function recover (databases, { create, isRescue, takesLostIndex, si
 
 /**
  * @param {Databases} databases
- * @returns {Promise<{ given: number, taken: number }>} `given`: the least id above all that have data. `taken`: the
- *   least id above these, and above all numbers that other things in the folder of blob files have as their names
+ * @returns {Promise<{ given: number, taken: number }>} `given`: the id after the highest one that has data. `taken`:
+ *   the id after that one and after all numbers that name other things in the folder of blob files
  */
 async function idsAfterData ({ data, files }) {
   let [given, taken] = [0, 0]

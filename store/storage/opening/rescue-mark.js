@@ -13,7 +13,7 @@ import { VIEWS } from '../format/keys.js'
 
 /** @param {string} location */
 export const rescueFolder = location => `${location}/rescue`
-/** Returns the new name of `rescue` after a rescue, so that it is no longer a mark. @param {string} location */
+/** Returns the name that the folder gets after a rescue, when it is no longer a mark. @param {string} location */
 const doneFolder = location => `${location}/rescue.done`
 /** @param {string} location */
 export const lockFolder = location => `${rescueFolder(location)}/lock`

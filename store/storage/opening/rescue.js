@@ -1,5 +1,5 @@
 // Rescues a store whose LevelDB files are damaged: makes new databases with everything that is readable in the old
-// ones, and puts them in the place of the old ones. A sound data database stays as it is.
+// ones, and replaces the old ones with them. A sound data database stays as it is.
 //
 // All of this happens in the folder `rescue`, which marks the store until the rescue is done:
 //
@@ -9,7 +9,7 @@
 //   rescue/old     the old databases, once the new ones have taken their places
 //
 // The caller repeats an interrupted rescue. If it finds `rescue/new`, it resumes from there; otherwise it starts again.
-// Large blobs are in files that do not belong to LevelDB: they stay where they are, and do not need more space.
+// Large blobs are in files that do not belong to LevelDB. These files stay where they are, and do not need more space.
 
 import {
   assertFolder, bytesLostSinceClosing, checkDatabase, exists, makeFolder, moveFolder, nameStore, removeFolder,
@@ -124,7 +124,8 @@ async function copyAll (location, signal) {
 }
 
 /**
- * Returns true if LevelDB can read a data database safely. Its values may be damaged: the store verifies them.
+ * Returns true if LevelDB can read a data database safely. Damaged values are accepted, because the store verifies
+ * them.
  *
  * @param {string} path @param {AbortSignal} [signal]
  */
@@ -134,8 +135,8 @@ async function isSound (path, signal) {
 }
 
 /**
- * Returns the entry to write for an entry that was read. The state must not say that the store was closed: it may not
- * be the latest state, so the next opening must look for the ids that are in use. The log of changes is left out,
+ * Returns the entry to write for an entry that was read. The state must not say that the store was closed, because it
+ * may not be the latest state. Then the next opening looks for the ids that are in use. The log of changes is left out,
  * because it does not say which changes were lost.
  *
  * @param {string} location
@@ -167,7 +168,8 @@ async function replaceAll (location) {
 }
 
 /**
- * Returns true if a rescue has moved away or replaced one database, and not yet the other. It begins with the index.
+ * Returns true if a rescue has moved away or replaced one database, and not yet the other. A rescue begins with the
+ * index.
  *
  * @param {string} location
  */

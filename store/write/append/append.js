@@ -70,7 +70,7 @@ export class Appender {
   }
 
   /**
-   * Makes a new blob that continues an old one in its file, if that is possible.
+   * Makes a new blob that continues an old one in the old one's file, if that is possible.
    *
    * @param {Uint8Array} root  of the old blob @param {number} id  of the new blob
    * @param {(size: number) => void} assertSizeAllowed

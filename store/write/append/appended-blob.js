@@ -100,7 +100,7 @@ export class AppendedBlob extends NewBlob {
     return this.#tail.hash()
   }
 
-  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
+  /** Writes everything that is not written yet. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     await this.written()
     this.isWritten = true

@@ -72,7 +72,7 @@ export const COMPOSE_OPTIONS = [
  * @typedef {object} Piece
  * @property {Original} [original]  undefined for new bytes
  * @property {number} start  where the part begins in the original blob, in bytes
- * @property {number} end  where it ends there
+ * @property {number} end  where the part ends there
  * @property {number} [len]  bytes; undefined while the length of a source is not known
  * @property {AsyncGenerator<Uint8Array>} [pieces]  the new bytes
  */
@@ -146,7 +146,7 @@ export class Composition {
   }
 
   /**
-   * Cancels the sources among the parts: all parts of an array, otherwise those taken so far.
+   * Cancels the sources of the parts: of all parts in an array, or of the parts of an iterable that were taken so far.
    *
    * @param {Many<BlobPart>} parts
    */
@@ -207,7 +207,7 @@ export class Composition {
   }
 
   /**
-   * For the empty blob, clones the file from which it can keep the most bytes.
+   * Clones a file for the blob, which is still empty: the file of the original from which it can keep the most bytes.
    *
    * @param {IncomingBlob} blob
    */
@@ -228,7 +228,10 @@ export class Composition {
     let isInGap = false
     /** @type {number | undefined} */
     let border
-    /** @param {number} i  index of the first piece that may follow the gap @param {number} at  where it begins */
+    /**
+     * @param {number} i  index of the first piece that may follow the gap
+     * @param {number} at  where that piece begins in the new blob
+     */
     const enterGap = (i, at) => {
       if (isInGap) return
       isInGap = true

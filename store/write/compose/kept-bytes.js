@@ -1,5 +1,5 @@
-// Puts the bytes of kept subtrees into a new blob: copies them, or leaves them in the new blob's file, which is a clone
-// of the old one.
+// Puts the bytes of kept subtrees into a new blob: copies them, or leaves them in the new blob's file if that is a
+// clone of the old blob's file.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -46,7 +46,7 @@ export class CopiedBytes {
     }
   }
 
-  /** Skips a subtree: the next span begins after it. */
+  /** Skips a subtree. The next span begins after it. */
   async pass () {
     await this.close()
     this.#pieces = undefined
@@ -56,7 +56,7 @@ export class CopiedBytes {
   async close () { await this.#pieces?.return(undefined) }
 }
 
-/** Leaves the bytes in the cloned file, where it first compares them if `verifies` is true. */
+/** Leaves the bytes in the cloned file. If `verifies` is true, it first compares them there with the expected hash. */
 export class SharedBytes {
   #files
   #blob

@@ -1,6 +1,6 @@
 // A stored blob whose bytes become a part of another blob. Bytes that are hashed again are verified first, because the
-// new hash would make damaged bytes look right. Bytes that keep their subtrees need not be checked: damage in them
-// still shows as a mismatch.
+// new hash would make damaged bytes look right. Bytes that keep their subtrees need not be checked, because damage in
+// them still causes a mismatch.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
@@ -76,7 +76,7 @@ export class Original {
 
   /**
    * Clones this blob's file for an empty blob, if more than 1 MiB may be kept and the file system can share blocks. The
-   * file of a base may be longer than this blob: the new blob overwrites the rest, or cuts it off when it is finished.
+   * file of a base may be longer than this blob. The new blob overwrites the rest of it, or cuts it off at the end.
    *
    * @param {IncomingBlob} blob @param {number} len  bytes that may keep their offset
    */
@@ -100,7 +100,7 @@ export class Original {
   }
 
   /**
-   * Adds bytes that keep their offset at the end of a blob. It hashes only subtrees whose pairs are damaged.
+   * Adds bytes at the end of a blob, where they keep their offset. It hashes only subtrees whose pairs are damaged.
    *
    * @param {IncomingBlob} blob
    * @param {number} start  the end of the new blob, which consists of whole subtrees so far

@@ -1,5 +1,5 @@
-// Finds subtrees of a stored blob that a new blob can keep: their chaining values and pairs. The pairs above them prove
-// these without the bytes.
+// Finds subtrees of a stored blob that a new blob can keep: their chaining values and pairs. The pairs above a subtree
+// prove these without the bytes.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -33,8 +33,8 @@ export class StoredSubtrees {
 
   /**
    * @param {ByteRange} span  see `keptSpans`
-   * @returns {Promise<Subtree | undefined>} undefined when pairs in it or above it are lost or damaged; its bytes may
-   *   still be right
+   * @returns {Promise<Subtree | undefined>} undefined when pairs in the subtree or above it are lost or damaged; its
+   *   bytes may still be right
    */
   async find ({ start, end }) {
     try {
@@ -78,7 +78,7 @@ const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
  * Yields adjacent subtrees of at most 1 MiB that fill a span, which ends at the border of a group or at the end of the
- * blob. The first subtree may be the whole of this blob or of the new one, and a root has no chaining value. So the
+ * blob. The first subtree may be the whole stored blob or the whole new one, and a root has no chaining value. So the
  * first subtree is divided in two.
  *
  * @param {ByteRange} span  more than the first group @param {number} size  of the blob

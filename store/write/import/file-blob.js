@@ -53,7 +53,7 @@ export class FileBlob extends NewBlob {
 
   root () { return this.#hashed.root }
 
-  /** Writes the rest. With the durability `sync`, it syncs everything to the disk. */
+  /** Writes everything that is not written yet. With the durability `sync`, it syncs everything to the disk. */
   async finish () {
     const { file } = this
     const { files, isSync } = this.#databases

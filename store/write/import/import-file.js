@@ -15,10 +15,10 @@ import { FileBlob } from './file-blob.js'
 
 /**
  * @typedef {object} ImportFileOwnOptions
- * @property {'copy' | 'reference'} [mode]  `copy` keeps the bytes as `put` does, or shares the blocks of a file above 1
- *   MiB if the file system can do that. `reference` keeps only the tree, and reads the file each time a caller reads
- *   the blob. Those bytes are always verified: reading a changed file throws STORE_CORRUPT { cid, start, len }, and
- *   reading a missing one throws STORE_MISSING { cid, ranges }. The store never deletes the file. Default: `copy`
+ * @property {'copy' | 'reference'} [mode]  `copy` keeps the bytes as `put` does, or shares the blocks of a file of more
+ *   than 1 MiB if the file system can do that. `reference` keeps only the tree, and reads the file each time a caller
+ *   reads the blob. These bytes are always verified: reading a changed file throws STORE_CORRUPT { cid, start, len },
+ *   and reading a missing one throws STORE_MISSING { cid, ranges }. The store never deletes the file. Default: `copy`
  * @property {(fd: number) => void} [check]  gets the descriptor of the open file, and throws if that is the wrong file.
  *   With `check`, the path must not be a link
  */

@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed. Its subtrees may arrive in any order.
+// Writes the pairs of a blob to its pages while the blob is hashed. The subtrees may arrive in any order.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -63,8 +63,8 @@ export class PageWriter {
   }
 
   /**
-   * Begins to write complete pages if there are enough, once the previous write has ended. It resolves when the
-   * previous write has ended. Several calls may wait at the same time: one for each thread that hashes.
+   * Writes complete pages, if there are enough, once the previous write has ended. The promise resolves when this write
+   * begins. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
     if (this.#complete - this.#written < this.#each) return
@@ -76,7 +76,7 @@ export class PageWriter {
     await before
   }
 
-  /** Writes the rest. @param {{ sync: boolean }} options */
+  /** Writes everything that is not written yet. @param {{ sync: boolean }} options */
   async finish (options) {
     await this.#writing
     await this.#data.batch(this.#pages.take(), options)

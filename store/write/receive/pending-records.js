@@ -1,5 +1,5 @@
-// Keeps the pending blobs. They have no record yet, and slices of them are being received. Their data is written under
-// ids that count as under way. The record is written after the first groups.
+// Keeps the pending blobs, which do not have a record yet while slices of them are being received. Their data is
+// written under ids that count as under way. The record is written after the first groups.
 
 import { contentOf, homeOf } from '../../storage/content/content-of.js'
 import { nameOf } from '../../../lib/hash/roots.js'

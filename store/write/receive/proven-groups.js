@@ -101,7 +101,7 @@ export class ProvenGroups {
   /** Bytes that are not in a closed batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** True if there are enough bytes to write, of groups or of pairs: a slice may have pairs without groups. */
+  /** True if there are enough bytes of groups, or of pairs, to write. A slice may have pairs without groups. */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
@@ -126,7 +126,8 @@ export class ProvenGroups {
    * @param {number} size  bytes of the blob, as claimed
    */
   leaf (start, memory, at, len, size) {
-    // Under a wrong size, a pair may verify in the wrong place. It is in the right place if a leaf below it verifies.
+    // If the size is wrong, a pair may match in the wrong place. A verified leaf below it proves that the place is
+    // right.
     this.#provenPairs = this.#pairs.length
     this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
@@ -197,7 +198,7 @@ export class ProvenGroups {
     batch.fileId = id
   }
 
-  /** Gives up groups whose bytes were written to a file: the disk may not have them. */
+  /** Gives up groups whose bytes were written to a file, because the disk may not have them. */
   cutFiled () {
     for (const batch of this.provenBatches) if (batch.fileId !== undefined) batch.cut()
   }

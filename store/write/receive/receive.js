@@ -30,9 +30,9 @@ import { contentOf } from '../../storage/content/content-of.js'
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
-/** Bytes that are written to a file before it is synced and its groups are marked. */
+/** How many bytes are written to a file before the file is synced and their groups are marked. */
 const MARK_LEN = 1 << 24
-/** Most milliseconds that bytes wait to be marked, checked with each piece. */
+/** Bytes wait at most about this many milliseconds to be marked, because each piece checks how long they waited. */
 const MARK_MS = 1000
 
 /**
@@ -140,7 +140,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Stores the groups that were proven before a failure, which are still right.
+   * Stores the groups that were proven before a failure. They are still right.
    *
    * @param {IncomingSlice} slice
    * @param {{ writing: Background, marking: Background, keep: (options: KeepOptions) => Promise<void> }} stages
@@ -270,7 +270,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Reserves quota for the copy of a reference that is present in part: its right bytes are copied first.
+   * Reserves quota for the copy of a reference that is present in part, because its right bytes are copied first.
    *
    * @param {Uint8Array} root @returns {Promise<Reservation[]>}
    */

@@ -87,11 +87,19 @@ describe('collections in a store', () => {
     expect((await store.info()).blobs).to.equal(0)
   })
 
-  it('may be put twice at the same time', async () => {
+  it('may be put at the same time, the same one or another one', async () => {
     const { store } = await newStore()
-    const [one, other] = await Promise.all([putCollection(store, many()), putCollection(store, many())])
-    expect(one.cid.toString()).to.equal(other.cid.toString())
-    expect(await getCollection(store, one.cid)).to.have.length(MANY)
+    function * others () { for (const [name, hash] of many()) yield [`${name}, another one`, hash] }
+    const expected = [many, others, many].map(entries => `${Collection.from(entries()).cid}`)
+    // While one call writes a part to the store, the others go on.
+    const { put } = store
+    store.put = async (...args) => {
+      await new Promise(resolve => setTimeout(resolve))
+      return put.apply(store, args)
+    }
+    const results = await Promise.all([many, others, many].map(entries => putCollection(store, entries())))
+    expect(results.map(({ cid }) => `${cid}`)).to.deep.equal(expected)
+    expect(await getCollection(store, results[0].cid)).to.have.length(MANY)
   })
 
   it('protect their members and their names by a tag', async () => {

@@ -9,12 +9,12 @@ import { readFile, readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { identityOf } from './level-folder.js'
 
-/** Descriptors are numbers here: a FileHandle would be closed as soon as nothing refers to it. */
+/** Descriptors are numbers here, because a FileHandle would be closed as soon as nothing refers to it. */
 const [openFile, closeFile] = [promisify(open), promisify(close)]
 
-/** The most tries of a caller. Two callers that try at the same moment see each other, and neither gets the folder. */
+/** How often a caller tries. Two callers that try at the same moment see each other, and neither gets the folder. */
 const TRIES = 10
-/** The longest pause between two tries, in milliseconds. Pauses are random, so that one of two callers comes first. */
+/** The maximum pause between tries, in milliseconds. Pauses are random, so that one of two callers comes first. */
 const LONGEST_PAUSE = 20
 
 /**
@@ -53,7 +53,7 @@ async function lookAround (path, locks) {
 }
 
 /**
- * Lists the descriptors of this process. It opens none of their files, because closing any descriptor of a file ends
+ * Lists the descriptors of this process. It does not open their files, because closing any descriptor of a file ends
  * all locks that the process has on it (fcntl(2)).
  *
  * @returns {Promise<{ fd: string, file: string }[]>} `file` identifies the file; empty when the system has no list

@@ -9,7 +9,7 @@ import { withRoom } from '../../../../lib/source/open-files.js'
 const PIECE_LEN = 1 << 20
 
 /**
- * Returns a text that identifies a file or folder on this machine, whatever its path is, as long as it is open.
+ * Returns a string that identifies a file or folder on this machine as long as it is open, whatever its path is.
  *
  * @param {string} path @returns {Promise<string>} empty when nothing is there, or the file system has no inode numbers
  */
@@ -23,7 +23,7 @@ export async function identityOf (path) {
   }
 }
 
-/** Returns how many bytes the logs of a LevelDB have. Opening it writes them to tables. @param {string} path */
+/** Returns how many bytes the logs of a LevelDB have. Opening LevelDB writes them to tables. @param {string} path */
 export async function logsLen (path) {
   const sizes = await Promise.all((await logsIn(path)).map(log => stat(log).then(({ size }) => size, () => 0)))
   return sizes.reduce((sum, size) => sum + size, 0)

@@ -1,8 +1,8 @@
 // Finds out which parts of a store are in its directory, before LevelDB opens them. Where LevelDB does not find a
-// database, it makes one. It takes a folder without the file CURRENT for a new one, and deletes everything in it. But
-// if the index was lost, or belongs to another store, opening it beside the data would make all data orphans.
+// database, it makes one. LevelDB takes a folder without the file CURRENT for a new database, and deletes everything in
+// it. But if the index was lost, or belongs to another store, opening it beside the data would make all data orphans.
 //
-// LevelDB ignores files with unknown names. So the folder of each database has an empty file, too, whose name says
+// LevelDB ignores files with unknown names. So the folder of each database also has an empty file, whose name says
 // which store the database belongs to.
 
 import { randomBytes } from 'node:crypto'

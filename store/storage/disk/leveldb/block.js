@@ -1,5 +1,5 @@
-// Blocks of LevelDB's tables: sorted entries. Each leaves out the bytes that its key shares with the previous key.
-// (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
+// Blocks of LevelDB's tables. A block has sorted entries, which leave out the bytes that a key shares with the previous
+// key. (leveldb: doc/table_format.md, table/block_builder.cc, db/dbformat.h)
 //
 //   entry ... entry | u32 restart ... restart | u32 count of restarts
 //   entry: varint shared, varint len of the rest of the key, varint len of the value, rest of the key, value
@@ -18,7 +18,7 @@ const CHECKSUM_LEN = 4
 const PLAIN = 0
 const SNAPPY = 1
 
-/** Longest uncompressed block that is read. The store writes values of 256 KiB at most. */
+/** The maximum length of an uncompressed block that is read. The store writes values of at most 256 KiB. */
 const MAX_BLOCK_LEN = 1 << 26
 /** Snappy expands three bytes to 64 at most. (snappy: format_description.txt) */
 const MAX_RATIO = 22
@@ -44,8 +44,8 @@ export const isIntact = block =>
 /**
  * Corrects a single wrong bit of a block, in place.
  *
- * @param {Uint8Array} block
- * @returns {boolean} true if it is right
+ * @param {Uint8Array} block  with its trailer
+ * @returns {boolean} true if the block is right now
  */
 export const correctBlock = block =>
   isIntact(block) || correctBit(block.subarray(0, -CHECKSUM_LEN), checksumIn(block))

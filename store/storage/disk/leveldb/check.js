@@ -15,20 +15,20 @@ import { entriesOfBatch } from './write-batch.js'
 
 /**
  * @typedef {object} CheckOptions
- * @property {boolean} [isClosed]  true if the database was closed after its last write, so that no log may be torn.
- *   Default: false
- * @property {boolean} [isInUse]  true if the database is open. Then files may come and go, and logs are not checked.
- *   Default: false
+ * @property {boolean} [isClosed]  true if the database was closed after its last write. Then a torn log or manifest
+ *   counts as damage. Default: false
+ * @property {boolean} [isInUse]  true if the database is open. Then files may appear and vanish, and logs are not
+ *   checked. Default: false
  * @property {(name: string, stamp: Stamp) => boolean} [isKnown]  returns true for a table that was checked before and
  *   need not be read. Default: all are read
- * @property {number} [maxLen]  the most bytes of tables to read, the newest first. Default: no limit
+ * @property {number} [maxLen]  read at most this many bytes of tables, the newest first. Default: no limit
  * @property {boolean} [forgivesValues]  see `Table.fault`. Default: false
  * @property {boolean} [checksOrder]  see `Table.fault`. Default: false
  * @property {Map<string, Stamp>} [stamps]  the files of the database, if the caller has just listed them
  * @property {AbortSignal} [signal]
  */
 
-/** The most tries of a check, which starts again when LevelDB has deleted a file during it. */
+/** How often a check is tried. It starts again when LevelDB has deleted a file during it. */
 const TRIES = 100
 
 /**

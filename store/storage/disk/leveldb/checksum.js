@@ -35,7 +35,7 @@ const unmasked = checksum => {
  * Corrects one flipped bit. A CRC is linear, so the difference of two checksums tells which bit is wrong.
  *
  * @param {Uint8Array} bytes  corrected in place
- * @param {number} expected  their masked checksum, in which the flipped bit may be instead
+ * @param {number} expected  their masked checksum; the flipped bit may also be in this number
  * @returns {boolean} true if the bytes are right now; false if more than one bit is wrong, and nothing was changed
  */
 export function correctBit (bytes, expected) {
@@ -66,8 +66,8 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
  * Finds the end of a block by its checksum.
  *
  * @param {Uint8Array} bytes @param {number} start  of the block
- * @param {number} limit  the most bytes to search
- * @returns {number | undefined} where the checksum begins
+ * @param {number} limit  search at most this many bytes
+ * @returns {number | undefined} where the checksum begins; undefined when no end is found
  */
 export function findChecksum (bytes, start, limit) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -17,7 +17,7 @@ export class Cursor {
   get at () { return this.#at }
   get left () { return this.#bytes.length - this.#at }
 
-  /** @throws {RangeError} when the bytes end early or are not such a number; the other methods throw it, too */
+  /** @throws {RangeError} when the bytes end early or are not a varint; the other methods also throw it */
   varint () {
     const [value, len] = varint.decode(this.#bytes, this.#at)
     this.#at += len

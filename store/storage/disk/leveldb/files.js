@@ -8,12 +8,12 @@ import { readManifest } from './manifest.js'
 /** @import { Manifest } from './manifest.js' */
 
 /**
- * @typedef {object} Stamp  changes when a file is written, replaced or copied
+ * @typedef {object} Stamp  properties of a file that change when it is written, replaced or copied
  * @property {number} size  bytes
  * @property {number} changed  milliseconds since 1970
  */
 
-/** Longest file that is read. The files of a store's LevelDB have less than a quarter of this length. */
+/** The maximum length of a file that is read. The files of a store's LevelDB have less than a quarter of this. */
 const MAX_FILE_LEN = 1 << 28
 const TABLE = /^\d+\.(ldb|sst)$/
 const LOG = /^\d+\.log$/

@@ -16,7 +16,7 @@ const LENGTH_AT = 4
 /** The checksum covers the bytes from here on. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
-/** The most records of a block that are corrected, because each correction may go through the whole block. */
+/** At most this many records of a block are corrected, because each correction may go through the whole block. */
 const MAX_CORRECTED = 8
 
 const FULL = 1
@@ -39,7 +39,7 @@ const LAST = 4
  * @param {{ corrects?: boolean }} [options]  `corrects`: correct a single wrong bit of a record in place, in at most
  *   eight records of a block. Default: false
  * @returns {Generator<{ payload: Uint8Array, lost?: undefined } | { payload?: undefined, lost: Lost }>} the payloads
- *   and the lost bytes, in their order
+ *   and the lost bytes, in the order of the log
  */
 export function * readLog (bytes, { corrects = false } = {}) {
   /** The payload that is not complete yet. @type {{ start: number, parts: Uint8Array[] } | undefined} */
@@ -147,11 +147,11 @@ function correct (bytes) {
 }
 
 /**
- * Returns true if a power cut may have torn a record: the file ends in it, or a sector of it was never written. A
- * record with a single wrong bit was written in full, so it is not torn.
+ * Returns true if a power cut may have torn a record, because the file ends in it, or one of its sectors was never
+ * written. A record with a single wrong bit was written in full, so it is not torn.
  *
- * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where they are in
- *   the file @param {boolean} isLast  true if the file ends with this block
+ * @param {Uint8Array} bytes  from the damaged record to the end of its block @param {number} start  where these bytes
+ *   are in the file @param {boolean} isLast  true if the file ends with this block
  */
 function isTorn (bytes, start, isLast) {
   if (correct(bytes.slice())) return false

@@ -14,7 +14,7 @@ import { readLog } from './log.js'
 /**
  * @typedef {object} Manifest
  * @property {TableEntry[]} tables  in the order of their numbers
- * @property {number} log  number of the first log whose writes are not in tables; 0 before the first
+ * @property {number} log  number of the first log whose writes are not in tables; 0 when there is none yet
  * @property {number} previousLog  number of another log whose writes are not in tables; 0 when there is none
  * @property {boolean} isTorn  true if it ends with a torn change
  */

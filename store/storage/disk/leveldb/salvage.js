@@ -70,7 +70,7 @@ export class Salvage {
         continue
       }
       const { entries, isInOrder } = entriesOf(contentsOf(block) ?? NOTHING)
-      // Without the index, only the order of the entries tells blocks with entries from other blocks.
+      // Without the index, only the order of the entries distinguishes blocks with entries from other blocks.
       if (table !== undefined || isInOrder) yield { entries, isDoubtful: false }
     }
     if (doubtful.length > 0) this.#doubtful.set(name, doubtful)

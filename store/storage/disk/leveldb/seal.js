@@ -18,8 +18,8 @@ const VERSION = 1
 const DATABASES = /** @type {const} */ (['index', 'data'])
 
 /**
- * The most bytes of tables of the data database that one opening checks. There may be many more of these tables than of
- * the index's, and a flipped bit in one rarely harms more than one blob.
+ * One opening checks at most this many bytes of tables in the data database. This database may have many more tables
+ * than the index, and a flipped bit in one of them rarely harms more than one blob.
  */
 const DATA_LEN = 1 << 28
 
@@ -96,7 +96,7 @@ export async function sealStore (location, checked) {
 /** Removes the seal of a store whose files are being replaced. @param {string} location */
 export const removeSeal = location => rm(sealOf(location), { force: true })
 
-/** @param {string} location @returns {Promise<Pick<Seal, 'index' | 'data'>>} without files when the seal is missing */
+/** @param {string} location @returns {Promise<Pick<Seal, 'index' | 'data'>>} without files if there is no seal */
 async function readSeal (location) {
   const lines = new TextDecoder().decode(await readWhole(sealOf(location))).split('\n')
   const isWritten = lines.length === 3 && lines[1] === await checkOf(lines[0])

@@ -18,7 +18,7 @@ import { findChecksum } from './checksum.js'
 const FOOTER_LEN = 48
 /** The two halves of the magic, as little-endian numbers. */
 const MAGIC = [0x8b80fb57, 0xdb477524]
-/** The most bytes that are searched for the end of a block when the index of the table is lost. */
+/** At most this many bytes are searched for the end of a block when the index of the table is lost. */
 const MAX_SEARCH_LEN = 1 << 21
 
 /** @typedef {{ start: number, end: number }} Span  bytes of a block in the table, with its trailer */
@@ -26,7 +26,7 @@ const MAX_SEARCH_LEN = 1 << 21
 
 export class Table {
   #bytes
-  /** The blocks with entries, in their order. */
+  /** The blocks with entries, in the order of the table. */
   blocks
   /** All other blocks. */
   others

@@ -128,7 +128,7 @@ describe('store: failed writes', () => {
     for (let i = 0; i < 3; i++) {
       const error = await errorOf(store.put(blobs[2]))
       expect(error).to.include({ code: 'STORE_WRITE_FAILED' })
-      expect(error.message).to.match(/lacks what it had acknowledged/)
+      expect(error.message).to.match(/lacks writes that it had acknowledged/)
     }
     expect(pair.index.opened).to.equal(2)
     expect(same(await store.bytes(hash(blobs[0])), blobs[0])).to.equal(true)
