@@ -1,8 +1,8 @@
 // Makes the outboard of a blob that has grown from its old outboard, without reading all old bytes again.
 //
 // Appending changes only the right edge of the tree. In post-order, the pairs to the left of that edge come first and
-// do not move, and new pairs follow them. So the new outboard needs only the edge and the last chunk group of the old
-// blob.
+// do not move, and new pairs follow them. So only the right edge of the old outboard and the last chunk group of the
+// old blob are read again.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
@@ -23,12 +23,12 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 
 /** @import { Mode, PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
-/** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that does not change */
+/** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that appending does not change */
 /**
  * @typedef {object} RightEdge  the right edge of a tree, checked against the root
  * @property {Finished[]} subtrees  the subtrees to the left of the edge, from left to right
- * @property {number} start  byte offset where they end and the last chunk group begins
- * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
+ * @property {number} start  the byte offset at which they end and the last chunk group begins
+ * @property {Uint8Array} last  the chaining value of the last chunk group; the root if the blob has no other group
  */
 /**
  * @typedef {ProgressOptions & { key?: Uint8Array }} AppendOptions  `onProgress` gets `baobox:outboard`,
@@ -36,20 +36,19 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
  */
 
 /**
- * Makes the outboard of a blob that has grown from its old outboard. It reads the old last chunk
- * group again, and the new bytes.
+ * Makes the outboard of a blob that has grown from its old outboard. Reads only the new bytes, and once more the old
+ * last chunk group.
  *
  *     let outboard = await createOutboard('log.txt', { order: 'post' })
  *     outboard = await appendOutboard('log.txt', outboard)    // later
  *
- * The outboard is not believed: the right edge of its tree, and so its size, is checked against
- * its root. The old bytes before the last chunk group are not read, so it is not known whether they are
- * still the same.
+ * The outboard is not believed: the right edge of its tree, which proves its size, is checked against its root. The old
+ * bytes before the last chunk group are not read, so changes of these bytes are not noticed.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob, as it is now
- * @param {Outboard} outboard  of its beginning, in post-order; not changed
+ * @param {Outboard} outboard  the outboard of the blob's beginning, in post-order; not changed
  * @param {AppendOptions} [options]
- * @returns {Promise<Outboard>} with bytes of its own
+ * @returns {Promise<Outboard>} it does not share memory with the old one
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH when the outboard is wrong, or the source
  *   no longer begins with the old bytes; BAO_TRUNCATED when the source is shorter than before;
  *   BAO_SOURCE_CHANGED when a file changes during the call
@@ -74,7 +73,8 @@ export async function appendOutboard (source, outboard, options = {}) {
  * @template {PairSink & { flush?: () => Promise<void> }} T
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  of the blob's beginning
- * @param {(size: number, kept: number) => T} sinkFor  gets the new size, and how many of the first pairs stay
+ * @param {(size: number, kept: number) => T} sinkFor  makes the sink. Gets the new size, and the number of pairs at the
+ *   start that do not change
  * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<{ root: Uint8Array, size: number, sink: T }>}
  */
@@ -110,7 +110,7 @@ export function assertPostOrder (name, order) {
 }
 
 /**
- * Walks down the right edge of a tree, and checks every pair against the pair above it.
+ * Walks down the right edge of a tree, and checks each pair against the one above it.
  *
  * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<RightEdge>}
@@ -133,11 +133,11 @@ async function rightEdgeOf (outboard, mode, signal) {
   return { subtrees, start: subtrees.reduce((sum, { groups }) => sum + groups, 0) * groupLen(outboard), last }
 }
 
-/** Bytes of a chunk group. @param {{ groupLog: number }} outboard */
+/** The length of a chunk group in bytes. @param {{ groupLog: number }} outboard */
 const groupLen = ({ groupLog }) => 2 ** groupLog * CHUNK_LEN
 
 /**
- * The parents on the right edge, from the root down, with the number of groups below each.
+ * The parents on the right edge, from the root down, each with the number of groups below it.
  *
  * @param {number} size @param {number} groupLog
  */
@@ -156,7 +156,7 @@ function rightEdgeSteps (size, groupLog) {
 }
 
 /**
- * Reads the old last chunk group again, and checks it. That proves the size that the outboard claims.
+ * Reads the old last chunk group again, and checks it, which proves the size that the outboard claims.
  *
  * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {RightEdge} edge
  * @param {Mode} mode @param {AbortSignal} [signal]

@@ -1,5 +1,5 @@
-// Makes combined encodings: the size, then pairs and bytes of a blob interleaved in pre-order. Source:
-// Bao spec, "Combined Encoding Format".
+// Makes combined encodings. They have the size of a blob, and then its pairs and bytes, interleaved in pre-order.
+// Source: Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'
@@ -18,14 +18,14 @@ import { modeOf } from '../lib/hash/mode-options.js'
 /**
  * @typedef {object} EncodeOptions
  * @property {number} [groupLog]  0 to 16; default: 4
- * @property {boolean} [header]  begin with the size in 8 bytes; default: true
- * @property {Uint8Array} [key]  of a keyed tree
- * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, which must not overlap
- *   the blob; quickest if it is aligned to 4 bytes; default: fresh memory
+ * @property {boolean} [header]  true to begin with the size in 8 bytes; default: true
+ * @property {Uint8Array} [key]  the key of a keyed tree
+ * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, at least `sliceLen` bytes, which must not
+ *   overlap the blob. Memory that is aligned to 4 bytes is quickest. Default: fresh memory
  */
 
 /**
- * Makes the combined encoding of a blob in memory: iroh's encoding at group log 4, or bao's at 0.
+ * Makes the combined encoding of a blob in memory: iroh's encoding at group log 4, or bao's at group log 0.
  *
  * @param {Uint8Array} bytes
  * @param {EncodeOptions} [options]
@@ -44,7 +44,7 @@ export function encode (bytes, options = {}) {
 }
 
 /**
- * Puts the pairs of a growing tree in their places, and each subtree together with the bytes below it.
+ * Puts the pairs of a growing tree, and the bytes below each subtree, in their places.
  *
  * @implements {PairSink}
  */
@@ -52,7 +52,7 @@ class Encoding {
   groupLog
   bytes
   #blob
-  /** Bytes of the header. */
+  /** The length of the header in bytes. */
   #start
   /** `bytes` as words, if they are aligned. */
   #words = /** @type {Uint32Array | undefined} */ (undefined)
@@ -93,7 +93,8 @@ class Encoding {
   }
 
   /**
-   * The place of a subtree in the encoding. Its first leaf comes after all its parents.
+   * The place of a subtree in the encoding. The pairs before its first leaf include those of its leftmost parents,
+   * which belong to the subtree.
    *
    * @param {number} startChunk @param {number} chunks
    */
@@ -107,8 +108,8 @@ class Encoding {
   /**
    * Writes a subtree of any shape, pair by pair and group by group.
    *
-   * @param {number} level  of the last reduction
-   * @param {number} index  of the subtree's chaining value in that level
+   * @param {number} level  the level of the last reduction
+   * @param {number} index  the index of the subtree's chaining value in that level
    * @param {number} chunk  where the subtree begins
    * @param {number} at  where it begins in the encoding
    * @returns {number} where it ends in the encoding
@@ -136,13 +137,13 @@ class Encoding {
 }
 
 /**
- * The encoding of a source of any size, piece by piece, made from the source and its outboard.
+ * Yields the encoding of a source of any size, piece by piece, made from the source and its outboard.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
- * @param {SliceOutboard} outboard  its group log is that of the encoding
- * @param {SliceOptions & StreamOptions} [options]  as for `encodeSlice`
+ * @param {SliceOutboard} outboard  the encoding has the same group log
+ * @param {SliceOptions & StreamOptions} [options]  the same as those of `encodeSlice`
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the same pieces as those of `encodeSlice`
- * @throws {BaoError} as `encodeSlice`
+ * @throws {BaoError} the errors of `encodeSlice`
  */
 export function encodeStream (source, outboard, options) {
   return encodeSlice(source, outboard, undefined, options)

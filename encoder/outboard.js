@@ -1,5 +1,5 @@
-// Makes outboards: the pairs of a blob's tree, at and above the group level, separate from the blob.
-// Source: Bao spec, "Outboard Encoding Format"; orders and group levels as in bao-tree.
+// Makes outboards: the pairs of a blob's tree, at and above the group level, separate from the blob. Source: Bao spec,
+// "Outboard Encoding Format"; the orders and the group level are those of bao-tree.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { BaoError } from '../lib/core/errors.js'
@@ -22,25 +22,25 @@ import { reorderPairs } from '../lib/outboard/reorder.js'
  * @typedef {object} OutboardOptions
  * @property {number} [groupLog]  0 to 16; default: 4
  * @property {Order} [order]  default: 'pre'
- * @property {Uint8Array} [key]  of a keyed tree
+ * @property {Uint8Array} [key]  the key of a keyed tree
  */
 /** @typedef {NamedBlob & { size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} OutboardParts */
 
 export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
-/** A `WrittenOutboard` may be passed as the parts. Its `root` is not read. */
+/** The properties of `OutboardParts`. A `WrittenOutboard` may be passed, too, so `root` is accepted, but not read. */
 const PARTS = ['cid', 'size', 'groupLog', 'order', 'bytes', 'root']
 
-/** The pairs of one blob, the name of the blob, and their layout. Immutable. */
+/** The pairs of a blob, their layout, and the name of the blob. Immutable. */
 export class Outboard {
   /** The hash of the blob: 32 bytes. */
   root
-  /** Bytes of the blob. */
+  /** The size of the blob in bytes. */
   size
   /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
   groupLog
   /** @type {Order} */
   order
-  /** The pairs, `outboardLen(size, groupLog)` bytes: 64 for each, the left chaining value first. */
+  /** The pairs, `outboardLen(size, groupLog)` bytes. Each pair has 64, the left chaining value first. */
   bytes
 
   /**
@@ -57,7 +57,7 @@ export class Outboard {
   }
 
   /**
-   * An outboard that was stored or sent. Nothing in it is believed: pairs are checked against the root
+   * Makes an outboard from one that was stored or sent. Nothing in it is believed: pairs are checked against the root
    * when they are used.
    *
    * @param {OutboardParts} parts  `bytes` is not copied
@@ -71,7 +71,8 @@ export class Outboard {
   }
 
   /**
-   * The outboard in a file of bao: the size, then all pairs in pre-order. Bytes after it are ignored.
+   * Makes an outboard from the bytes of an outboard file of bao: the size, then all pairs in pre-order. Bytes after
+   * them are ignored.
    *
    * @param {Uint8Array} bytes  not copied
    * @param {BlobName} cid
@@ -92,14 +93,14 @@ export class Outboard {
     return Outboard.from({ cid, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })
   }
 
-  /** The blob's name. @returns {CID} */
+  /** The CID of the blob. @returns {CID} */
   get cid () { return toCid(this.root) }
 
   /**
    * The pair of a parent.
    *
    * @param {number} node  in-order number
-   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined if the outboard does not have the pair
+   * @returns {Uint8Array | undefined} a view of 64 bytes of `bytes`; undefined if the outboard does not have the pair
    */
   pair (node) {
     assertInteger('node', node)
@@ -129,7 +130,7 @@ export class Outboard {
   }
 
   /**
-   * A copy of the outboard in the other order. The copy is reordered in place, which does not take more memory.
+   * Returns a copy of the outboard in the other order. The copy is reordered in place, so no further memory is needed.
    */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
@@ -138,7 +139,7 @@ export class Outboard {
     return new Outboard({ ...this, order, bytes })
   }
 
-  /** The outboard as a file of bao. @returns {Uint8Array<ArrayBuffer>} fresh */
+  /** Returns the bytes of an outboard file of bao. @returns {Uint8Array<ArrayBuffer>} fresh */
   toBao () {
     if (this.groupLog !== 0) throw new RangeError(`bao's outboards have group log 0: this one has ${this.groupLog}`)
     const { bytes } = this.order === 'pre' ? this : this.flip()
@@ -150,7 +151,7 @@ export class Outboard {
 }
 
 /**
- * The outboard of bytes in memory.
+ * Makes the outboard of bytes in memory.
  *
  * @param {Uint8Array} bytes
  * @param {OutboardOptions} [options]
@@ -167,8 +168,8 @@ export function createOutboardSync (bytes, options) {
 }
 
 /**
- * The outboard of any source, made in one pass. Memory holds the outboard, not the blob. Long files, Blobs and bytes in
- * shared memory are hashed on several threads.
+ * Makes the outboard of any source, in one pass. The outboard is in memory, but not the blob. Long files, Blobs and
+ * bytes in shared memory are hashed on several threads.
  *
  * @param {Source} source
  * @param {OutboardOptions & ProgressOptions & ThreadOptions} [options]  `onProgress` gets `baobox:outboard`

@@ -1,4 +1,4 @@
-// Makes inclusion proofs. It cuts a slice, and keeps at most one half of each pair of the slice.
+// Makes inclusion proofs: cuts a slice, and keeps at most one half of each pair in it.
 
 import { HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { ENTER, LEAF, Walk } from '../lib/tree/walk.js'
@@ -12,19 +12,19 @@ import { toRanges } from '../lib/tree/ranges.js'
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 /** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
-/** @typedef {{ verify?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
+/** @typedef {{ verify?: boolean, key?: Uint8Array }} ProofOptions  the same as those of `encodeSlice` */
 
 const OPTIONS = ['verify', 'key']
 
 /**
- * The smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree, whereas a
- * slice has 64. It does not contain the bytes themselves. A chunk group that is wanted in part is read and hashed
- * whole, because the outboard does not have the pairs inside it.
+ * Makes the smallest proof that a blob has the chunks of some ranges: about 32 bytes for each level of the tree,
+ * whereas a slice has 64. The proof does not contain the bytes of the chunks. A chunk group that is wanted in part is
+ * read and hashed whole, because the outboard does not have the pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
  *     send(proof.toBytes())    // and the bytes of proof.byteRanges
  *
- * It proves the size of the blob only if it contains the last chunk: `ChunkRanges.last` asks for that.
+ * The proof proves the size of the blob only if `ranges` include the last chunk, for example `ChunkRanges.last`.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
@@ -43,14 +43,14 @@ export async function createProof (source, outboard, ranges, options) {
 }
 
 /**
- * Like `createProof`, for bytes in memory.
+ * Does what `createProof` does, for bytes in memory.
  *
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard
  * @param {RangesLike} ranges
  * @param {ProofOptions} [options]
  * @returns {Proof}
- * @throws {BaoError} as `createProof`
+ * @throws {BaoError} the errors of `createProof`
  */
 export function createProofSync (bytes, outboard, ranges, options) {
   assertKnownOptions(options, OPTIONS)
@@ -60,14 +60,14 @@ export function createProofSync (bytes, outboard, ranges, options) {
   return siblings.proof()
 }
 
-/** Takes a slice in pieces of any length, and keeps the halves of its pairs that do not follow from its chunks. */
+/** Takes a slice in pieces of any length, and keeps those halves of its pairs that do not follow from its bytes. */
 class Siblings {
   #size
   #ranges
   #walk
   #found = /** @type {Uint8Array[]} */ ([])
   #pair = new Uint8Array(PAIR_LEN)
-  /** Bytes of the current step, and how many of them have arrived. */
+  /** The length of the current step in bytes, and how many of them have arrived. */
   #len = 0
   #got = 0
 

@@ -1,5 +1,5 @@
-// Makes slices: the part of an encoding that proves some ranges of a blob. Source: Bao spec, "Slice
-// Format"; several ranges and chunk groups as in bao-tree.
+// Makes slices: those parts of an encoding that prove some ranges of a blob. Source: Bao spec, "Slice Format"; several
+// ranges, and chunk groups, are those of bao-tree.
 
 import { BaoError, leafMismatch } from '../lib/core/errors.js'
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
@@ -20,22 +20,22 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /**
  * @typedef {object} SliceOptions
- * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do; default: true
- * @property {boolean} [verify]  check pairs and bytes against the root before they are returned; default: true. If
- *   false, they are trusted
- * @property {Uint8Array} [key]  of a keyed tree
+ * @property {boolean} [header]  true to begin with the size in 8 bytes, as bao and iroh do; default: true
+ * @property {boolean} [verify]  true to check pairs and bytes against the root before they are returned. If false, they
+ *   are trusted. Default: true
+ * @property {Uint8Array} [key]  the key of a keyed tree
  */
 
 const OPTIONS = ['header', 'verify', 'key']
 
 /**
- * A slice of bytes in memory.
+ * Makes a slice of bytes in memory.
  *
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard
  * @param {RangesLike} [ranges]  default: everything
- * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice,
- *   `sliceLen` bytes or more, which must not overlap `bytes`; after an error, its contents are undefined
+ * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice, at least
+ *   `sliceLen` bytes, which must not overlap `bytes`. After an error, its content is undefined
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED when the blob or the outboard does not
  *   belong to the root
@@ -51,11 +51,12 @@ export function encodeSliceSync (bytes, outboard, ranges, options = {}) {
 }
 
 /**
- * The length of a slice before it is made, for callers that announce the length or allocate memory for the slice.
+ * Computes the length of a slice without making it, for callers that announce the length or allocate memory for the
+ * slice.
  *
- * @param {{ size: number, groupLog: number }} outboard  or any other object with these two
+ * @param {{ size: number, groupLog: number }} outboard  an outboard, or any other object with these two properties
  * @param {RangesLike} [ranges]  default: everything, which gives the length of a combined encoding
- * @param {SliceOptions} [options]  those of the slice; only `header` changes the length
+ * @param {SliceOptions} [options]  the options of the slice. Only `header` changes the length
  * @returns {number} bytes
  */
 export function sliceLen ({ size, groupLog }, ranges, options = {}) {
@@ -67,19 +68,19 @@ export function sliceLen ({ size, groupLog }, ranges, options = {}) {
 }
 
 /**
- * @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: pieces are borrowed until
- *   the next piece is asked for, which gets the same memory; default: false
+ * @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: true if pieces may be borrowed: each is
+ *   valid until the next one is requested, which gets the same memory. Default: false
  */
 
 /**
- * A slice of a source of any size, batch by batch.
+ * Yields a slice of a source of any size, batch by batch.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
  * @param {RangesLike} [ranges]  default: everything
  * @param {SliceOptions & StreamOptions} [options]  `onProgress` gets `baobox:slice`
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless `reuse` is set
- * @throws {BaoError} as `encodeSliceSync`, after all bytes before the fault
+ * @throws {BaoError} the errors of `encodeSliceSync`, after all bytes before the fault
  */
 export function encodeSlice (source, outboard, ranges, options = {}) {
   assertKnownOptions(options, [...OPTIONS, 'reuse', 'signal', 'onProgress'])
@@ -112,7 +113,7 @@ async function * give (source, outboard, { job, header, check }, { signal, onPro
 }
 
 /**
- * Checks the arguments of both functions above, and makes the preparations that they share.
+ * Checks the arguments of `encodeSliceSync` and `encodeSlice`, and makes the job and the check that both need.
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
@@ -136,13 +137,13 @@ const checkedBy = (checker, outboard) => batch => {
     if (!(error instanceof BaoError)) throw error
     fault = blame(error, outboard)
   }
-  // If the source has returned only a part of a leaf, the leaf does not count as good.
+  // A leaf that is only there in part does not count as good.
   return { good: checker.verified - before, fault }
 }
 
 /**
- * Turns the error of a wrong pair below the group level into that of wrong bytes, because the pair was computed from
- * the bytes of its group.
+ * Turns an error that names a pair below the group level into one that names bytes, because such a pair was computed
+ * from the bytes of its group.
  *
  * @param {BaoError} error @param {SliceOutboard} outboard
  */

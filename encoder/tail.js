@@ -1,5 +1,5 @@
-// Builds a tree from finished subtrees and from bytes, in their order in the blob. Subtrees that are already known, for
-// example those of the old part of a blob that has grown, are not hashed again.
+// Builds a tree from finished subtrees and from bytes, in their order in the blob. Finished subtrees, for example those
+// of the old part of a blob that has grown, are not hashed again.
 
 import { CHUNK_LEN } from '../lib/core/constants.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
@@ -8,8 +8,8 @@ import { WINDOW_LEN } from '../lib/engine/arena.js'
 /** @import { Mode, PairSink } from '../lib/core/types.js' */
 
 /**
- * Where whole windows fit, bytes go directly to the tree. Elsewhere, for example just before the next subtree, they are
- * gathered in *parts*, which are perfect subtrees that are as large as their place allows.
+ * Where whole windows fit, bytes go directly to the tree. Elsewhere, for example just before the next finished subtree,
+ * they are gathered in *parts*: perfect subtrees, each as large as its place allows.
  */
 export class Tail {
   #mode
@@ -17,16 +17,16 @@ export class Tail {
   #tree
   #size = 0
   #part = /** @type {TreeBuilder | undefined} */ (undefined)
-  /** The length of the part in bytes. */
+  /** The length of the current part when it is complete, in bytes. */
   #partLen = 0
-  /** Up to this place, bytes go directly to the tree. */
+  /** Up to this offset, bytes go directly to the tree. */
   #straightTo = 0
-  /** Where the next subtree may be added. */
+  /** The offset at which the next finished subtree will be added. */
   #border = 0
 
   /**
    * @param {Mode} mode
-   * @param {PairSink} [sink]  takes the pairs, except those of the added subtrees
+   * @param {PairSink} [sink]  gets the pairs, except those of the added subtrees
    */
   constructor (mode, sink) {
     this.#mode = mode
@@ -34,14 +34,14 @@ export class Tail {
     this.#tree = new TreeBuilder(mode, { sink })
   }
 
-  /** Bytes so far. */
+  /** How many bytes the tree has so far. */
   get size () { return this.#size }
 
   /**
-   * Says where a subtree will be added, after the bytes before it. Called while everything so far consists of whole
-   * subtrees.
+   * Says where the next finished subtree will be added. Callers call it before they pass the bytes before that subtree,
+   * while the tree consists of finished subtrees only.
    *
-   * @param {number} position  in bytes: the border of a chunk
+   * @param {number} position  in bytes, at the border of a chunk
    */
   expectSubtreeAt (position) {
     this.#border = position
@@ -51,9 +51,9 @@ export class Tail {
   /**
    * Adds a finished subtree at the beginning, after another one, or at the place that `expectSubtreeAt` has set.
    *
-   * @param {Uint8Array} cv  32 bytes, which are not the root of the tree
-   * @param {number} len  bytes: a power of two of chunks, and the subtree must begin at a multiple of it. Only the last
-   *   subtree of the tree may have fewer
+   * @param {Uint8Array} cv  its chaining value, 32 bytes. The subtree must not be the whole tree
+   * @param {number} len  its length in bytes: a power of two of chunks. The subtree must begin at a multiple of this
+   *   length. Only the last subtree of the tree may be shorter
    */
   addSubtree (cv, len) {
     this.#endPart()
@@ -61,7 +61,7 @@ export class Tail {
     this.#size += len
   }
 
-  /** @param {Uint8Array} bytes  any length; read, not kept */
+  /** @param {Uint8Array} bytes  any length; not kept */
   update (bytes) {
     for (let at = 0; at < bytes.length;) {
       const tree = this.#next()
@@ -75,7 +75,7 @@ export class Tail {
 
   /** The hash of everything. Nothing may follow. @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes */
   hash () {
-    if (this.#part !== undefined && this.#tree.size === 0) return this.#part.hash() // it is the root
+    if (this.#part !== undefined && this.#tree.size === 0) return this.#part.hash() // the part is the whole tree
     this.#endPart()
     return this.#tree.hash()
   }
@@ -97,7 +97,9 @@ export class Tail {
     return this.#part
   }
 
-  /** Joins a part to the tree. Called when more follows, because until then, the part may be the root. */
+  /**
+   * Joins the part to the tree. Callers call it only when more follows, because until then, the part may be the root.
+   */
   #endPart () {
     if (this.#part !== undefined) addTo(this.#tree, this.#part.cv(), this.#part.size)
     this.#part = undefined

@@ -1,5 +1,5 @@
-// Writes outboards to files, or to anything else that can be written at any offset, while the blob is
-// read. Memory holds only a few writes, not the outboard.
+// Writes outboards to files, or to anything else that can be written at any offset, while the blob is read. Only the
+// next few writes are in memory, not the outboard.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { PairWriter } from '../lib/outboard/pair-writer.js'
@@ -24,22 +24,23 @@ import { toCid } from '../lib/hash/cid.js'
 
 /**
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout
- * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it; `cid` may have any form
+ * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as a caller has stored it; `cid` may have any
+ *   form
  * @typedef {object} WriteOptions
- * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0; default: false
- * @property {KeptOutboard} [append]  the outboard in the target, which will be extended. It determines `groupLog`,
- *   `order` and `header`
+ * @property {boolean} [header]  true to begin with the size in 8 bytes, as bao does at group log 0; default: false
+ * @property {KeptOutboard} [append]  describes the outboard in the target, which will be extended. Its `groupLog`,
+ *   `order` and `header` are used
  */
 
 const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress', 'threads']
 
-/** What the bytes of an outboard do not say. `openOutboard` and `append` need it. */
+/** What the bytes of an outboard do not say. `openOutboard` and the option `append` need it. */
 export class WrittenOutboard {
-  /** The blob's name. @type {CID} */
+  /** The CID of the blob. @type {CID} */
   cid
   /** The hash of the blob: 32 bytes. */
   root
-  /** Bytes of the blob. */
+  /** The size of the blob in bytes. */
   size
   /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
   groupLog
@@ -60,17 +61,17 @@ export class WrittenOutboard {
 }
 
 /**
- * Writes the outboard of a source, in one pass. It may be larger than the memory.
+ * Writes the outboard of a source, in one pass. The outboard may be larger than the memory.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
  *     const outboard = await openOutboard('movie.mp4.obao4', info)
  *
  * The name of the file decides nothing: `groupLog`, `order` and `header` do.
  *
- * A file appears under its name, or replaces the old one, only when all of it is on the disk.
- * Any other target has the whole outboard when the promise resolves, and does not have the size at its start until
- * then. Writes come one at a time, at places in any order. If the size of the source is not known, pairs are written in
- * post-order; for pre-order, they are then reordered in the target.
+ * A file appears under its name, or replaces the old one, only when all of it is on the disk. Any other target has the
+ * whole outboard when the promise resolves. If the outboard begins with the size, the size is written last. Writes come
+ * one at a time, at places in any order. If the size of the source is not known, pairs are written in post-order; for
+ * pre-order, they are then reordered in the target.
  *
  * If a blob has grown, its outboard can be extended in place, provided that it is in post-order:
  *
@@ -78,15 +79,15 @@ export class WrittenOutboard {
  *
  * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the size at the
  * start. Until then, the target still contains the old outboard, with new pairs after it. So after an interruption,
- * callers try again with the old `info`. If that is refused, the last writes had begun, and the outboard must be
- * written again from the start.
+ * callers try again with the old `info`. If the old outboard is then refused, the last writes had begun, and the
+ * outboard must be written again from the start.
  *
- * @param {Source} source  with `append`, the source must be readable at any offset
+ * @param {Source} source  with `append`, it must be readable at any offset
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or an object that is written from byte 0 on
  * @param {OutboardOptions & ProgressOptions & ThreadOptions & WriteOptions} [options]  `onProgress`
  *   gets `baobox:outboard`
  * @returns {Promise<WrittenOutboard>} what `openOutboard` and `append` need to know
- * @throws {BaoError} as `createOutboard` and `appendOutboard`; errors of the target, unchanged
+ * @throws {BaoError} the errors of `createOutboard` and `appendOutboard`; errors of the target, unchanged
  */
 export async function writeOutboard (source, target, options = {}) {
   assertTarget(target)
@@ -142,7 +143,7 @@ async function appendTo (source, sink, info, options) {
  *
  * @template T
  * @param {string | URL | RandomAccessSink} target
- * @param {typeof createFile} open  of a path
+ * @param {typeof createFile} open  opens a path
  * @param {(sink: RandomAccessSink) => Promise<T>} work
  * @returns {Promise<T>}
  */

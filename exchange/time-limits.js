@@ -1,16 +1,16 @@
-// How long servers wait for clients that do not take or send anything, and, when a server is closed, for answers under
-// way.
+// How long servers wait for clients that neither take nor send anything, and how long the closing of a server waits for
+// answers under way.
 
 import { assertInteger } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 
-/** Milliseconds of the longest timer. Every runtime ends a longer one immediately. */
+/** The maximum duration of a timer in milliseconds. In every runtime, a longer one fires immediately. */
 export const MAX_TIMEOUT = 2 ** 31 - 1
-/** Milliseconds that answers under way may take when a server is closed. */
+/** The default of `grace`: milliseconds that answers under way may take when a server is closed. */
 const DEFAULT_GRACE = 10_000
 
 /**
- * @param {{ grace?: number }} [options]  of a `close` call
+ * @param {{ grace?: number }} [options]  the options of a `close` call
  * @returns {number} milliseconds
  */
 export function graceOf (options = {}) {

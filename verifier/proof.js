@@ -1,5 +1,5 @@
-// Verifies inclusion proofs: computes the root that follows from chunks and siblings, and compares it
-// with the expected root.
+// Verifies inclusion proofs: computes the root that follows from the chunks and siblings, and compares it with the
+// expected root.
 
 import { CHUNK_LEN, HASH_LEN } from '../lib/core/constants.js'
 import { Proof, foldProof } from '../lib/slice/proof.js'
@@ -22,7 +22,7 @@ import { toRanges } from '../lib/tree/ranges.js'
  * @typedef {object} ProofTerms
  * @property {RangesLike} [ranges]  the ranges that were asked for. A proof of other chunks is refused; default: the
  *   ranges of the proof
- * @property {Uint8Array} [key]  of a keyed tree
+ * @property {Uint8Array} [key]  the key of a keyed tree
  */
 
 /**
@@ -36,10 +36,11 @@ import { toRanges } from '../lib/tree/ranges.js'
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
  * @param {Uint8Array} bytes  the bytes of the proof's `byteRanges`, one range after the other
  * @param {NamedBlob & ProofTerms & ExactOptions} options
- * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, in increasing order: views of `bytes`. They
- *   are whole chunks, unless `ranges` are in bytes. None for the empty blob, or for a range beyond the end
- * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other;
- *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but lead to a different root
+ * @returns {{ offset: number, bytes: Uint8Array }[]} an item for each range, in increasing order, with a view of
+ *   `bytes`. The views are whole chunks, unless `ranges` are in bytes. There is no item for the empty blob, or for a
+ *   range beyond the end
+ * @throws {BaoError} BAO_BAD_PROOF when the proof, the bytes and the ranges do not fit each other; BAO_PROOF_MISMATCH
+ *   when they fit, but lead to a different root; BAO_SIZE_TOO_LARGE
  */
 export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)

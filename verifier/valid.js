@@ -1,5 +1,5 @@
-// Audits a blob, or its outboard: says which chunks are still right. Wrong chunks are not an error: the
-// result leaves them out.
+// Audits a blob, or its outboard: says which chunks are right. Wrong chunks do not cause an error. They are only left
+// out of the result.
 
 import { HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
 import { Audit } from '../lib/slice/audit.js'
@@ -24,8 +24,8 @@ import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 /**
  * The chunks of the source that the outboard's pairs prove, up to the root. The audit works in whole chunk groups of
  * the outboard: a wrong or missing byte makes its group invalid, and a wrong or missing pair makes everything below it
- * invalid. Memory holds one batch. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several
- * threads. If the source changes during the audit, the result applies to the bytes that were read.
+ * invalid. Only one batch is in memory at a time. Long files, bytes in shared memory and, in browsers, Blobs are hashed
+ * on several threads. If the source changes during the audit, the result applies to the bytes that were read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
@@ -34,7 +34,7 @@ import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
  * @param {SliceOutboard} outboard  only its root is believed
  * @param {RangesLike} [ranges]  ranges to check, rounded to groups; default: everything
  * @param {ProgressOptions & ThreadOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
- * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob, which has no bytes
+ * @returns {Promise<ChunkRanges>} the right chunks; none for the empty blob, which has no bytes
  * @throws {BaoError} BAO_WORKER_FAILED; errors of the source and the outboard, unchanged
  */
 export async function validRanges (source, outboard, ranges, options = {}) {
@@ -93,14 +93,14 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
 }
 
 /**
- * The chunks whose pairs are right, up to the root. The bytes of the blob are not read, so they may be wrong or
- * missing. A blob of one group has no pairs that could be wrong.
+ * The chunks above which all pairs are right, up to the root. The bytes of the blob are not read, so they may be wrong
+ * or missing. A blob of one group has no pairs that could be wrong.
  *
  * @param {SliceOutboard} outboard  only its root is believed
  * @param {RangesLike} [ranges]  ranges to check, rounded to groups; default: everything
  * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid-outboard`,
  *   in bytes of the blob
- * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob
+ * @returns {Promise<ChunkRanges>} the chunks with right pairs; none for the empty blob
  * @throws errors of the outboard, unchanged
  */
 export async function validOutboardRanges (outboard, ranges, options = {}) {
@@ -145,7 +145,7 @@ async function run (audit, task, progress, { signal, onProgress, type }, look) {
   return audit.valid
 }
 
-/** Counts how many of the bytes were audited. */
+/** Counts how many bytes were audited. */
 class Progress {
   #spans
   #size
@@ -166,7 +166,11 @@ class Progress {
   /** Sets the remaining ranges, which are audited in order. @param {ChunkRanges} ranges */
   go (ranges) { this.#spans = ranges.toBytes(this.#size) }
 
-  /** The bytes done when the audit is at an offset. @param {number} place  not below that of the previous call */
+  /**
+   * How many bytes are done when the audit is at an offset.
+   *
+   * @param {number} place  not below that of the previous call
+   */
   upTo (place) {
     for (; this.#at < this.#spans.length && this.#spans[this.#at].end <= place; this.#at++) {
       this.#passed += this.#spans[this.#at].end - this.#spans[this.#at].start

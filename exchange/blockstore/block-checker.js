@@ -19,7 +19,7 @@ export class BlockChecker {
 
   /**
    * @param {MultihashHasher[]} hashers  in addition to BLAKE3, SHA2-256, SHA2-512 and identity
-   * @param {number} maxBlockBytes  the most bytes of a block under a name of a function other than BLAKE3
+   * @param {number} maxBlockBytes  the maximum length of a block whose name is not a BLAKE3 hash, in bytes
    */
   constructor (hashers, maxBlockBytes) {
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
@@ -27,8 +27,8 @@ export class BlockChecker {
   }
 
   /**
-   * Gathers a block in memory. It compares the block with its name, unless the name is a BLAKE3 hash, which the store
-   * compares. Bytes in memory are copied before the call returns, so the caller may change them after that.
+   * Gathers a block in memory, and compares the block with its name. If the name is a BLAKE3 hash, the store compares
+   * it instead. Bytes in memory are copied before the call returns, so the caller may change them after that.
    *
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} the bytes that were hashed

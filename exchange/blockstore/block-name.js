@@ -12,11 +12,14 @@ export class Name {
   cid
   code
   digest
-  /** True if it is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
+  /** True if the name is a BLAKE3 hash of 32 bytes, like the names of blobs in the store. */
   isOwn
-  /** True if the name contains the bytes themselves (identity hash). */
+  /** True if the name contains the bytes of the block (identity hash). */
   isContent
-  /** True if a store can keep a block under this name. False for identity hashes and other lengths of BLAKE3. */
+  /**
+   * True if a store can keep a block under this name. False for identity hashes, and for BLAKE3 hashes of another
+   * length.
+   */
   isStorable
 
   /** @param {CID} cid */
@@ -33,7 +36,7 @@ export class Name {
   }
 
   /**
-   * The name in the form that calls of the store take. It does not change when the memory of the caller's CID changes.
+   * The name in the form that calls of the store take, with memory of its own.
    */
   get stored () { return this.isOwn ? toCid(this.digest) : CID.createV1(RAW, Digest.create(this.code, this.digest)) }
 }

@@ -1,9 +1,9 @@
 // Turns a store into an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
 // Source: interface-blockstore 7.
 //
-// The names of a block are the multihashes under which it was put, whatever their codecs. Deleting one name leaves the
-// others, and the bytes stay as long as the block has a name. A blob that was put into the store itself, or received,
-// has its BLAKE3 hash as a name.
+// The names of a block are the multihashes under which it was put. The codec of a CID does not matter. Deleting one
+// name leaves the others, and the bytes stay as long as the block has a name. A blob that was received, or put by a
+// call of the store itself, has its BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
 import { abortable, untilAborted } from '../../lib/source/async-util.js'
@@ -22,8 +22,8 @@ import { Name } from './block-name.js'
 /** @import { BlockBytes } from './block-checker.js' */
 
 /**
- * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read only when the caller
- *   asks for them
+ * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  `bytes` reads the block only when the
+ *   caller asks for it
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
@@ -35,9 +35,9 @@ export const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockBytes]  the most bytes of a block that is put under a CID of a function other than
- *   BLAKE3, because the block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads are not
- *   limited
+ * @property {number} [maxBlockBytes]  the maximum number of bytes of a block that is put under a CID of another hash
+ *   function than BLAKE3. Such a block is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Reads
+ *   are not limited
  */
 
 /**
@@ -74,12 +74,12 @@ class Blockstore {
   }
 
   /**
-   * Keeps a block, if it has the hash in the CID. If the function is not BLAKE3, the block is first gathered in memory.
+   * Keeps a block if it has the hash in the CID. If the hash is not BLAKE3, the block is first gathered in memory.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
-   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
-   *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block with more bytes than `maxBlockBytes` under a CID
-   *   of a function other than BLAKE3
+   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an unknown
+   *   hash function; BLOCK_TOO_LONG { cid, len } for a block with more bytes than `maxBlockBytes`, unless its hash is
+   *   BLAKE3
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
@@ -94,13 +94,13 @@ class Blockstore {
   }
 
   /**
-   * Keeps blocks as `put` does; small ones are kept in batches, unless the store has a quota. After a failure, only the
-   * blocks before it are kept.
+   * Keeps blocks as `put` does. Unless the store has a quota, small blocks are kept in batches. After a failure, only
+   * the blocks before it are kept.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
    * @returns {AsyncGenerator<CID>} the CIDs in the same order, each when its block is kept
-   * @throws {import('../../lib/core/errors.js').BaoError} as `put`
+   * @throws {import('../../lib/core/errors.js').BaoError} the errors of `put`
    */
   putMany (pairs, { signal } = {}) {
     assertMany('pairs', pairs, '{ cid, bytes }')
@@ -121,7 +121,7 @@ class Blockstore {
       return this.#keep(blocks)
     }
     try {
-      for await (const pair of unhurried(pairs, signal)) {
+      for await (const pair of withPauses(pairs, signal)) {
         if (pair === undefined || batch.length >= BATCH_COUNT || len >= BATCH_LEN) yield * keep()
         if (pair === undefined) continue
         const { cid, bytes } = pair
@@ -161,7 +161,7 @@ class Blockstore {
   /**
    * @param {CID} cid @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is yielded
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (whose `name` is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
   get (cid, { signal } = {}) { return this.#get(new Name(cid), signal) }
@@ -177,7 +177,7 @@ class Blockstore {
   }
 
   /**
-   * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
+   * @param {Name} name @param {CID} cid  the CID of the blob @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #read (name, cid, signal) {
@@ -192,8 +192,8 @@ class Blockstore {
   }
 
   /**
-   * Yields blocks in the order of the CIDs. Small ones are read in batches. A missing one fails when the caller reads
-   * its bytes.
+   * Yields blocks in the order of the CIDs. Small blocks are read in batches. If a block is missing, the error is
+   * thrown when the caller reads its bytes.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
@@ -215,7 +215,7 @@ class Blockstore {
       return this.#pairs(taken, options)
     }
     try {
-      for await (const cid of unhurried(cids, options.signal)) {
+      for await (const cid of withPauses(cids, options.signal)) {
         if (cid !== undefined) batch.push(cid)
         if (cid === undefined || batch.length === LOOKUP_COUNT) yield * take()
       }
@@ -227,7 +227,7 @@ class Blockstore {
   }
 
   /**
-   * Yields all blocks of the store under all their names, as CIDs of raw bytes.
+   * Yields all blocks of the store, each once for each of its names. The names are CIDs of raw bytes.
    *
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
@@ -282,8 +282,8 @@ class Blockstore {
   }
 
   /**
-   * Reads the small ones of some blocks together, unverified. Leaves out all others, and blocks with an error. Reading
-   * one of those alone throws the error.
+   * Reads the small blocks among some names together, unverified. Leaves out long blocks, and blocks that cannot be
+   * read: reading one of those alone throws the error.
    *
    * @param {Name[]} names  at most LOOKUP_COUNT
    */
@@ -332,7 +332,7 @@ class Blockstore {
    * Reads a block by an alias. It hashes the bytes with the function of the alias before it returns them, because the
    * alias may be damaged.
    *
-   * @param {Name} name @param {CID} cid  of the blob @param {AbortSignal} [signal]
+   * @param {Name} name @param {CID} cid  the CID of the blob @param {AbortSignal} [signal]
    */
   async #byAlias (name, cid, signal) {
     const block = await this.#store.bytes(cid, undefined, { verify: false, signal }).catch(error => {
@@ -358,19 +358,19 @@ function assertBlock (bytes) {
 /** @param {unknown} error @param {string} code */
 const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code
 
-/** Milliseconds that a batch waits for the next item. */
+/** How many milliseconds a batch waits for the next item. */
 const SOON = 5
 
 /**
- * Yields the items of a source, and `undefined` when the next item takes longer than SOON. Then the caller works on the
- * batch that it has, so that a source that waits for a result before its next item gets the result soon.
+ * Yields the items of a source, and `undefined` when the next item takes longer than SOON. Then the caller finishes its
+ * current batch, because the source may be waiting for a result of this batch before it yields the next item.
  *
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} source
- * @param {AbortSignal} [signal]  ends the items
+ * @param {AbortSignal} [signal]  ends the iteration
  * @returns {AsyncGenerator<T | undefined>}
  */
-const unhurried = (source, signal) =>
+const withPauses = (source, signal) =>
   abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
 
 /** @param {Promise<unknown>} promise */

@@ -15,15 +15,15 @@ import { MetaParser, encodeName, invalid, metaHead } from './meta.js'
 /** @typedef {readonly [name: string, cid: BlobName]} NewEntry  only the hash of the CID is kept */
 
 /**
- * Names for many blobs under one CID, as iroh's `Collection` has them. Entries stay in the order in which they were
- * given. A name may be any text, even an empty one, and may occur twice.
+ * Names for many blobs under one CID, as iroh's `Collection` has them. Entries keep the order in which they were given.
+ * A name may be any string, even the empty one, and may occur twice.
  */
 export class Collection {
   #names
   #hashes
   #cid = /** @type {CID | undefined} */ (undefined)
-  /** The first place of each name, once `get` has been called. */
-  #places = /** @type {Map<string, number> | undefined} */ (undefined)
+  /** The index of the first entry with each name; undefined until `get` is called. */
+  #firstIndices = /** @type {Map<string, number> | undefined} */ (undefined)
 
   /** Call `Collection.from` instead. @param {string[]} names @param {Uint8Array} hashes  one after the other */
   constructor (names, hashes) {
@@ -34,7 +34,7 @@ export class Collection {
   /**
    * @param {Iterable<NewEntry>} entries
    * @returns {Collection}
-   * @throws {TypeError | RangeError} for a name that is not text or has more than 65 536 bytes
+   * @throws {TypeError | RangeError} for a name that is not a string or has more than 65 536 bytes
    * @throws {import('../../lib/core/errors.js').BaoError} CID_UNSUPPORTED
    */
   static from (entries) {
@@ -76,7 +76,7 @@ export class Collection {
     return this.#cid
   }
 
-  /** The two blobs, as other implementations read them. @returns {{ sequence: Uint8Array, meta: Uint8Array }} fresh */
+  /** The two blobs, in the form that iroh has. @returns {{ sequence: Uint8Array, meta: Uint8Array }} fresh */
   toBytes () {
     const queue = new ByteQueue()
     queue.push(metaHead(this.length), Infinity)
@@ -87,15 +87,15 @@ export class Collection {
 
   /** @param {string} name @returns {CID | undefined} of the first entry that has the name */
   get (name) {
-    this.#places ??= firstPlaces(this.#names)
-    const place = this.#places.get(name)
+    this.#firstIndices ??= firstPlaces(this.#names)
+    const place = this.#firstIndices.get(name)
     return place === undefined ? undefined : this.#cidAt(place)
   }
 
-  /** @returns {IterableIterator<string>} of the entries, in their order */
+  /** @returns {IterableIterator<string>} the names of the entries, in the order of the entries */
   names () { return this.#names.values() }
 
-  /** @returns {Generator<CollectionEntry>} in their order */
+  /** @returns {Generator<CollectionEntry>} the entries, in their order */
   * entries () {
     for (const [i, name] of this.#names.entries()) yield [name, this.#cidAt(i)]
   }
@@ -108,9 +108,9 @@ export class Collection {
 
 /** @param {string[]} names @returns {Map<string, number>} */
 function firstPlaces (names) {
-  const places = new Map()
-  for (let i = names.length - 1; i >= 0; i--) places.set(names[i], i)
-  return places
+  const firstIndices = new Map()
+  for (let i = names.length - 1; i >= 0; i--) firstIndices.set(names[i], i)
+  return firstIndices
 }
 
 /**

@@ -15,7 +15,7 @@ import { MetaParser } from './meta.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { CollectionEntry } from './collection.js' */
 
-/** The default limit of the bytes of both blobs of a collection in memory: about two million entries. */
+/** The default of `maxBytes`: enough for about two million entries. */
 const MAX_LEN = 1 << 27
 
 /**
@@ -23,8 +23,8 @@ const MAX_LEN = 1 << 27
  *
  * @param {Store} store
  * @param {BlobName} cid
- * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: the most bytes that its two blobs may
- *   have. Default: 128 MiB
+ * @param {{ maxBytes?: number, signal?: AbortSignal }} [options]  `maxBytes`: the maximum number of bytes that its two
+ *   blobs may have. Default: 128 MiB
  * @returns {Promise<Collection>}
  * @throws {BaoError} COLLECTION_INVALID { start }; COLLECTION_TOO_LONG { cid, len } when there are more bytes than
  *   `maxBytes`; and the errors of `store.bytes`
@@ -41,8 +41,7 @@ export const tooLong = (cid, maxBytes, len) =>
   new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxBytes} bytes`, { cid, len })
 
 /**
- * Reads the blobs of a collection or manifest into memory, as long as they have no more bytes together than the caller
- * allows.
+ * Reads the blobs of a collection or manifest into memory, unless they have more bytes together than the caller allows.
  */
 export class BoundedReader {
   #store
@@ -52,7 +51,8 @@ export class BoundedReader {
   #len = 0
 
   /**
-   * @param {Store} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
+   * @param {Store} store @param {BlobName} name  the name of the collection or manifest @param {number} code  the code
+   *   of its CID
    * @param {{ maxBytes: number, signal?: AbortSignal }} options
    */
   constructor (store, name, code, options) {
@@ -67,7 +67,7 @@ export class BoundedReader {
   }
 
   /**
-   * @param {Uint8Array} root  of one of the blobs
+   * @param {Uint8Array} root  the hash of one of the blobs
    * @throws {BaoError} COLLECTION_TOO_LONG { cid, len }, before anything is read
    */
   async bytes (root) {
@@ -83,7 +83,7 @@ export class BoundedReader {
  * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {AsyncGenerator<CollectionEntry>} in their order. It may fail after it has yielded right entries
+ * @returns {AsyncGenerator<CollectionEntry>} in their order. It may yield entries and fail after that
  * @throws {BaoError} COLLECTION_INVALID { start }; and the errors of `store.get`
  */
 export function collectionEntries (store, cid, options = {}) {
@@ -134,7 +134,12 @@ async function wholeLen (store, root) {
   return size
 }
 
-/** Any blob of whole hashes might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
+/**
+ * The error for a missing meta blob. Its message says that the blob may not be a collection, because any sequence of
+ * hashes looks like one.
+ *
+ * @param {Uint8Array} root @param {Uint8Array} metaRoot
+ */
 function noNames (root, metaRoot) {
   const cid = toCid(metaRoot)
   const message = `${toCid(root)} is not a collection, or its names are not in the store: ${cid}`

@@ -1,15 +1,18 @@
-// Reads and writes the meta blob of a collection, which has its names: `CollectionV0.`, the number of names, and for
-// each name its length in bytes and its UTF-8. Numbers are LEB128 varints. Sources: iroh-blobs,
-// src/format/collection.rs; the wire format of postcard.
+// Reads and writes the meta blob of a collection, which has the names of the members. It begins with `CollectionV0.`
+// and the number of names. Then, for each name, come its length in bytes and the name in UTF-8. Numbers are LEB128
+// varints. Sources: iroh-blobs, src/format/collection.rs; the wire format of postcard.
 
 import { varint } from 'multiformats'
 import { BaoError } from '../../lib/core/errors.js'
 import { areEqual, concat, describe } from '../../lib/core/bytes.js'
 import { assertWellFormed } from '../../store/interface.js'
 
-/** The most bytes of a name in UTF-8. Paths have at most 4096 bytes in Linux, and 32 767 characters in Windows. */
+/**
+ * The maximum number of bytes of a name in UTF-8. Paths have at most 4096 bytes in Linux, and 32 767 characters in
+ * Windows.
+ */
 export const MAX_NAME_LEN = 1 << 16
-/** The most names that a parser yields together. */
+/** The maximum number of names that a parser yields together. */
 const BATCH_NAMES = 1024
 
 const encoder = new TextEncoder()
@@ -22,10 +25,10 @@ export function invalid (fault, start) {
   return new BaoError('COLLECTION_INVALID', `this is not a collection${where}: ${fault}`, { start })
 }
 
-/** The bytes of a meta blob before the names. @param {number} count  of names */
+/** The bytes of a meta blob before the names. @param {number} count  the number of names */
 export const metaHead = count => concat([HEADER, encodeVarint(count)])
 
-/** The most bytes of the encoded length of a name. */
+/** The maximum length of the varint before a name, in bytes. */
 const MAX_PREFIX_LEN = varint.encodingLength(MAX_NAME_LEN)
 /** The memory for encoded names. `encodeInto` takes a quarter of the time of `encode`. */
 const scratch = new Uint8Array(MAX_PREFIX_LEN + MAX_NAME_LEN)
@@ -53,9 +56,9 @@ const encodeVarint = value => varint.encodeTo(value, new Uint8Array(varint.encod
 /** Reads the names from a meta blob that arrives in pieces. Accepts only the form that iroh writes. */
 export class MetaParser {
   #count
-  /** The number of names that are still missing; undefined until the head has been read. */
+  /** The number of names that have not been read yet; undefined until the head has been read. */
   #left = /** @type {number | undefined} */ (undefined)
-  /** Received bytes that are not read yet: at most one name. */
+  /** Received bytes that were not read yet: the beginning of the head or of a name. */
   #rest = new Uint8Array(0)
   /** The offset of `#rest` in the meta blob, in bytes. */
   #start = 0
@@ -67,8 +70,8 @@ export class MetaParser {
 
   /**
    * @param {Uint8Array} piece  the next bytes; borrowed
-   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. The caller must read it to
-   *   the end
+   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. The caller must read the
+   *   generator to its end
    * @throws {BaoError} COLLECTION_INVALID { start }
    */
   * push (piece) {

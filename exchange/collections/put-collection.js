@@ -1,7 +1,7 @@
 // Keeps a collection in a store: its meta blob and its sequence. Memory stays bounded however many entries there are.
 //
-// The meta blob begins with the number of names, and the sequence with the hash of the meta blob. Both are known only
-// after the last entry, so names and hashes wait in spools until then.
+// The meta blob begins with the number of names, and the sequence with the hash of the meta blob. The number and the
+// hash are known only after the last entry, so names and hashes wait in spools until then.
 
 import { HASHSEQ, fromCid, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -18,27 +18,27 @@ import { Spool } from './spool.js'
 /** @import { NewEntry } from './collection.js' */
 
 /**
- * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  those of the tag,
- *   which protects the members, too
+ * @typedef {Pick<PutOptions, 'tag' | 'meta' | 'ttl' | 'expires' | 'signal'>} PutCollectionOptions  the options of the
+ *   tag, which also protects the members
  */
 /**
  * @typedef {object} PutCollectionResult
- * @property {CID} cid  of the collection, with the codec of hash sequences
+ * @property {CID} cid  the CID of the collection, with the codec of hash sequences
  * @property {number} length  how many entries
  * @property {boolean} isNew  true if the store lacked one of its two blobs before
  */
 
-/** The names of these options. */
+/** The names of the options of `putCollection`. */
 export const PUT_COLLECTION_OPTIONS = ['tag', 'meta', 'ttl', 'expires', 'signal']
 
 /**
- * Keeps a collection. Does not check the members: the store need not have them.
+ * Keeps a collection. Does not check the members, because the store need not have them.
  *
  * @param {Store} store
  * @param {Iterable<NewEntry> | AsyncIterable<NewEntry>} entries  for example a `Collection`
  * @param {PutCollectionOptions} [options]
  * @returns {Promise<PutCollectionResult>}
- * @throws {import('../../lib/core/errors.js').BaoError} as `store.put`; CID_UNSUPPORTED
+ * @throws {import('../../lib/core/errors.js').BaoError} the errors of `store.put`; CID_UNSUPPORTED
  */
 export async function putCollection (store, entries, options = {}) {
   assertStore(store)

@@ -3,7 +3,10 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 
-/** Names of devices in Windows, in every folder, even with an extension or the name of a stream after them. */
+/**
+ * Names of devices in Windows. They have this meaning in every folder, even with an extension or the name of a stream
+ * after them.
+ */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
 /** Characters that Windows does not allow in a file's name. */
 // eslint-disable-next-line no-control-regex
@@ -11,44 +14,45 @@ const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
 /**
- * Characters that a person does not see: at the beginning of a part, those without width; at its end, these and spaces
- * of any kind. Joiners and variation selectors may follow letters and emoji at the end, but not ASCII.
+ * Characters that a person does not see: those without width at the beginning of a part, and those without width and
+ * spaces of any kind at its end. At the end, joiners and variation selectors may follow letters and emoji, but not
+ * ASCII.
  */
 const UNSEEN = new RegExp([
   /^[\u00ad\u180e\u200b\u2060-\u2064\ufeff\p{Join_Control}\p{Variation_Selector}]/u,
   /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
   /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
 ].map(({ source }) => source).join('|'), 'u')
-/** Characters that change the direction of the text after them, so that a person reads a different name. */
+/** Characters that change the direction of the text after them, so that a person sees a different name. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/
 /** Characters that Windows drops at the end of a part, and those that a program may replace with them. */
 const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
-/** The most bytes in UTF-8 of a part of a path, and of a path, so that all systems can have it. */
+/** The maximum length of a part of a path, and of a path, in bytes of UTF-8. All systems support these lengths. */
 const MAX_PART_LEN = 255
 export const MAX_PATH_LEN = 4096
-/** The most folders of one collection. A name of 4 KiB can make 2048 of them. */
+/** The maximum number of folders of one collection. A name of 4 KiB can make 2048 of them. */
 const MAX_FOLDERS = 1 << 22
-/** The most characters of a name that an error message repeats. */
+/** The maximum number of characters of a name that an error message repeats. */
 const SHOWN_LEN = 200
 
 /**
- * Gathers names, and refuses each that is unsafe by itself or together with an earlier one. Each call takes time and
- * memory in proportion to the length of the name.
+ * Gathers names, and refuses each name that is unsafe by itself or together with an earlier name. Each call takes time
+ * and memory in proportion to the length of the name.
  */
 export class SafeNames {
   #isForWindows
   /** The files by their keys: see `keyOf`. */
   #files = /** @type {Set<string>} */ (new Set())
-  /** The numbers of folders by their keys. 0 is the folder above all names. */
+  /** The numbers of folders, by their keys. The folder above all names has the number 0. */
   #folders = /** @type {Map<string, number>} */ (new Map())
-  /** How the last part of each folder's path is spelt, by its number. */
+  /** The spelling of the last part of each folder's path, by the number of the folder. */
   #spelt = ['']
   /** The first part of each name: the files and folders to make in the target itself. @type {Set<string>} */
   tops = new Set()
 
   /**
-   * @param {{ isForWindows: boolean }} options  `isForWindows`: true to refuse names that are wrong only in Windows,
-   *   too
+   * @param {{ isForWindows: boolean }} options  `isForWindows`: true to also refuse names that are wrong only in
+   *   Windows
    */
   constructor ({ isForWindows }) {
     this.#isForWindows = isForWindows
@@ -91,7 +95,7 @@ export class SafeNames {
 const keyOf = (folder, part) => `${folder}/${fold(part)}`
 
 /**
- * Says what is wrong with a name by itself; undefined if nothing is.
+ * Says what is wrong with a name, regardless of other names; undefined if nothing is.
  *
  * @param {string} name @param {{ isForWindows: boolean }} options
  * @returns {string | undefined}
@@ -130,9 +134,9 @@ function faultOf (part, isForWindows) {
 }
 
 /**
- * A form that is equal for two parts if some file system takes them for the same, by case, normal form or ignored
- * characters, or if a person does because only their spaces differ. It changes to small letters first, because a
- * capital sharp s becomes a small one, and only the small one becomes two capital letters.
+ * Returns a form that is equal for two parts if some file system takes them for the same, by case, normal form or
+ * ignored characters, or if a person does because only their spaces differ. Letters become small first, and then
+ * capital: a capital sharp s becomes a small one, and only the small one becomes two capital letters.
  *
  * @param {string} part
  */
@@ -145,7 +149,7 @@ const IS_ASCII = /^[\x20-\x7e]*$/
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_PATH_LEN)
 
-/** True if a text has more than `max` bytes in UTF-8. @param {string} text @param {number} max  bytes */
+/** True if a string has more than `max` bytes in UTF-8. @param {string} text @param {number} max  bytes */
 const isLonger = (text, max) => text.length * 3 > max &&
   (text.length > max || encoder.encodeInto(text, scratch.subarray(0, max)).read < text.length)
 
@@ -153,7 +157,7 @@ const isLonger = (text, max) => text.length * 3 > max &&
 export const unsafe = (name, why) =>
   new BaoError('PATH_UNSAFE', `the name '${shown(name)}' cannot be a path: ${why}`, { entry: name })
 
-/** A name for a message, without control characters, which a terminal would obey. @param {string} name */
+/** A name in the form for messages, without control characters, which a terminal would obey. @param {string} name */
 const shown = name => JSON.stringify(name.slice(0, SHOWN_LEN)).slice(1, -1)
 
 /**
@@ -171,5 +175,5 @@ export function compareNames (a, b) {
   return a.length - b.length
 }
 
-/** Puts surrogates above all other units, as code points would be. @param {number} unit  of UTF-16 */
+/** Puts surrogates above all other units, as code points would be. @param {number} unit  a code unit of UTF-16 */
 const rank = unit => unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800

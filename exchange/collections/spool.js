@@ -1,5 +1,5 @@
-// Keeps bytes until all of them are known: the last ones in memory, and the others in the store, as blobs that are
-// deleted after that.
+// Gathers bytes until all of them are known. Keeps the last ones in memory, and the others in the store, as blobs that
+// are deleted at the end.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
@@ -8,7 +8,7 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 /** @import { TempTag } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
 
-/** The most bytes that are kept in memory. */
+/** The maximum number of bytes that are kept in memory. */
 const SPOOL_LEN = 1 << 20
 
 export class Spool {
@@ -52,7 +52,7 @@ export class Spool {
 }
 
 /**
- * Ignores errors of the store: another caller may have tagged the blob, or the store is closed, and `gc` will delete
+ * Ignores errors of the store. Either another caller has tagged the blob, or the store is closed and `gc` will delete
  * the blob later.
  */
 function leftToGc (/** @type {unknown} */ error) {

@@ -1,5 +1,5 @@
-// Downloads a blob to a file. Until the blob is whole, a store beside the file keeps it. So the download is verified,
-// survives crashes and can be resumed, like any other download.
+// Downloads a blob to a file. Until the blob is whole, a store in a folder beside the file keeps its data. So the
+// download is verified, survives crashes and can be resumed, like any other download.
 
 import { PartFolder } from '#part-folder'
 import { BaoError } from '../../lib/core/errors.js'
@@ -22,8 +22,8 @@ import { BLOB_OPTIONS, download } from './download.js'
  * @param {string | URL} path
  * @param {FileDownloadOptions} options
  * @returns {Promise<DownloadResult>}
- * @throws {BaoError} as `download`; STORE_LOCKED while another call downloads to the same file; PATH_EXISTS { location
- *   } when `path.part` is a folder that no download has made; that folder stays as it is
+ * @throws {BaoError} the errors of `download`; STORE_LOCKED while another call downloads to the same file; PATH_EXISTS
+ *   { location } when `path.part` is a folder that no download has made, which stays as it is
  */
 export async function downloadFile (cid, path, options) {
   assertOptions('options', options, '{ from, ... }')
@@ -66,8 +66,8 @@ export async function downloadFile (cid, path, options) {
 }
 
 /**
- * Links the target to the blob file of the store, which does not take time or space. Copies the blob if it does not
- * have a file of its own, or if the system does not have links.
+ * Puts the blob in the place of the target. Links the blob file of the store there, which takes neither time nor space.
+ * Copies the blob if it does not have a file of its own, or if the system does not have links.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {string} target
  * @param {{ verify: boolean, signal?: AbortSignal }} options

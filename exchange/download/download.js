@@ -32,24 +32,25 @@ import { protectByTag } from './part-tag.js'
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from  mirrors, as `mirrorOf` takes them. An async
  *   iterable may yield more of them while the download is running
  * @property {RangesLike} [ranges]  the wanted ranges of the blob, in whole chunk groups; default: everything
- * @property {boolean} [recursive]  true if the blob is a sequence of hashes, for example a collection, whose members
+ * @property {boolean} [recursive]  true if the blob is a sequence of hashes, for example a collection, and its members
  *   are wanted, too. Then mirrors must be able to give any blob: URLs need `{cid}` or `{hex}` in them. Default: false
  * @property {string} [tag]  the name of a tag that the blob gets when the download succeeds. With `recursive`, the tag
  *   protects the members, too. Until then, a tag called `NAME.part` protects the received data from `gc`, even after a
- *   crash. If that name is taken, by a caller or a download of another blob, the tag is called `NAME.part2`, and so on
- * @property {number} [maxMembers]  how many members there may be; default: 4 194 304 (2^22)
+ *   crash. If that name is taken by another tag, for example that of a download of another blob, the tag is called
+ *   `NAME.part2`, and so on
+ * @property {number} [maxMembers]  the maximum number of members; default: 4 194 304 (2^22)
  * @property {number} [parallel]  how many mirrors are asked at the same time; default: 4
  * @property {number} [retries]  how many times a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds in which a mirror must send 16 KiB; default: 15 000
+ * @property {number} [stall]  milliseconds within which a mirror must send 16 KiB; default: 15 000
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
- *   (RFC 6249). With `recursive`, none are added, because each of these URLs has only one blob. Default: 4, 0 for none
+ *   (RFC 6249). With `recursive`, none are added, because each of these URLs has only one blob. Default: 4; 0 for none
  * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, if the whole
- *   blob is wanted and no server can prove parts of it. Default: 1 GiB. Members are never written unverified: members
- *   of up to 16 MiB are verified in memory
+ *   blob is wanted and no server can prove parts of it. Default: 1 GiB. Members are never written unverified. If no
+ *   server can prove parts of a member, it must have at most 16 MiB, and is verified in memory
  * @property {AbortSignal} [signal]
- * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
- * @property {(member: WholeMember) => void} [onMember]  gets each member once, when it is whole, in any order. It gets
- *   members that the store had before, too
+ * @property {(event: DownloadEvent) => void} [onProgress]  called with `baobox:download` events
+ * @property {(member: WholeMember) => void} [onMember]  called with each member once, when the member is whole, in any
+ *   order, even with members that the store had before
  */
 /**
  * @typedef {object} DownloadResult
@@ -71,26 +72,27 @@ const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'tag', 'maxMem
 const DEFAULT_PARALLEL = 4
 const DEFAULT_MAX_MEMBERS = 2 ** 22
 /**
- * The default limit of an upload to a handler. A liar can make the store write this many bytes, which are then deleted.
+ * The same number as the default limit of an upload to a handler. A liar can make the store write this many bytes,
+ * which are then deleted.
  */
 const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 
 /**
  * Downloads a blob, or parts of it, from many mirrors at the same time. Fast mirrors fetch more, and mirrors race for
  * the last parts. A mirror that lies is dropped. A mirror that fails or stalls is asked again later, and the verified
- * part of its answer is kept. The next call resumes where an interrupted download has ended.
+ * part of its answer is kept. After an interruption, the next call downloads only what is still missing.
  *
  * With `recursive`, the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
- * order, many at a time, each from any mirror that has it. Until the end, they are protected as by a tag.
+ * order, many at a time, each from any mirror that has it. Until the call ends, all of them are protected from `gc`.
  *
  * @param {Store} store
  * @param {BlobName} cid
  * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
  * @returns {Promise<DownloadResult>}
- * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as `put`;
- *   with `recursive`, FETCH_MEMBERS_MISSING { cid, members } when the store has all other members, HASHSEQ_INVALID {
- *   cid, len }, and HASHSEQ_TOO_LONG { cid, len } for a sequence with more than `maxMembers`, before any of it is
- *   fetched. Received data is kept
+ * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL, as for
+ *   `put`; with `recursive`, FETCH_MEMBERS_MISSING { cid, members } when the store has all other members,
+ *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } for a sequence with more than `maxMembers`, before
+ *   any of it is fetched. Received data is kept
  */
 export async function download (store, cid, options) {
   assertOptions('options', options, '{ from, ... }')

@@ -11,7 +11,8 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { Task, Work } from './work.js' */
 
 /**
- * Requests to one mirror at a time: the number that browsers send to one server by HTTP/1.1. All except one are small.
+ * The maximum number of requests to one mirror at a time. Browsers use the same number for a server by HTTP/1.1. All
+ * except one of the requests are small.
  */
 const MAX_REQUESTS = 6
 
@@ -34,7 +35,7 @@ export class Downloader {
   /** The error that ended the download. @type {{ error: unknown } | undefined} */
   #failure
   #wake = () => {}
-  /** True if a task has ended, or a mirror was added, since tasks were last given. */
+  /** True if a task has ended, or a mirror was added, since tasks were last given out. */
   #isAwake = false
   /** True while `from` may yield more mirrors. */
   #isOpen = true
@@ -62,7 +63,7 @@ export class Downloader {
       await work.refill()
       this.#throwFailure()
       if (work.isDone) return
-      const now = this.#book.clock.now() // the same time for both calls: a mirror is either asked now or waited for
+      const now = this.#book.clock.now() // the same for both calls, so that no mirror is missed
       this.#giveTasks(work, now)
       if (!work.fallBack({ moreMirrorsMayCome: this.#isOpen })) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
@@ -103,7 +104,7 @@ export class Downloader {
   }
 
   /**
-   * Gives tasks to mirrors: one to each in turn.
+   * Gives tasks to mirrors, in rounds of one task for each mirror.
    *
    * @param {Work} work @param {number} now
    */
@@ -139,13 +140,13 @@ export class Downloader {
   }
 
   /**
-   * Waits until a mirror has ended a task, may be asked again, or is added, but not longer than until `wakeAt`.
+   * Waits until a mirror has ended a task, may be asked again, or is added, but at most until `wakeAt`.
    *
    * @param {Promise<unknown>} woken @param {number} now @param {number} [wakeAt]
-   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of these can happen
+   * @throws {import('../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of this can happen
    */
   async #wait (woken, now, wakeAt = Infinity) {
-    if (this.#isAwake) return // A task has ended during `refill`, which may not have seen it.
+    if (this.#isAwake) return // A task has ended during `refill`, possibly too late for `refill` to notice.
     const { clock, usable, errors } = this.#book
     const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {

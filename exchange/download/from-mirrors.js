@@ -15,20 +15,20 @@ import { parseRoot } from '../../lib/hash/cid.js'
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 
-/** The most bytes that are fetched in one call. `download` fetches more. */
+/** The maximum number of bytes that are fetched in one call. `download` fetches more. */
 const MAX_LEN = 1 << 26
 
 /**
- * Makes the `supply` of a store from mirrors. Each mirror is asked once, one after the other, beginning with the mirror
- * that has helped last. Slices are verified in memory before the store gets them.
+ * Makes the `supply` of a store from mirrors. The mirrors are asked one after the other, each of them once, beginning
+ * with the last one that has helped. Slices are verified in memory before the store gets them.
  *
  *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/blobs/{cid}']) })
  *
  * @param {Iterable<MirrorLike>} mirrors  as `mirrorOf` takes them. URLs need `{cid}` or `{hex}` in them, unless the
  *   store has only one blob
- * @param {{ stall?: number }} [options]  `stall`: milliseconds in which a mirror must send 16 KiB; default: 15 000
+ * @param {{ stall?: number }} [options]  `stall`: milliseconds within which a mirror must send 16 KiB; default: 15 000
  * @returns {(cid: CID, ranges: ChunkRanges, options?: { size?: number, signal?: AbortSignal }) => Promise<Uint8Array>}
- *   returns a slice, or throws FETCH_EXHAUSTED; a RangeError for more than 64 MiB
+ *   returns a slice. It throws FETCH_EXHAUSTED, and a RangeError for more than 64 MiB
  */
 export function fromMirrors (mirrors, options = {}) {
   assertKnownOptions(options, ['stall'])

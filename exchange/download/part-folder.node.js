@@ -1,6 +1,6 @@
-// The folder beside a file in which a download keeps the file until it is whole. One rename makes the folder appear
-// with its mark, and another makes it disappear. So even after a process was killed, a folder without the mark does not
-// belong to a download, and is left alone.
+// The folder beside a file in which a download keeps the data of the file until it is whole. One rename makes the
+// folder appear together with a mark inside it, and another rename makes it disappear. So even after a process was
+// killed, a folder without the mark does not belong to a download, and is left alone.
 
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ const MARK = 'unfinished-download'
 const MARK_TEXT =
   'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
 const ADVICE = 'move it away, or delete it'
-/** Windows does not have these flags. `O_NONBLOCK`: opening a pipe does not wait. */
+/** Windows does not have the first two flags. With `O_NONBLOCK`, opening a pipe does not wait. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
 
 export class PartFolder {
@@ -81,8 +81,8 @@ export class PartFolder {
   }
 
   /**
-   * Removes what killed downloads to the same file have left while they made or removed the folder. The caller has the
-   * store in the folder open, so no other download is about to make the folder.
+   * Removes the folders that killed downloads to the same file have left while they made or removed their folder. The
+   * caller has the store in the folder open, so no other download is making the folder now.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)
@@ -90,11 +90,12 @@ export class PartFolder {
     for (const name of left) await removeFolder(join(parent, name))
   }
 
-  /** A new path beside the folder. Later downloads to the same file find it by its beginning. */
+  /** Returns a new path beside the folder. Later downloads to the same file recognize it by its prefix. */
   spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
 
   /**
-   * This prefix has a hash of the file's name, because the name itself may be too long to be a part of another name.
+   * The beginning of spare names. It has a hash of the file's name, because the name itself may be too long to be a
+   * part of another name.
    */
   get #sparePrefix () {
     const id = hash(new TextEncoder().encode(basename(this.target))).subarray(0, 8)
@@ -140,7 +141,7 @@ async function writeSynced (path, text) {
   }
 }
 
-/** Makes the names in a folder survive a power cut. @param {string} path */
+/** Syncs a folder, so that changes of its entries survive a power cut. @param {string} path */
 async function syncFolder (path) {
   if (process.platform === 'win32') return // Windows cannot open directories, and need not sync them.
   const folder = await withRoom(() => open(path, 'r'))

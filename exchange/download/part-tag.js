@@ -1,5 +1,5 @@
-// Protects the received data of a download until the download succeeds, by a tag called `NAME.part`. The next download
-// of the same blob to the tag `NAME` takes over this tag, even after a crash.
+// Protects the received data of a download until the download succeeds, by a tag called `NAME.part`. If the download
+// fails, the next download of the same blob to the tag `NAME` takes over this tag, even after a crash.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { Locks } from '../../lib/async/locks.js'
@@ -10,16 +10,16 @@ import { HASHSEQ, RAW, toCid } from '../../lib/hash/cid.js'
 
 /** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} DownloadTag */
 
-/** The metadata of these tags. Tags without it are never taken over or deleted. */
+/** The metadata of tags of unfinished downloads. Tags without it are never taken over or deleted. */
 const MARK = { 'baobox:download': 'unfinished' }
 /** The codecs of the CIDs of tags, by format. */
 const CODECS = { raw: RAW, hashseq: HASHSEQ }
 
-/** The tags of the downloads into one store. */
+/** The tags of unfinished downloads into one store. */
 class PartTags {
   #store
   #locks = new Locks()
-  /** How many downloads under way share a tag, by its name. */
+  /** How many downloads under way share a tag, by the name of the tag. */
   #counts = /** @type {Map<string, number>} */ (new Map())
 
   /** @param {Store} store */
@@ -47,7 +47,7 @@ class PartTags {
   }
 
   /**
-   * Ends the use of a tag by a download. Deletes the tag if no other download uses it and the data no longer needs it.
+   * Ends the use of a tag by a download. Deletes the tag if no other download uses it and nothing is left to protect.
    *
    * @param {DownloadTag} tag @param {string} name
    * @param {boolean} isOver  true when nothing is left to protect
@@ -61,7 +61,7 @@ class PartTags {
     })
   }
 
-  /** The name of the tag that an earlier download of the blob has left. @param {DownloadTag} tag */
+  /** Returns the name of the tag that an earlier download of the blob has left. @param {DownloadTag} tag */
   async #earlierName (tag) {
     const prefix = `${tag.name}.part`
     try {
@@ -69,8 +69,8 @@ class PartTags {
         if (isOf(tag, there) && /^\d*$/.test(there.name.slice(prefix.length))) return there.name
       }
     } catch (error) {
-      // `list` throws this after all readable tags. Nobody knows what a damaged tag was for, so its name counts as
-      // taken.
+      // `list` throws this error after it has yielded all readable tags. Nobody knows what a damaged tag was for, so
+      // its name counts as taken.
       if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT')) throw error
     }
   }
@@ -80,7 +80,7 @@ const tagsOf = /** @type {WeakMap<Store, PartTags>} */ (new WeakMap())
 
 /**
  * Does the work of a download. When it succeeds, the tag names the blob. Until then, an older tag of that name stays as
- * it is. If nothing of the blob was received, no tag is left.
+ * it is. If the download fails and nothing of the blob was received, no `NAME.part` is left.
  *
  * @template T
  * @param {Store} store @param {DownloadTag} tag @param {() => Promise<T>} work

@@ -6,13 +6,14 @@
 
 /**
  * @typedef {object} DownloadState
- * @property {number} done  bytes of the wanted ranges that are present, or received and being verified. It falls when a
- *   mirror has lied
- * @property {number} [total]  bytes of the wanted ranges, once the size is proven; always undefined with `recursive`
+ * @property {number} done  bytes of the wanted ranges that are present, or received and being verified. The number
+ *   falls when a mirror has lied
+ * @property {number} [total]  bytes of the wanted ranges; undefined until the size is proven, and always with
+ *   `recursive`
  * @property {number} rate  bytes per second that all mirrors together have sent in the last seconds
- * @property {number} [timeLeft]  milliseconds, at that rate
+ * @property {number} [timeLeft]  milliseconds until the end, if the rate stays the same
  * @property {MirrorReport[]} mirrors
- * @property {MembersState} [members]  of a sequence, once the store has it
+ * @property {MembersState} [members]  the members of a sequence, once the store has it
  */
 /**
  * @typedef {object} MembersState
@@ -30,14 +31,14 @@
 /** @typedef {{ type: 'baobox:download', detail: DownloadState & { unit: 'bytes' } }} DownloadEvent */
 /** @typedef {Omit<DownloadState, 'rate' | 'timeLeft'>} CurrentState */
 
-/** The shortest time between two events, and the time over which the rate is computed, in milliseconds. */
+/** The minimum time between two events, and the time over which the rate is computed, in milliseconds. */
 const EVENT_MS = 200
 const RATE_MS = 5000
 
 export class DownloadProgress {
   #onProgress
   #clock
-  /** The bytes that had arrived at some times of the last seconds. */
+  /** How many bytes had arrived at some times in the last seconds. */
   #samples = /** @type {{ time: number, arrived: number }[]} */ ([])
   #arrived = 0
 

@@ -40,17 +40,17 @@
  */
 
 /**
- * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch what another one is
- *   fetching
+ * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch a segment that another
+ *   one is fetching
  */
 
 /**
  * @typedef {object} Step
  * @property {boolean} isDone  true when the step has nothing left to fetch
- * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} nextTask  undefined when there is no task
- *   for the mirror now
- * @property {(candidates: Candidate[]) => boolean} isHopeless  true if nothing is under way and none of the candidates
- *   can help
+ * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} nextTask  returns undefined when there
+ *   is no task for the mirror now
+ * @property {(candidates: Candidate[]) => boolean} isHopeless  returns true if nothing is under way and none of the
+ *   candidates can help
  * @property {{ done: number, total?: number }} progress  bytes
  */
 

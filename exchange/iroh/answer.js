@@ -9,20 +9,21 @@ import { invalid } from './wire/request.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { GetRequest } from './wire/request.js' */
 
-/** Members whose names are read together. */
+/** How many members' hashes are read together. */
 const BATCH = 256
 const EMPTY_ROOT = hash(new Uint8Array(0))
 
 /**
- * Yields the answer to a request, verified. Members beyond the end of the sequence are left out.
+ * Yields the verified bytes of the answer to a request. Leaves out members beyond the end of the sequence.
  *
  * @param {Store} store @param {GetRequest} request @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND or STORE_MISSING before the first blob that has
- *   a wanted part which the store lacks; REQUEST_INVALID when the blob has no members; and the errors of `store.slice`
+ * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND or STORE_MISSING before the first blob of which
+ *   the store lacks a wanted part; REQUEST_INVALID when the request asks for members of a blob that is not a sequence;
+ *   and the errors of `store.slice`
  */
 export async function * answerPieces (store, { root, wanted }, signal) {
-  /** Members of the sequence. @type {number | undefined} */
+  /** The number of members of the sequence. @type {number | undefined} */
   let count
   for (const [i, [index, ranges]] of wanted.entries()) {
     if (ranges.isEmpty) continue
@@ -40,25 +41,25 @@ export async function * answerPieces (store, { root, wanted }, signal) {
 
 /** @param {Store} store @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} signal */
 async function * slicePieces (store, root, ranges, signal) {
-  // In iroh, every store has the empty blob, so peers do not ask whether this one has it.
+  // Every store of iroh has the empty blob, so peers expect this store to have it, too.
   if (areEqual(root, 0, EMPTY_ROOT)) yield new Uint8Array(HEADER_LEN)
   else yield * store.slice(root, ranges, { readAhead: false, signal })
 }
 
 /**
- * The number of hashes in a sequence.
+ * Returns the number of hashes in a sequence.
  *
  * @param {Store} store @param {Uint8Array} root
  */
 async function memberCount (store, root) {
   const [found] = await store.statMany([root])
-  const { size } = found ?? await store.stat(root) // throws the error that says why
+  const { size } = found ?? await store.stat(root) // throws the error that says why the blob was not found
   if (size % HASH_LEN === 0) return size / HASH_LEN
   throw invalid('it asks for members of a blob that is not a sequence of hashes')
 }
 
 /**
- * The hashes in a sequence.
+ * Yields hashes of a sequence.
  *
  * @param {Store} store @param {Uint8Array} root
  * @param {number} first @param {number} end  not included

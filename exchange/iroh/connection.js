@@ -2,8 +2,8 @@
 // opens another one.
 //
 // The package cannot stop a stream while a read is waiting on it. So an abort during a read retires the whole
-// connection: its other requests continue, and it is closed when the last of them has ended. The next request opens a
-// new connection.
+// connection: the other requests on the connection continue, and when the last of them has ended, the connection is
+// closed. The next request opens a new connection.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { ALPN_BYTES, toIrohAddress } from './endpoint.js'
@@ -30,7 +30,7 @@ class OpenConnection {
     this.#closeWhenUnused()
   }
 
-  /** Keeps new requests from using it, and closes it when the last request ends. */
+  /** Keeps new requests from using the connection, and closes it when the last request ends. */
   retire () {
     this.#isRetired = true
     this.#closeWhenUnused()
@@ -55,7 +55,8 @@ export class PeerConnection {
   }
 
   /**
-   * Opens the connection if necessary, and counts the caller as a user of it. The caller must call `leave`.
+   * Opens the connection if necessary, and counts the caller as a user of it. The caller must call `leave` on the
+   * result.
    *
    * @param {AbortSignal} [signal]  ends the wait
    * @returns {Promise<OpenConnection>}

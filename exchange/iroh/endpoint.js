@@ -11,20 +11,20 @@ import { checkedAddress, parseTicket } from './wire/ticket.js'
 
 /** The name of iroh-blobs' protocol. Endpoints that serve blobs must accept it. */
 export const IROH_ALPN = '/iroh-bytes/4'
-/** The same name, as the package takes it. */
+/** The same name, in the form that the package takes. */
 export const ALPN_BYTES = [...new TextEncoder().encode(IROH_ALPN)]
 
 const SECRET_KEY_LEN = 32
-/** The name is in a variable, so that bundlers do not try to bundle the package. */
+/** The name of the package. It is in a variable, so that bundlers do not try to bundle the package. */
 const PACKAGE = '@number0/iroh'
 
 /**
  * @typedef {object} EndpointOptions
- * @property {boolean} [relays]  true to use the relays and the address lookup that n0 runs. Without them, peers are
- *   reached only by the addresses in their tickets, and nothing is sent to anybody else. Default: true
+ * @property {boolean} [relays]  true to use the relays and the address lookup that n0 runs. If false, peers are reached
+ *   only by the addresses in their tickets, and nothing is sent to anybody else. Default: true
  * @property {string} [bindAddress]  the address to listen at, for example `0.0.0.0:4433`. Default: all addresses, and
  *   any free port
- * @property {Uint8Array} [secretKey]  32 bytes, which determine the id. Default: random
+ * @property {Uint8Array} [secretKey]  32 bytes, from which the id of the endpoint follows. Default: random bytes
  */
 
 /**
@@ -38,7 +38,7 @@ export async function openIrohEndpoint (options = {}) {
   assertKnownOptions(options, ['relays', 'bindAddress', 'secretKey'])
   const { relays = true, bindAddress, secretKey } = options
   if (bindAddress !== undefined && typeof bindAddress !== 'string') {
-    throw new TypeError(`"bindAddress" expected a text like 0.0.0.0:4433, got ${describe(bindAddress)}`)
+    throw new TypeError(`"bindAddress" expected a string like 0.0.0.0:4433, got ${describe(bindAddress)}`)
   }
   if (secretKey !== undefined) assertBytesOf('secretKey', secretKey, SECRET_KEY_LEN)
   const { Endpoint, RelayMode, presetMinimal, presetN0 } = await loadIroh()
@@ -75,7 +75,7 @@ export async function loadIroh (load = name => import(name)) {
 }
 
 /**
- * The address of a peer, from a ticket or an address in any form.
+ * Returns the address of a peer, from a ticket or from an address in any form.
  *
  * @param {string | PeerAddress | IrohAddress} peer  a ticket, or an address
  */
@@ -99,7 +99,7 @@ export async function toIrohAddress ({ id, relayUrl, addresses }) {
 }
 
 /**
- * An error of the package without the native stack trace in its message.
+ * Turns an error of the package into one without the native stack trace in its message.
  *
  * @param {unknown} error
  */

@@ -1,4 +1,4 @@
-// Turns a peer of iroh into a mirror. One request brings a slice, or many members of a sequence.
+// Turns a peer of iroh into a mirror. One request fetches a slice, or many members of a sequence.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -16,10 +16,11 @@ import { encodeGet, encodeRequest } from './wire/request.js'
 /** @import { PeerAddress } from './wire/ticket.js' */
 
 /**
- * The most bytes of one read. No more than these wait here for a slow caller, because QUIC then slows down the peer.
+ * The maximum number of bytes of one read. If the caller is slow, only the bytes of one read wait in memory, because
+ * QUIC then slows down the peer.
  */
 const READ_LEN = 1 << 16
-/** Digits of a peer's id in errors. */
+/** How many digits of a peer's id errors show. */
 const SHORT_ID_LEN = 10
 /** The codes with which iroh-blobs resets an answer. */
 const [NO_PERMISSION, RATE_LIMIT] = [1, 2]
@@ -32,10 +33,10 @@ const [NO_PERMISSION, RATE_LIMIT] = [1, 2]
  *     await download(store, parseTicket(ticket).cid, { from: [mirror] })
  *     await mirror.close()
  *
- * @param {string | PeerAddress | IrohAddress} peer  a ticket or an address. Either way, the mirror gives any blob of
- *   the peer
- * @param {{ endpoint?: IrohEndpoint }} [options]  `endpoint`: of @number0/iroh; the caller closes it. Default: the
- *   mirror opens one as `openIrohEndpoint` does, and closes it
+ * @param {string | PeerAddress | IrohAddress} peer  a ticket or an address. Even with a ticket, the mirror gives any
+ *   blob of the peer
+ * @param {{ endpoint?: IrohEndpoint }} [options]  `endpoint`: an endpoint of @number0/iroh, which the caller closes.
+ *   Default: the mirror opens an endpoint as `openIrohEndpoint` does, and closes it
  * @returns {IrohMirror}
  * @throws {BaoError} TICKET_INVALID
  */
@@ -60,11 +61,11 @@ class IrohMirror {
   }
 
   /**
-   * Yields a slice as the peer sends it: with its header, unverified.
+   * Yields a slice with its header as the peer sends it, unverified.
    *
    * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<Uint8Array>}
-   * @throws {BaoError} STORE_NOT_FOUND { cid } when the peer lacks the blob, or the ranges; FETCH_FAILED;
+   * @throws {BaoError} STORE_NOT_FOUND { cid } when the peer lacks the blob or some of the ranges; FETCH_FAILED;
    *   FETCH_REFUSED; IROH_ABSENT
    */
   slice (cid, ranges, { signal } = {}) {
@@ -75,10 +76,11 @@ class IrohMirror {
   /**
    * Yields whole members of a sequence of hashes, as slices one after the other, from the answer to one request.
    *
-   * @param {BlobName} cid  of the sequence @param {number[]} indices  increasing, from 0
+   * @param {BlobName} cid  the CID of the sequence @param {number[]} indices  increasing, from 0
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<Uint8Array>} which may end early, at a member that the peer lacks
-   * @throws {BaoError} as `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of these members
+   * @returns {AsyncGenerator<Uint8Array>} the slices. They may end early, at a member that the peer lacks
+   * @throws {BaoError} the errors of `slice`; STORE_NOT_FOUND when the peer lacks the sequence or the first of these
+   *   members
    */
   members (cid, indices, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
@@ -128,7 +130,7 @@ class IrohMirror {
   async * #answer (request, signal) {
     const opened = await this.#connection.enter(signal)
     let isWaiting = false
-    /** The stream, until it has been read to its end. @type {IrohStream | undefined} */
+    /** The stream of the request; undefined again after its end. @type {IrohStream | undefined} */
     let stream
     /** @template T @param {Promise<T>} call @returns {Promise<T>} */
     const wait = call => {

@@ -1,4 +1,4 @@
-// Serves a store to peers of iroh: any program that speaks the protocol of iroh-blobs can get its blobs.
+// Serves a store to peers of iroh: any program that speaks the protocol of iroh-blobs can fetch the store's blobs.
 
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -18,15 +18,15 @@ import { formatTicket } from './wire/ticket.js'
 
 /**
  * @typedef {object} IrohServeOptions
- * @property {number} [maxConnections]  the most connections at a time; more are refused. The handshakes under way have
- *   the same limit. Default: 64
- * @property {number} [maxPerPeer]  the most connections of one peer at a time; more are closed. Default: an eighth of
- *   `maxConnections`, at least one
+ * @property {number} [maxConnections]  the maximum number of connections at a time; more are refused. The number of
+ *   handshakes under way has the same limit. Default: 64
+ * @property {number} [maxPerPeer]  the maximum number of connections of one peer at a time; more are closed. Default:
+ *   an eighth of `maxConnections`, at least one
  * @property {number} [handshakeTimeout]  milliseconds that a handshake may take. Default: 10000
- * @property {number} [maxStreams]  the most requests of one connection that are answered at a time; more wait. Default:
- *   16
- * @property {number} [maxRequestBytes]  the most bytes of a request, up to 1 MiB. Default: 64 KiB
- * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or send a request.
+ * @property {number} [maxStreams]  the maximum number of requests of one connection that are answered at a time; more
+ *   wait. Default: 16
+ * @property {number} [maxRequestBytes]  the maximum number of bytes of a request, up to 1 MiB. Default: 64 KiB
+ * @property {number} [idleTimeout]  milliseconds within which a peer must take 64 KiB of an answer, or send a request.
  *   Otherwise its connection is closed. Default: 60000
  * @property {(event: PeerRequest) => void} [onRequest]  called when a request has ended. Its errors are ignored
  */
@@ -35,8 +35,8 @@ import { formatTicket } from './wire/ticket.js'
  * @property {Ticket['address']} address  the current address of the endpoint
  * @property {(cid: BlobName) => string} ticket  makes a ticket for a blob. If the CID has the codec 0x80, the ticket is
  *   for the members of the sequence, too
- * @property {(options?: { grace?: number }) => Promise<void>} close  stops beginning answers, and waits up to `grace`
- *   milliseconds (default: 10000) until peers have received those under way. Then it closes all connections. The
+ * @property {(options?: { grace?: number }) => Promise<void>} close  takes no further requests, and waits up to `grace`
+ *   milliseconds (default: 10000) until peers have received the answers under way. Then it closes all connections. The
  *   endpoint and the store stay open
  */
 
@@ -74,8 +74,8 @@ class Server {
   #limits
   #connectionOptions
   /**
-   * Connections whose peers are not known yet. They are counted separately, so that they do not take places from known
-   * peers.
+   * Connections whose peers are not known yet. They are counted separately, so that they do not use up the places of
+   * known peers.
    */
   #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
   #connections = /** @type {Set<ServedConnection>} */ (new Set())
@@ -92,7 +92,7 @@ class Server {
     const tell = (/** @type {PeerRequest} */ event) => {
       try {
         onRequest?.(event)
-      } catch {} // an error in the caller's log must not break answers
+      } catch {} // an error of the caller's function must not break answers
     }
     this.#connectionOptions = { ...rest, store, onRequest: tell }
   }
@@ -122,14 +122,14 @@ class Server {
     }
   }
 
-  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined if it failed */
+  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined if the handshake failed */
   async #handshake (incoming) {
     const connecting = incoming.accept().then(accepting => accepting.connect())
     const soon = AbortSignal.any([AbortSignal.timeout(this.#limits.handshakeTimeout), this.#ended.signal])
     try {
       return await untilAborted(connecting, soon)
     } catch {
-      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // it may still be made
+      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // the connection may still be made
       return undefined
     }
   }

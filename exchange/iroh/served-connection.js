@@ -1,6 +1,7 @@
 // Answers the requests of one connection of a peer.
 //
-// The package cannot reset a stream while a call is waiting on it. So a peer that takes too long loses its connection.
+// The package cannot reset a stream while a call is waiting on it. So if a peer takes too long, its whole connection is
+// closed.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -15,11 +16,12 @@ import { shortened } from './endpoint.js'
 /**
  * @typedef {object} PeerRequest  a request that has ended
  * @property {string} peer  the id of the peer, in 64 hexadecimal digits
- * @property {string} [cid]  of the blob that was asked for
+ * @property {string} [cid]  the CID of the blob that was asked for
  * @property {'complete' | 'missing' | 'refused' | 'failed' | 'aborted'} outcome  `missing`: the store lacks a blob, or
- *   a part of it; `refused`: the peer has not sent a request, or has sent one that is not answered; `failed`: the store
- *   could not read the rest; `aborted`: the peer has disconnected, taken too long, or stopped the answer
- * @property {string} [code]  of the error
+ *   a part of it; `refused`: the peer has not sent a request, or has sent one that the server does not answer;
+ *   `failed`: the store could not read the rest; `aborted`: the peer has disconnected, taken too long, or stopped the
+ *   answer
+ * @property {string} [code]  the code of the error
  * @property {unknown} [error]
  * @property {number} sent  bytes that were passed to the connection
  * @property {number} ms
@@ -32,7 +34,7 @@ import { shortened } from './endpoint.js'
  * @property {(event: PeerRequest) => void} onRequest
  */
 
-/** The most bytes of one write to a stream. */
+/** The maximum number of bytes of one write to a stream. */
 const WRITE_LEN = 1 << 16
 /** The codes with which iroh-blobs resets streams. */
 const [NO_PERMISSION, INTERNAL] = [1n, 3n]
@@ -42,11 +44,11 @@ const TOO_LONG = /TooLong/
 export class ServedConnection {
   #connection
   #options
-  /** The answers under way, each with its own controller, because one signal for all would have too many listeners. */
+  /** The answers under way, each with a controller of its own, because a shared signal would get too many listeners. */
   #active = /** @type {Map<Promise<void>, AbortController>} */ (new Map())
   #isClosing = false
   #isEnded = false
-  /** True if the peer has taken too long. */
+  /** True if the connection was closed because the peer took too long. */
   #isLate = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #idleTimer
@@ -78,7 +80,7 @@ export class ServedConnection {
     }
   }
 
-  /** Stops beginning answers, and closes the connection when the answers under way have been sent. */
+  /** Takes no further requests, and closes the connection when the answers under way have been sent. */
   close () {
     this.#isClosing = true
     if (this.#active.size === 0) this.abort()
@@ -92,7 +94,7 @@ export class ServedConnection {
     this.#connection.close(0n, [])
   }
 
-  /** Closes the connection after `idleTimeout`, unless the peer sends a request first. */
+  /** Closes the connection after `idleTimeout`, unless the peer sends a request before that. */
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
     if (this.#active.size > 0 || this.#isEnded) return
@@ -112,12 +114,12 @@ export class ServedConnection {
 
   /** @param {IrohStream} stream @param {AbortSignal} signal  aborts when the connection ends */
   async #answer ({ send, recv }, signal) {
-    const since = performance.now()
+    const startedAt = performance.now()
     const event = { peer: this.peer, cid: /** @type {string | undefined} */ (undefined), sent: 0 }
     /** @param {PeerRequest['outcome']} outcome @param {unknown} [error] */
     const end = (outcome, error) => {
       const code = error instanceof BaoError ? error.code : undefined
-      this.#options.onRequest({ ...event, outcome, code, error, ms: performance.now() - since })
+      this.#options.onRequest({ ...event, outcome, code, error, ms: performance.now() - startedAt })
     }
     try {
       const request = decodeRequest(Uint8Array.from(await this.#read(recv)))
@@ -141,7 +143,7 @@ export class ServedConnection {
     }
   }
 
-  /** Reads a request, which ends with the stream. @param {IrohStream['recv']} recv */
+  /** Reads a request, which ends where the stream ends. @param {IrohStream['recv']} recv */
   async #read (recv) {
     const { maxRequestBytes } = this.#options
     try {
@@ -158,12 +160,12 @@ export class ServedConnection {
     try {
       await this.#inTime(send.stopped())
     } catch (error) {
-      if (this.#isLate) throw error // If not, the peer closed the connection when it had everything.
+      if (this.#isLate) throw error // Otherwise, the peer closed the connection because it had received everything.
     }
   }
 
   /**
-   * Waits for a call of a stream, and closes the connection when the call takes longer than `idleTimeout`.
+   * Waits for a call of a stream. If the call takes longer than `idleTimeout`, the connection is closed.
    *
    * @template T @param {Promise<T>} call @returns {Promise<T>}
    */
@@ -179,7 +181,7 @@ export class ServedConnection {
   }
 }
 
-/** A call of a stream has failed: the peer has disconnected, or has stopped the answer. */
+/** Thrown when a call of a stream fails, because the peer has disconnected, or has stopped the answer. */
 class PeerError extends Error {}
 
 /** @param {unknown} error  the error that ended an answer @returns {PeerRequest['outcome']} */

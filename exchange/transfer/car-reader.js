@@ -1,8 +1,8 @@
 // Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
 //
-// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which limits their length. Its own readers
-// of sections are not used, because they gather each block in memory, however long it claims to be. Source: CARv1 and
-// CARv2 specifications, https://ipld.io/specs/transport/car/
+// `@ipld/car` decodes the header and the CIDs. It reads them through `CarBytes`, which limits their length. The
+// package's own readers of sections are not used, because they gather each block in memory, however long the block
+// claims to be. Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
 
 import { readBlockHead, readHeader } from '@ipld/car/decoder'
 import { BaoError } from '../../lib/core/errors.js'
@@ -10,13 +10,13 @@ import { ByteQueue } from '../../lib/core/byte-queue.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
-/** The most bytes of a header or of a CID. A header of this length has 200 000 roots. */
+/** The maximum length of a header or of a CID, in bytes. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
 const NOTHING = new Uint8Array(0)
 
 /** @param {string} fault @param {number} start  byte of the archive @param {unknown} [cause] */
 const carInvalid = (fault, start, cause) =>
-  new BaoError('CAR_INVALID', `no CAR can be read at byte ${start}: ${fault}`, { start, cause })
+  new BaoError('CAR_INVALID', `the CAR cannot be read at byte ${start}: ${fault}`, { start, cause })
 
 /** @param {number} start  byte of the archive @param {number} wanted  bytes @param {number} got  bytes */
 const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
@@ -25,10 +25,10 @@ const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
 /** The bytes of an archive, read by the methods that `@ipld/car` calls. */
 class CarBytes {
   #pieces
-  /** Bytes that were gathered, followed by the rest of the last piece, which is borrowed. */
+  /** Bytes that were gathered. They are followed by the rest of the last piece, which is borrowed. */
   #queue = new ByteQueue()
   #piece = /** @type {Uint8Array} */ (NOTHING)
-  /** Bytes that must still be skipped. */
+  /** How many bytes must still be skipped. */
   #skipped = 0
   /** The position of the next byte in the archive. */
   pos = 0
@@ -44,7 +44,7 @@ class CarBytes {
 
   /**
    * @param {number} len
-   * @returns {Promise<Uint8Array>} the next bytes, or fewer at the end; valid until the next call
+   * @returns {Promise<Uint8Array>} the next `len` bytes, or fewer at the end; valid until the next call
    */
   async upTo (len) {
     const wanted = Math.min(len, this.end - this.pos)
@@ -59,7 +59,7 @@ class CarBytes {
   }
 
   /**
-   * @param {number} len @param {boolean} [seek]  true to continue after these bytes. Default: false
+   * @param {number} len @param {boolean} [seek]  true if the next read continues after these bytes. Default: false
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {
@@ -73,7 +73,7 @@ class CarBytes {
 
   /** Skips bytes, even if the archive ends before that. @param {number} len */
   seek (len) {
-    if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an offset that leads nowhere', this.pos)
+    if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an invalid offset', this.pos)
     this.pos += len
     const queued = Math.min(len, this.#queue.len)
     this.#queue.shift(queued)
@@ -193,7 +193,7 @@ export class CarReader {
   }
 
   /**
-   * Decodes something, and throws CAR_INVALID for any error of the decoder.
+   * Calls a decoder, and turns its errors into CAR_INVALID.
    *
    * @template T @param {() => Promise<T>} decode
    */

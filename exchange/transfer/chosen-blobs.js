@@ -17,9 +17,9 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
  * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
- * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name, and the members
- *   of a blob that is a sequence of hashes
- * @property {boolean} [recursive]  true if `cids` are sequences of hashes (or collections) and their members should be
+ * @property {Iterable<string>} [tags]  names of tags: transfer these tags, the blobs that they name, and the members of
+ *   those blobs that are sequences of hashes
+ * @property {boolean} [recursive]  true if the members of the sequences of hashes (or collections) in `cids` should be
  *   transferred, too. Default: false
  * @property {AbortSignal} [signal]
  */
@@ -35,7 +35,7 @@ import { LOOKUP_COUNT, assertName, tagNotFound } from '../../store/interface.js'
  * @property {boolean} [deleted]  true to include forgotten aliases. Default: false
  * @property {(cid: CID) => void} [onSequence]  called with each sequence among `cids` before its members are yielded
  * @property {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes,
- *   and, after all other blobs, for a damaged record. It may throw the error
+ *   and for a damaged record, after all other blobs. It may throw the error
  */
 
 /** @param {SelectionOptions} options @throws {TypeError} */
@@ -115,7 +115,8 @@ export async function * chosenBlobs (store, options, { tags, deleted = false, on
 }
 
 /**
- * Finds the aliases of blobs without a lookup for each blob. Callers ask for all blobs, in the order of their hashes.
+ * Finds the aliases of blobs without a lookup for each blob. The caller must ask for all blobs, in the order of their
+ * hashes.
  */
 class AliasesInOrder {
   #store
@@ -124,7 +125,7 @@ class AliasesInOrder {
   #next = /** @type {{ cid: CID, alias: CID } | undefined} */ (undefined)
   #hasEnded = false
 
-  /** @param {Store} store @param {boolean} deleted  as for `aliases.list` */
+  /** @param {Store} store @param {boolean} deleted  true to include forgotten aliases */
   constructor (store, deleted) {
     this.#store = store
     this.#deleted = deleted
@@ -147,12 +148,12 @@ class AliasesInOrder {
       if (order === 0) found.push(/** @type {{ alias: CID }} */ (this.#next).alias)
       if (order <= 0) this.#next = undefined
     }
-    // The blob was put after the list of aliases had begun, or damage hides its aliases from the list.
+    // If an alias should be there, the blob was put after the list of aliases had begun, or damage hides its aliases.
     return found.length === 0 && isAliasOnly ? this.#store.aliases.of(cid, { deleted: this.#deleted }) : found
   }
 
   async #read () {
-    // The list reports damage at its end.
+    // If damage hides some aliases, the list throws after all others. Then it has ended.
     const next = this.#hasEnded ? undefined : (await this.#all.next().catch(unlessLoss))?.value
     this.#hasEnded = next === undefined
     return next
@@ -165,7 +166,7 @@ class AliasesInOrder {
 const orderOf = (a, b) => compare(a.cid.multihash.digest, b.cid.multihash.digest)
 
 /**
- * Gathers items in batches. When the items fail, it first yields those before the failure.
+ * Gathers items in batches. If the items fail, it yields those before the failure, and then throws.
  *
  * @template T
  * @param {AsyncIterable<T>} items
@@ -207,7 +208,7 @@ async function * untilUnreadable (items, onUnreadable, signal) {
 const LOSSES = ['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND']
 
 /**
- * True if an error only says that one blob cannot be read as it is, and does not concern other blobs.
+ * True if an error only says that one blob cannot be read, so that other blobs may still be.
  *
  * @param {unknown} error @returns {error is BaoError}
  */
@@ -216,7 +217,7 @@ export const isLoss = error => error instanceof BaoError && LOSSES.includes(erro
 /**
  * @param {unknown} error
  * @returns {undefined}
- * @throws the error, if it does not only mean that one blob cannot be read
+ * @throws the error, unless it only means that one blob cannot be read
  */
 export function unlessLoss (error) {
   if (!isLoss(error)) throw error
@@ -244,7 +245,7 @@ async function * chosenNames (store, { cids = [], recursive = false, signal }, t
 }
 
 /**
- * Yields the members of a sequence that is present, whole or in part. Leaves out bytes after the last whole hash.
+ * Yields the members of a sequence that the store has, whole or in part. Ignores bytes after the last whole hash.
  *
  * @param {Store} store @param {CID} cid @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<ChosenName>}

@@ -1,4 +1,4 @@
-// Copies the chunks of one blob that another store lacks, as slices. Leaves out chunks that are damaged in the source.
+// Copies those chunks of a blob that another store lacks, as slices. Leaves out chunks that are damaged in the source.
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
@@ -8,7 +8,7 @@ import { isLoss, unlessLoss } from './chosen-blobs.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Store } from '../../store/interface.js' */
 
-/** How many times the copy of a blob begins again because the blob was replaced while it was read. */
+/** How many times the copy of a blob is begun again because the blob was replaced during a read. */
 const MAX_CHANGES = 3
 
 /**
@@ -16,8 +16,8 @@ const MAX_CHANGES = 3
  * @param {{ signal?: AbortSignal, onCopied: (len: number) => void }} options  `onCopied` gets the number of bytes of a
  *   slice that the other store lacked
  * @returns {Promise<{ copied: number, error: unknown }>} `copied`: bytes that the other store lacked; `error`: the
- *   error of the last read of the source that has failed, or null
- * @throws any error that does not mean that bytes of this blob are lost
+ *   error of the last failed read of the source, or null
+ * @throws all errors except those that mean that bytes of this blob are lost
  */
 export async function copySlices (from, to, cid, { signal, onCopied }) {
   let failure = /** @type {unknown} */ (null)
@@ -78,7 +78,8 @@ async function presentLen (store, cid) {
 }
 
 /**
- * Returns undefined when the store does not have the blob, or its record is damaged.
+ * Returns what the store knows about a blob. Returns undefined when the store does not have the blob, or the record of
+ * the blob is damaged.
  *
  * @param {Store} store
  * @param {CID} cid

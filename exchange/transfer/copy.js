@@ -1,5 +1,5 @@
-// Copies the blobs and tags that another open store lacks. So the first run makes a backup, and every later one brings
-// it up to date, even while the source is being written to. After an interruption, the next run continues.
+// Copies the blobs and tags that another open store lacks. So the first run makes a backup, and every later run updates
+// the backup, even while the source is being written to. After an interruption, the next run continues.
 
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { FILE_FROM, areSameTags, assertStore, assertWritable, missing, notFound } from '../../store/interface.js'
@@ -18,18 +18,18 @@ import { copySlices, isUnproven } from './copy-slices.js'
 /**
  * @typedef {object} CopyResult
  * @property {number} blobs  how many blobs were copied, wholly or in part
- * @property {number} bytes  bytes that were copied: all bytes of a blob of up to 1 MiB; of a longer one, those that
- *   were missing
+ * @property {number} bytes  bytes that were copied. A blob of up to 1 MiB counts with all of its bytes, a longer one
+ *   with those that were missing
  * @property {number} tags  how many tags were set in the other store
  * @property {{ cid?: CID, error: BaoError }[]} failed  blobs that cannot be read here and are not whole in the other
- *   store. `error` is the error that `get` would throw. `cid` is missing if a damaged record or sequence of hashes
- *   hides which blobs are concerned
+ *   store. `error` is the error that `get` would throw. There is no `cid` if a damaged record or sequence of hashes
+ *   hides which blobs they are
  */
 
 /**
  * Copies the blobs, whole or in part, their aliases, and the tags that another open store lacks. Both stores may be
- * used during the copy. After an interruption, copied data stays; run the copy again. A copy does not delete anything
- * from the other store, but replaces a tag there with the tag of the same name.
+ * used during the copy. After an interruption, copied data stays, and another call copies the rest. Nothing is deleted
+ * from the other store, but a tag there is replaced with the tag of the same name.
  *
  * Damage does not stop the copy: everything else is copied, even the undamaged parts of a damaged blob.
  *
@@ -63,7 +63,7 @@ class Copy {
   }
 
   async run () {
-    // Read tags before blobs. So if the store had the blob of a tag when the tag was read, the blob is copied, too.
+    // Read tags before blobs, so that the blob of a tag is copied, too, if the store had it when the tag was read.
     const tags = await chosenTags(this.#from, this.#options)
     const hold = this.#to.tempTag()
     try {
@@ -84,8 +84,7 @@ class Copy {
   }
 
   /**
-   * Yields small blobs, each once for each of its names. Between them, it copies long blobs, and those that are present
-   * in part.
+   * Yields small blobs, each once for each of its names. Copies long and partial blobs itself, in between.
    *
    * @param {TagInfo[]} tags @param {TempTag} hold
    * @returns {AsyncGenerator<Source | NamedSource>}
@@ -183,11 +182,11 @@ class Copy {
 
   /**
    * @param {CID | undefined} cid @param {unknown} error
-   * @throws the error, if it does not only mean that this blob cannot be read
+   * @throws the error, unless it only means that this blob cannot be read
    */
   #failed (cid, error) {
     if (!isLoss(error) && !isUnproven(error)) throw error
-    // A blob that was deleted before its turn is not lost, unless the caller has asked for it.
+    // A blob that was deleted before it was read does not count as failed, unless the caller has asked for this blob.
     if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
     this.#result.failed.push({ cid, error })
   }

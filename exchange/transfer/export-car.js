@@ -22,8 +22,8 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
 
 /**
  * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[] }} ExportOptions  `hashers`: hash
- *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export`, in bytes of the
- *   archive
+ *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export` events, in bytes of
+ *   the archive
  */
 
 /**
@@ -35,8 +35,8 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
  * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive`, the members of
  *   these sequences as well; `tags`: only blobs that these tags protect. Default: all whole blobs
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in fresh pieces
- * @throws {BaoError} as `get`, and then the archive is not complete; CID_UNSUPPORTED { cid } for an alias whose hash
- *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+ * @throws {BaoError} the errors of `get`, after which the archive is incomplete; CID_UNSUPPORTED { cid } for an alias
+ *   whose hash function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
  */
 export function exportCar (store, options = {}) {
   assertStore(store)
@@ -73,7 +73,7 @@ async function * archiveOf (store, options) {
       }
       if (!isBegun) yield given(head) // The block is empty.
     } catch (error) {
-      // Leave out a blob that was deleted before its turn, unless the caller has asked for it.
+      // Leave out a blob that was deleted before it was read, unless the caller has asked for this blob.
       const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
       if (!isGone || isBegun || !isAll(selection)) throw error
     }

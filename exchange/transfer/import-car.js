@@ -37,7 +37,7 @@ import { CarReader } from './car-reader.js'
 
 /**
  * @typedef {object} ImportResult
- * @property {1 | 2} version  of the archive
+ * @property {1 | 2} version  the version of the archive
  * @property {CID[]} roots  the roots that its header names
  * @property {number} blocks  how many of its blocks were kept. A block that occurs twice is counted twice
  * @property {number} bytes  bytes of these blocks
@@ -48,14 +48,14 @@ const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockBytes', 'signal', 'on
 
 /**
  * Keeps the blocks of a CAR, version 1 or 2, after comparing each with its CID. A block whose hash is not BLAKE3 is
- * kept under that name, as `asBlockstore` does. After a failure, the blocks before it are kept.
+ * kept under an alias, as `asBlockstore` does. After a failure, the blocks before it are kept.
  *
  * @param {Store} store
  * @param {Source} source
  * @param {ImportOptions} [options]
  * @returns {Promise<ImportResult>}
- * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
- *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
+ * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid }, CID_UNSUPPORTED
+ *   { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL, as for `put`
  */
 export async function importCar (store, source, options = {}) {
   assertKnownOptions(options, OPTIONS)
@@ -86,7 +86,7 @@ export async function importCar (store, source, options = {}) {
     return result
   } finally {
     hold.release()
-    ending.abort() // A stuck source must not make this call wait.
+    ending.abort() // so that this call does not wait for a stuck source
     await pieces.return(undefined).catch(() => {})
   }
 }
@@ -117,7 +117,7 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockBytes }) {
 }
 
 /**
- * Gathers a block. Memory grows with the bytes that are read, and not with the claimed length.
+ * Gathers a block. Memory grows only with the bytes that are read, because the claimed length may be wrong.
  *
  * @param {Section} section
  */
@@ -128,7 +128,8 @@ async function gathered ({ len, pieces }) {
 }
 
 /**
- * Asks the caller for the names of all tags before any block is kept.
+ * Asks the caller for the names of all tags. `importCar` calls it before any block is kept, so that an error leaves
+ * nothing in the store.
  *
  * @param {CID[]} roots @param {ImportRules['tagRoot']} tagRoot
  * @returns {{ cid: CID, tag: string }[]}

@@ -5,7 +5,7 @@ import { describe } from '../core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
-/** @param {string} name @param {unknown} many @param {string} items  the expected ones @throws {TypeError} */
+/** @param {string} name @param {unknown} many @param {string} items  what the items should be @throws {TypeError} */
 export function assertMany (name, many, items) {
   const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
   if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
@@ -44,15 +44,16 @@ async function * untilAbort (items, signal) {
 }
 
 /**
- * Begins a task for each item, and yields the results in the order of the items. When a task fails, or the items end
- * with a failure, the results of all earlier items come first. When the results have ended, for whatever reason, no
- * task is under way.
+ * Begins a task for each item, and yields the results in the order of the items. If a task or the source of the items
+ * fails, the results of all earlier items are yielded before the error is thrown. When the generator has ended, for
+ * whatever reason, no task is under way.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
- * @param {(item: Item) => number} aheadOf  how many tasks, including that of the item, may be under way when the next
- *   item is asked for
- * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: the tasks that are under way
+ * @param {(item: Item) => number} aheadOf  returns how many tasks, including that of the item, may be under way when
+ *   the next item is requested
+ * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  begins the task of an item. `before`: the
+ *   tasks that are under way
  * @returns {AsyncGenerator<Result>}
  */
 export async function * inOrder (items, aheadOf, begin) {

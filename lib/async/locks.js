@@ -14,7 +14,7 @@ export class Locks {
   run (name, work) { return this.runAll([name], work) }
 
   /**
-   * Runs `work` under several names. It requests all locks in the same moment, so deadlocks are impossible.
+   * Runs `work` under several names. It requests all locks at the same moment, so deadlocks are impossible.
    *
    * @template T
    * @param {string[]} names

@@ -1,5 +1,5 @@
 // A queue of bytes that wait until there are enough of them. Its memory grows with the bytes in it, and never with a
-// claimed number.
+// claimed length.
 
 import { CHUNK_LEN } from './constants.js'
 
@@ -16,7 +16,8 @@ export class ByteQueue {
    * Appends bytes.
    *
    * @param {Uint8Array} bytes  copied
-   * @param {number} max  the most bytes that the queue will have, so that it never reserves more memory
+   * @param {number} max  the maximum number of bytes that the queue will ever have. It never reserves more memory than
+   *   that
    */
   push (bytes, max) {
     const len = this.len + bytes.length

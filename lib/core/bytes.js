@@ -19,8 +19,8 @@ export function assertBytes (name, value) {
 }
 
 /**
- * True if the memory of an array was transferred, or cut off. The array then looks like an empty blob. Only its methods
- * tell the difference: in code that V8 has optimised, even its `length` may be the old one.
+ * True if the memory of an array was transferred, or cut off. Then the array looks like an empty blob. Only its methods
+ * throw: in code that V8 has optimised, even its `length` may still be the old one.
  *
  * @param {Uint8Array} bytes
  */
@@ -113,7 +113,7 @@ export function concat (parts) {
 }
 
 /**
- * True if memory has these bytes at an offset. The call takes the same time wherever they differ.
+ * True if memory has these bytes at an offset. The call takes the same time wherever a difference is.
  *
  * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
  */
@@ -123,11 +123,11 @@ export function areEqual (memory, at, bytes) {
   return difference === 0
 }
 
-/** Bytes of the header of an encoding: the blob's length. */
+/** The length of an encoding's header, which has the size of the blob, in bytes. */
 export const HEADER_LEN = 8
 
 /**
- * A length as the eight little-endian bytes of a header.
+ * Writes a size as the eight little-endian bytes of a header.
  *
  * @param {number} value  a safe integer
  * @returns {Uint8Array<ArrayBuffer>}
@@ -140,7 +140,7 @@ export function u64ToBytes (value) {
 }
 
 /**
- * The length in a header: a claim, until the last chunk is verified.
+ * Reads the size in a header: a claim, until the last chunk is verified.
  *
  * @param {Uint8Array} bytes
  * @param {number} [at]

@@ -1,20 +1,20 @@
 // The numbers of BLAKE3. Source: the BLAKE3 paper, sections 2.1 to 2.3 and tables 1 to 3.
 
-/** Bytes of a chunk, the leaf of the tree. */
+/** The length of a chunk, the leaf of the tree, in bytes. */
 export const CHUNK_LEN = 1024
-/** Bytes of a block, the input of one compression. */
+/** The length of a block, the input of one compression, in bytes. */
 export const BLOCK_LEN = 64
-/** Bytes of a hash, and of a chaining value. */
+/** The length of a hash, and of a chaining value, in bytes. */
 export const HASH_LEN = 32
-/** Bytes of a key. */
+/** The length of a key in bytes. */
 export const KEY_LEN = 32
-/** Bytes of a parent's two children: left chaining value, right chaining value. */
+/** The length of a pair, the chaining values of a parent's left and right child, in bytes. */
 export const PAIR_LEN = 64
-/** Chunk groups of 2^4 chunks (16 KiB), as in iroh. */
+/** The default group log: groups of 2^4 chunks (16 KiB), as in iroh. */
 export const DEFAULT_GROUP_LOG = 4
-/** The largest chunk group is 2^16 chunks (64 MiB). */
+/** The maximum group log: groups of 2^16 chunks (64 MiB). */
 export const MAX_GROUP_LOG = 16
-/** The most parents between the root and a chunk (2^54 chunks). */
+/** The maximum number of parents between the root and a chunk (2^54 chunks). */
 export const MAX_DEPTH = 54
 
 export const CHUNK_START = 1
@@ -40,7 +40,7 @@ export const SCHEDULE = Array.from({ length: 7 }).reduce(
   []
 )
 
-/** State words that each of the eight mixings of a round takes: four columns, then four diagonals. */
+/** The state words that each of the eight mixings of a round works on: four columns, then four diagonals. */
 export const MIXINGS = [
   [0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15],
   [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]

@@ -1,5 +1,5 @@
-// Errors that callers can act on: each has a stable code, and properties that say where it happened.
-// A caller's own mistake (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
+// Errors that callers can act on: each has a stable code, and properties that say where it happened. For a mistake of
+// the caller (a wrong type, an impossible number), a plain TypeError or RangeError is thrown instead: see bytes.js.
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../tree/ranges.js' */
@@ -37,7 +37,7 @@
  * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  members of a sequence that no mirror has
  */
 
-/** An error with a stable `code`; the message may change between releases, the code does not. */
+/** An error with a stable `code`, which stays the same in all releases. The message may change. */
 export class BaoError extends Error {
   /**
    * @param {BaoErrorCode} code
@@ -93,7 +93,7 @@ export const truncated = place => {
   return new BaoError('BAO_TRUNCATED', `input ended at ${where}: ${got} of ${wanted} bytes`, place)
 }
 
-/** @param {string} location  of a file @returns {BaoError} */
+/** @param {string} location  the path of a file @returns {BaoError} */
 export const sourceChanged = location =>
   new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
 
@@ -125,12 +125,12 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why, other) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location, ...other })
 
-/** URLs in messages of runtimes, whose queries may be secret. */
+/** Matches URLs in messages of runtimes. Their queries may be secret. */
 const URLS = /\w+:\/\/[^\s)'"]*/g
 
 /**
- * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or its message if it has
- * none.
+ * The reason why a request has failed: the code of the innermost error, such as ECONNREFUSED, or if there is no code,
+ * its message.
  *
  * @param {unknown} cause
  */

@@ -1,4 +1,4 @@
-// Finds the first of many items in some order. It holds at most twice the number of wanted items.
+// Finds the first few of many items in some order. It keeps at most twice as many items as are wanted.
 
 /** @template T */
 export class FirstItems {
@@ -6,7 +6,7 @@ export class FirstItems {
   #compare
   #items = /** @type {T[]} */ ([])
 
-  /** @param {number} count  how many are wanted @param {(a: T, b: T) => number} compare  as for `Array.sort` */
+  /** @param {number} count  how many are wanted @param {(a: T, b: T) => number} compare  a function for `Array.sort` */
   constructor (count, compare) {
     this.#count = count
     this.#compare = compare

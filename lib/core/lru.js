@@ -6,10 +6,10 @@
  */
 
 /**
- * Keeps at most `max` entries: one more replaces the least recently used one.
+ * Keeps at most `max` entries. Another entry replaces the least recently used one.
  *
- * Entries form a ring, so that each operation takes the same short time. A Map could keep the order, too, but finding
- * its first key takes one step per entry deleted before that key: 2 us among 4096 entries.
+ * Entries form a ring, so that each operation takes the same short time. A Map could also keep the order, but finding
+ * its first key takes one step per entry that was deleted before that key: 2 us among 4096 entries.
  *
  * @template K, V
  */
@@ -30,7 +30,7 @@ export class LruCache {
   /** @param {K} key */
   has (key) { return this.#entries.has(key) }
 
-  /** The value of a key, which counts as used now. @param {K} key @returns {V | undefined} */
+  /** Returns the value of a key, and marks the key as used now. @param {K} key @returns {V | undefined} */
   get (key) {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -39,10 +39,10 @@ export class LruCache {
     return entry.value
   }
 
-  /** The value of a key, which does not count as used. @param {K} key @returns {V | undefined} */
+  /** Returns the value of a key without marking the key as used. @param {K} key @returns {V | undefined} */
   peek (key) { return this.#entries.get(key)?.value }
 
-  /** @param {K} key @param {V} value  counts as used now */
+  /** Sets the value of a key, and marks the key as used now. @param {K} key @param {V} value */
   set (key, value) {
     this.delete(key)
     const entry = { key, value, older: this.#ends, newer: this.#ends }
@@ -65,7 +65,7 @@ export class LruCache {
   }
 
   /**
-   * Yields all keys, the least recently used first. The caller may delete the key that it has just got.
+   * Yields all keys, beginning with the least recently used. The caller may delete the key that was yielded last.
    *
    * @returns {Generator<K>}
    */

@@ -3,8 +3,8 @@
 import { describe } from './bytes.js'
 
 /**
- * @param {object | undefined} options  of the caller
- * @param {readonly string[]} known  names
+ * @param {object | undefined} options  the options of the caller
+ * @param {readonly string[]} known  the names of the options that the function knows
  * @throws {TypeError} that names the first unknown option
  */
 export function assertKnownOptions (options, known) {

@@ -1,19 +1,24 @@
-// The arena: one fixed memory for everything that the kernels touch. Only this module names its regions. It never
-// grows, so its views never become invalid. Hashing is synchronous and never re-entered, so one arena per thread is
-// enough. Callers that need bytes after a call copy them out.
+// The arena: one fixed memory for everything that the kernels touch. Only this module names its regions. The memory
+// never grows, so its views never become invalid. Hashing is synchronous and never re-entered, so one arena per thread
+// is enough. Callers that need bytes for longer copy them out of the arena.
 
 import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 
-/** Chunks that are hashed side by side before their parents. A power of two: a full window is a perfect subtree. */
+/**
+ * The number of chunks that are hashed side by side before their parents. A power of two, so that a full window is a
+ * perfect subtree.
+ */
 export const WINDOW_CHUNKS = 128
-/** Bytes of a full window of chunks. */
+/** The length of a full window of chunks in bytes. */
 export const WINDOW_LEN = WINDOW_CHUNKS * CHUNK_LEN
-/** Bytes of input: a window of chunks with the pairs that are between them in an encoding, and more. */
+/** The length of the input in bytes: enough for a window of chunks with the pairs between them in an encoding. */
 export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
-/** Chunks, or pairs, that fit into the input. */
+/** How many chunks, or pairs, fit into the input. */
 const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN
 const MAX_PAIRS = INPUT_LEN / PAIR_LEN
-/** Kernels take four inputs at a time: they read tables, and write chaining values, up to the next multiple of four. */
+/**
+ * Kernels take four inputs at a time, so they read tables, and write chaining values, up to the next multiple of four.
+ */
 const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
@@ -38,7 +43,7 @@ export const ZEROS = region(BLOCK_LEN)
 export const OUT = region(BLOCK_LEN)
 /** The chaining values of four chunks that are being hashed, word by word, as vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
-/** A block of each of these chunks, word by word as well. */
+/** A block of each of these chunks, in the same form. */
 export const LANE_MESSAGE = region(LANES * BLOCK_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
@@ -50,7 +55,7 @@ export const PAIR_TABLE = region(4 * WINDOW_CHUNKS)
 export const TABLE = region(4 * (MAX_PAIRS + LANES))
 /** Chaining values: those of a window's chunks, then those of their parents, level by level. */
 export const CVS = region(PAIR_LEN * CVS_PAIRS)
-/** Chaining values computed for the pairs, and for the leaves, of a window under verification. */
+/** Chaining values computed for the pairs, and for the leaves, of a window that is being verified. */
 export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))
 export const LEAF_CVS = region(HASH_LEN * (MAX_CHUNKS + LANES))
 /** The input window. */
@@ -75,7 +80,7 @@ export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
 export const i32 = new Int32Array(buffer)
 /**
- * A chaining value or hash at OUT. Copies are made with `new Uint8Array(RESULT)`, which is a third quicker than
+ * A view of the chaining value or hash at OUT. To copy it, `new Uint8Array(RESULT)` takes a third less time than
  * `slice`.
  */
 export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)

@@ -10,7 +10,7 @@ import { assertBytesOf } from '../core/bytes.js'
 export const HASH_MODE = { keyWords: IV, flags: 0 }
 
 /**
- * The little-endian words of bytes: a copy, at any alignment. (`slice` does not copy a Node.js Buffer.)
+ * Copies bytes to little-endian words. The bytes need not be aligned. (`slice` would not copy a Node.js Buffer.)
  *
  * @param {Uint8Array} bytes
  * @returns {Uint32Array}
@@ -41,7 +41,7 @@ let entered
 let isBorrowed = false
 
 /**
- * Writes the key words of a mode to the arena. Every computation calls it before its first compression.
+ * Writes the key words of a mode to the arena. Every computation calls this before its first compression.
  *
  * @param {Mode} mode
  * @returns {number} the flag of the mode

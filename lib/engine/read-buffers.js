@@ -1,6 +1,6 @@
 // Buffers for reading files. Two of them are in the arena, where the kernel hashes bytes in place. That saves the copy
-// into the input window, about 4 % of the time of the thread that hashes. One reader at a time gets these two; other
-// readers get fresh memory.
+// into the input window, about 4 % of the time of the thread that hashes. Only one reader at a time gets these two.
+// Other readers get fresh memory.
 
 import { READS, READ_LEN, u8 } from './arena.js'
 
@@ -9,8 +9,8 @@ const IN_ARENA = [u8.subarray(READS, READS + READ_LEN), u8.subarray(READS + READ
 let isLeased = false
 
 /**
- * Two buffers of READ_LEN bytes. The caller owns them until it calls `release`, which it may do when every read into
- * them has ended.
+ * Returns two buffers of READ_LEN bytes. The caller owns them until it calls `release`, which it may do when every read
+ * into them has ended.
  *
  * @returns {{ buffers: Uint8Array[], release: () => void }}
  */

@@ -19,9 +19,9 @@ export const high = n => Math.floor(n / 2 ** 32)
  * Writes the chaining values of the chunks at INPUT to CVS.
  *
  * @param {number} len  bytes, 1 to WINDOW_LEN; the last chunk may be short
- * @param {number} chunkIndex  of the first
- * @param {number} flags  of the mode
- * @returns {number} how many
+ * @param {number} chunkIndex  the chunk index of the first
+ * @param {number} flags  the flags of the mode
+ * @returns {number} how many chunks there are
  */
 export function hashChunks (len, chunkIndex, flags) {
   const chunks = Math.ceil(len / CHUNK_LEN)
@@ -35,8 +35,8 @@ export function hashChunks (len, chunkIndex, flags) {
  * @param {number} table  of pointers to them
  * @param {number} chunks  how many, at least 1
  * @param {number} lastLen  bytes of the last: 1 to 1024
- * @param {number} chunkIndex  of the first
- * @param {number} flags  of the mode
+ * @param {number} chunkIndex  the chunk index of the first
+ * @param {number} flags  the flags of the mode
  */
 export function hashChunkTable (table, chunks, lastLen, chunkIndex, flags) {
   kernel.compressMany(table, chunks, lastLen, flags, low(chunkIndex), high(chunkIndex), CVS)
@@ -48,12 +48,12 @@ const levelCount = [0]
 
 /**
  * Joins the chaining values at CVS in pairs, level by level. An odd value at the end of a level moves up unchanged.
- * That gives BLAKE3's tree, whose left subtrees are perfect.
+ * This gives BLAKE3's tree, in which all left subtrees are perfect.
  *
- * @param {number} count  of chaining values at CVS, at least 1
- * @param {number} flags  of the mode
- * @param {number} [downTo]  stops when this many or fewer are left
- * @returns {number} the level it stopped at, 0 for the chunks themselves
+ * @param {number} count  the number of chaining values at CVS, at least 1
+ * @param {number} flags  the flags of the mode
+ * @param {number} [downTo]  the reduction stops when this many values or fewer are left
+ * @returns {number} the level at which the reduction stopped; 0 is that of the chunks
  */
 export function reduce (count, flags, downTo = 2) {
   kernel.reduce(count, flags, downTo)
@@ -68,24 +68,24 @@ export function reduce (count, flags, downTo = 2) {
 }
 
 /**
- * Where the chaining values of a level are in the arena, until the next reduction.
+ * Returns where the chaining values of a level are in the arena, until the next reduction.
  *
- * @param {number} level  of the last reduction
+ * @param {number} level  the level of the last reduction
  * @returns {{ at: number, count: number }}
  */
 export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
 
 /**
- * Copies all pairs below one chaining value of the last reduction. They are adjacent in both orders. This overwrites
- * STAGE.
+ * Copies all pairs below one chaining value of the last reduction. In both orders, these pairs are adjacent. The call
+ * overwrites STAGE.
  *
- * @param {number} level  of the chaining value
- * @param {number} index  of the chaining value in its level
+ * @param {number} level  the level of the chaining value
+ * @param {number} index  the index of the chaining value in its level
  * @param {number} groupLog  pairs below this level are left out
  * @param {'pre' | 'post'} order
  * @param {Uint32Array} words  written
- * @param {number} at  words, where the first goes
- * @returns {number} words, where the last ends
+ * @param {number} at  where the first pair goes, in words
+ * @returns {number} where the last pair ends, in words
  */
 export function copyPairs (level, index, groupLog, order, words, at) {
   if (level <= groupLog) return at
@@ -123,10 +123,10 @@ function copyPerfect (level, index, groupLog, order, words, at) {
 /**
  * Copies one pair.
  *
- * @param {number} from  bytes, in the arena
+ * @param {number} from  where it is in the arena, in bytes
  * @param {Uint32Array} words  written
  * @param {number} at  words
- * @returns {number} words, where it ends
+ * @returns {number} where the pair ends, in words
  */
 export function copyPair (from, words, at) {
   for (let i = 0; i < PAIR_WORDS; i++) words[at + i] = u32[from / 4 + i]
@@ -136,8 +136,8 @@ export function copyPair (from, words, at) {
 /**
  * Passes the pairs below one chaining value of the last reduction to a sink, in post-order.
  *
- * @param {number} level  of the chaining value
- * @param {number} index  of the chaining value in its level
+ * @param {number} level  the level of the chaining value
+ * @param {number} index  the index of the chaining value in its level
  * @param {number} chunkIndex  where the window starts
  * @param {number} groupLog  pairs below this level are left out
  * @param {PairSink['pair']} sink

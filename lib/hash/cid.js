@@ -11,12 +11,12 @@ import { BaoError } from '../core/errors.js'
 import { assertBytesOf, assertInteger, describe } from '../core/bytes.js'
 import { hash } from './hasher.js'
 
-/** Multicodec of plain bytes. */
+/** The multicodec of plain bytes. */
 export const RAW = 0x55
-/** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
+/** The multicodec that iroh uses for a sequence of BLAKE3 hashes. */
 export const HASHSEQ = 0x80
 
-/** The most characters of a CID: one for each bit of its 44 bytes, and a prefix. */
+/** The maximum number of characters of a CID: one for each bit of 44 bytes, and a prefix. */
 const MAX_NAME_LEN = 353
 
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
@@ -26,9 +26,9 @@ export const blake3 = hasherFrom({
   encode: (/** @type {Uint8Array} */ bytes) => hash(bytes)
 })
 
-/** The bytes before the hash in a CID of plain bytes, the most frequent kind of CID. */
+/** The bytes before the hash in a CID of plain bytes, which is the most frequent kind. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
-/** Bytes of a multihash: the code of the hash function, the length, the hash. */
+/** The length of a multihash in bytes: the code of the hash function, the length of the hash, and the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
 
 /**
@@ -53,7 +53,7 @@ export function toCid (hash, code = RAW) {
  *
  * @param {CID | string | Uint8Array} cid
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
- * @throws {BaoError} CID_UNSUPPORTED for another hash function, length or version, or for something that is not a CID
+ * @throws {BaoError} CID_UNSUPPORTED if the hash function, length or version is another one, or if it is not a CID
  */
 export function fromCid (cid) {
   const parsed = parseCid(cid)
@@ -65,11 +65,11 @@ export function fromCid (cid) {
 }
 
 /**
- * The hash in a name. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string
- * in base32, base36, base58btc or base16.
+ * Returns the hash in a name. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string in
+ * base32, base36, base58btc or base16.
  *
  * @param {CID | string | Uint8Array} name
- * @param {string} [argument]  the caller's word for the name, for errors
+ * @param {string} [argument]  the name of the caller's argument, for errors
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
  * @throws {BaoError} CID_UNSUPPORTED
  */
@@ -126,7 +126,7 @@ export function parseCid (cid) {
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
     throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
   }
-  // In some of the alphabets, decoding takes time in proportion to the square of the length.
+  // In some bases, the time of decoding grows with the square of the length.
   if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) {
     throw unsupported(cid, `${cid.length} characters, a CID has at most ${MAX_NAME_LEN}`)
   }
@@ -143,5 +143,5 @@ export const unsupported = (cid, why, cause) => {
   return new BaoError('CID_UNSUPPORTED', `${name}: ${why}`, { cid, cause })
 }
 
-/** Shortens a text from outside for an error message. Valid names are short. @param {string} text */
+/** Shortens a caller's string for an error message. Valid names are short. @param {string} text */
 const shortened = text => text.length > 100 ? `${text.slice(0, 100)}...` : text

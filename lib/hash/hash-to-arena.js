@@ -9,7 +9,7 @@ import { kernel } from '../engine/kernel/index.js'
 
 /** @import { Mode } from '../core/types.js' */
 
-/** The tree of inputs that are longer than a window. Each input reuses it. */
+/** The tree for inputs that are longer than a window. It is reused for each of them. */
 const largeTree = new TreeBuilder(HASH_MODE)
 
 /** Writes the 32-byte hash to OUT, where RESULT views it. @param {Mode} mode @param {Uint8Array} bytes */

@@ -37,7 +37,7 @@ export function keyedHash (key, bytes, length = HASH_LEN) {
 /**
  * Derives a key from key material.
  *
- * @param {string} context  hardcoded, unique to the application and the use
+ * @param {string} context  a hardcoded string, unique to the application and the use
  * @param {Uint8Array} material
  * @param {number} [length]  bytes of output
  * @returns {Uint8Array<ArrayBuffer>} fresh
@@ -64,7 +64,7 @@ export function hashInto (bytes, out) {
   return out
 }
 
-/** BLAKE3 of input that arrives in pieces. More input may follow a digest. */
+/** Computes BLAKE3 of input that arrives in pieces. More input may follow a digest. */
 export class Hasher {
   #tree
 
@@ -79,17 +79,17 @@ export class Hasher {
     return new Hasher({ key })
   }
 
-  /** @param {string} context  hardcoded, unique to the application and the use */
+  /** @param {string} context  a hardcoded string, unique to the application and the use */
   static deriveKey (context) {
     assertContext(context)
     return new Hasher({ context })
   }
 
-  /** Bytes taken so far. */
+  /** How many bytes have been hashed so far. */
   get bytesHashed () { return this.#tree.size }
 
   /**
-   * @param {Uint8Array} bytes  read, not kept
+   * @param {Uint8Array} bytes  not kept
    * @returns {this}
    */
   update (bytes) {
@@ -124,10 +124,10 @@ export class Hasher {
     return out
   }
 
-  /** A reader of the output for all input so far. It reads any length from any position. */
+  /** Returns a reader of the output for all input so far. The reader reads any length from any position. */
   reader () { return new OutputReader(this.#tree.root()) }
 
-  /** An independent hasher with the same input so far. */
+  /** Returns an independent hasher that has had the same input. */
   clone () {
     const copy = new Hasher()
     copy.#tree = this.#tree.clone()

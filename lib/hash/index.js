@@ -6,7 +6,7 @@ export { OutputReader } from './output.js'
 export { kernelName, warmup } from '../engine/kernel/index.js'
 
 /**
- * `hashStream` of `baobox`. Its modules are loaded by the first call.
+ * The `hashStream` of `baobox`. The first call loads its modules.
  *
  * @type {typeof import('../parallel/hash-source.js').hashStream}
  */

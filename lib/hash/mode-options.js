@@ -1,5 +1,5 @@
-// Turns the options `key` and `context` into a mode.
-// It is not in the engine, because deriving a mode hashes the context.
+// Turns the options `key` and `context` into a mode. This module is not part of the engine, because deriving a mode
+// hashes the context.
 
 import { HASH_MODE, keyedMode, wordsOf } from '../engine/mode.js'
 import { DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, IV } from '../core/constants.js'
@@ -31,7 +31,7 @@ export function modeOf (options) {
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
 /**
- * The last context and its mode. A program uses few contexts, and each one many times.
+ * The last context and its mode, because most programs use one context many times.
  *
  * @type {{ context: string, mode: Mode } | undefined}
  */

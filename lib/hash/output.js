@@ -9,7 +9,7 @@ import { kernel } from '../engine/kernel/index.js'
 
 /** @import { Output } from '../core/types.js' */
 
-/** Reads the output of one hash, from any position. */
+/** Reads the output for one input, from any position. */
 export class OutputReader {
   #output
   #position = 0

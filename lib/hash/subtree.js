@@ -15,13 +15,13 @@ import { modeOf } from './mode-options.js'
 
 /** @import { Mode, ModeOptions } from '../core/types.js' */
 
-/** The index of the last chunk of the longest blob, which has 2^53 - 1 bytes. */
+/** The maximum index of a chunk, because blobs have at most 2^53 - 1 bytes. */
 const MAX_CHUNK_INDEX = Math.floor(Number.MAX_SAFE_INTEGER / CHUNK_LEN)
 
 const ROOT_OPTIONS = ['length', 'key', 'context']
 
 /**
- * The chaining value of one chunk. It is never the hash of a blob, which is computed with the root flag.
+ * The chaining value of one chunk. It is never the hash of a blob, because hashes are computed with the root flag.
  *
  * @param {Uint8Array} bytes  at most 1024; fewer only for the last chunk of a blob
  * @param {number} chunkIndex  its place in the blob
@@ -36,9 +36,10 @@ export function chunkCv (bytes, chunkIndex, options) {
 }
 
 /**
- * The chaining value of a subtree, which is exactly the bytes that one node of the tree covers.
+ * The chaining value of a subtree, whose bytes must be exactly those below one node of the tree.
  *
- * @param {Uint8Array} bytes  at least 1, and not more than a subtree can cover from there: see `maxSubtreeLen`
+ * @param {Uint8Array} bytes  at least 1, and at most as many as a subtree that begins there can have: see
+ *   `maxSubtreeLen`
  * @param {number} startChunk  its place in the blob
  * @param {ModeOptions} [options]
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
@@ -82,7 +83,7 @@ export function parentCvIn (mode, pair, isRoot) {
 }
 
 /**
- * The hash of a blob of more than one chunk, from the chaining values of the root's children.
+ * The hash of a blob of more than one chunk, computed from the chaining values of the root's children.
  *
  * @param {Uint8Array} left  32 bytes
  * @param {Uint8Array} right  32 bytes

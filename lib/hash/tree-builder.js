@@ -17,14 +17,14 @@ const CV_WORDS = HASH_LEN / 4
 const HALF_LEN = WINDOW_LEN / 2
 
 /**
- * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has arrived.
- * Until then, their parent may be the root, which is compressed with another flag.
+ * Finished subtrees wait on a stack, the largest at the bottom. Two of equal size are joined only when more input has
+ * arrived, because until then, their parent may be the root, which is compressed with another flag.
  */
 export class TreeBuilder {
   #mode
   #startChunk
   #sink
-  /** Chunks in the tree so far. */
+  /** How many chunks the tree has so far. */
   #chunks = 0
   #stack = new Uint32Array(CV_WORDS * 4)
   /** For each stack entry: its first chunk, then the binary logarithm of its number of chunks. */
@@ -38,7 +38,7 @@ export class TreeBuilder {
    * @param {Mode} mode
    * @param {object} [options]
    * @param {number} [options.startChunk]  where in the blob this subtree starts
-   * @param {PairSink} [options.sink]  takes the pairs
+   * @param {PairSink} [options.sink]  gets the pairs
    */
   constructor (mode, { startChunk = 0, sink } = {}) {
     this.#mode = mode
@@ -46,10 +46,10 @@ export class TreeBuilder {
     this.#sink = sink
   }
 
-  /** Bytes taken so far. */
+  /** How many bytes of input the tree has so far. */
   get size () { return this.#chunks * CHUNK_LEN + this.#pending.len }
 
-  /** @param {Uint8Array} bytes  any length; read, not kept */
+  /** @param {Uint8Array} bytes  any length; not kept */
   update (bytes) {
     if (this.#pending.len + bytes.length < HALF_LEN) this.#pending.push(bytes, HALF_LEN)
     else this.#fillWindows(bytes)
@@ -57,7 +57,7 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes */
   #fillWindows (bytes) {
-    enter(this.#mode) // throws before anything is written if a sink is borrowing from the arena
+    enter(this.#mode) // If bytes of the arena are borrowed, this throws before anything is written.
     const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
       const len = this.#windowLen(bytes.length - at)
@@ -76,10 +76,10 @@ export class TreeBuilder {
   }
 
   /**
-   * The length of the next window, in bytes. If input arrives in pieces, it is half a window: so bytes wait for a
-   * shorter time, and none are copied twice.
+   * The length of the next window, in bytes. If input arrives in pieces, only half a window is hashed at a time, so
+   * bytes wait for a shorter time, and none are copied twice.
    *
-   * @param {number} atHand  bytes
+   * @param {number} atHand  how many bytes are available
    */
   #windowLen (atHand) {
     const isWhole = atHand >= WINDOW_LEN && this.#pending.len === 0 && this.#chunks % WINDOW_CHUNKS === 0
@@ -87,13 +87,12 @@ export class TreeBuilder {
   }
 
   /**
-   * Appends a subtree that was built elsewhere. Everything so far must be whole windows or other subtrees. This tree
-   * gives its sink only the pairs above the subtree, because the code that built the subtree has handled the pairs in
-   * it.
+   * Appends a subtree that was built elsewhere. Everything before it must be whole windows or other subtrees. The sink
+   * gets only the pairs above the subtree, because the code that built the subtree has handled the pairs in it.
    *
    * @param {Uint8Array} cv  32 bytes
-   * @param {number} chunks  a power of two. The subtree must begin at a multiple of it; only the last subtree may have
-   *   fewer chunks
+   * @param {number} chunks  a power of two. The subtree must begin at a multiple of this number. Only the last subtree
+   *   may have fewer chunks
    */
   addSubtree (cv, chunks) {
     this.#joinEquals(enter(this.#mode))
@@ -146,7 +145,7 @@ export class TreeBuilder {
   hashToArena () { this.#finish(ROOT) }
 
   /**
-   * The root of all input so far, ready for its last compression. More input may follow.
+   * The root of all input so far, before its last compression. More input may follow.
    *
    * @returns {Output} fresh
    */
@@ -158,7 +157,7 @@ export class TreeBuilder {
     return { cv, block, blockLen: PAIR_LEN, flags: flags | PARENT }
   }
 
-  /** Writes the chaining value, or with ROOT the hash, to OUT. @param {number} rootFlag */
+  /** Writes the chaining value to OUT, or the hash if the flag is ROOT. @param {number} rootFlag  0 or ROOT */
   #finish (rootFlag) {
     const flags = enter(this.#mode)
     if (this.#isChunk) {
@@ -175,7 +174,7 @@ export class TreeBuilder {
    * Hashes a window and pushes its two halves, or its only chunk.
    *
    * @param {number} len  bytes, at least 1
-   * @param {number} [at]  where they are in the arena; only whole chunks, unless they are at INPUT
+   * @param {number} [at]  where they are in the arena. Unless they are at INPUT, they must be whole chunks
    */
   #addWindow (len, at = INPUT) {
     const flags = enter(this.#mode)
@@ -206,7 +205,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Joins finished subtrees of equal size. Called only when more input follows: see the class.
+   * Joins finished subtrees of equal size. Callers call it only when more input follows: see the class.
    *
    * @param {number} flags
    */
@@ -221,7 +220,7 @@ export class TreeBuilder {
     }
   }
 
-  /** Gives the pair at BLOCK, whose left half is this stack entry, to the sink. @param {number} left */
+  /** Passes the pair at BLOCK to the sink. @param {number} left  the stack entry that is its left half */
   #emit (left) {
     if (this.#sink && this.#logs[left] >= this.#sink.groupLog) this.#sink.pair(this.#starts[left + 1] - 1, BLOCK)
   }
@@ -252,7 +251,7 @@ export class TreeBuilder {
   }
 
   /**
-   * The root of a tree of one chunk: all its blocks except the last one are compressed.
+   * The root of a tree of one chunk. All blocks of the chunk except the last one have been compressed.
    *
    * @param {number} flags
    * @returns {Output}
@@ -287,7 +286,7 @@ function copyWords (from, fromAt, to, toAt, words) {
 }
 
 /**
- * Writes the chaining values of whole chunks, which may be anywhere in the arena, to CVS.
+ * Writes the chaining values of whole chunks to CVS. The chunks may be anywhere in the arena.
  *
  * @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags
  */

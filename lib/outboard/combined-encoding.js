@@ -1,5 +1,5 @@
-// Opens a combined encoding as a blob and its outboard, which can be read at any offset. Source: Bao spec,
-// "Combined Encoding Format".
+// Opens a combined encoding as a blob and its outboard. Both can be read at any offset. Source: Bao spec, "Combined
+// Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger } from '../core/bytes.js'
@@ -22,7 +22,7 @@ import { toRandomAccess } from '../source/source.js'
 
 /**
  * Opens a combined encoding, so that slices, proofs and audits can be made from it. Nothing in it is believed: pairs
- * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only where they are
+ * and bytes are checked against the root when they are used. Missing pairs or bytes cause an error only when they are
  * needed.
  *
  *     const { source, outboard, close } = await openEncoding('movie.bao', { cid })
@@ -44,7 +44,7 @@ export async function openEncoding (encoded, info) {
   const file = await toRandomAccess(encoded)
   try {
     const layout = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
-    // Pairs and bytes are interleaved, so both are read through the same pages.
+    // Pairs and bytes alternate in the file, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
     const outboard = new PagedOutboard(pages, layout, ({ pre }, start) => pre * PAIR_LEN + start)
@@ -59,7 +59,7 @@ export async function openEncoding (encoded, info) {
 }
 
 /**
- * Bytes of the blob, without the pairs between them.
+ * Reads bytes of the blob, without the pairs between them.
  *
  * @param {PageCache} pages
  * @param {{ size: number, groupLog: number, availableLen: number }} blob  `availableLen`: bytes of the

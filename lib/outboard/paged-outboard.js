@@ -1,4 +1,5 @@
-// Reads outboards in files or elsewhere, page by page when pairs are needed. They may be larger than the memory.
+// Reads outboards in files or elsewhere, page by page, when pairs are needed. An outboard may be larger than the
+// memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
@@ -25,20 +26,23 @@ import { toRandomAccess } from '../source/source.js'
  */
 /** @typedef {NamedBlob & OutboardLayout} OutboardInfo  what the bytes of an outboard do not say */
 
-/** An `Outboard` or `WrittenOutboard` may be passed as the info. Its `root` and `bytes` are not read. */
+/**
+ * Names of accepted properties. An `Outboard` or `WrittenOutboard` may be passed as the info; its `root` and `bytes`
+ * are not read.
+ */
 export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'root', 'bytes']
 
 /**
- * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is believed:
- * pairs are checked against the root when they are used. A missing pair causes an error only where it is needed.
+ * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is believed: pairs are
+ * checked against the root when they are used. A missing pair causes an error only when it is needed.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
  *     const outboard = await openOutboard('movie.mp4.obao4', info)
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes after the last pair are ignored
- * @param {OutboardInfo} info  as `writeOutboard` has returned it, or an `Outboard` with the same pairs
+ * @param {OutboardInfo} info  the result of `writeOutboard`, or an `Outboard` with the same pairs
  * @returns {Promise<PagedOutboard>} the caller closes it
- * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, when the size is read from the header
+ * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, only if the size is read from a header
  */
 export async function openOutboard (source, info) {
   assertKnownOptions(info, OUTBOARD_INFO)
@@ -65,7 +69,7 @@ export class PagedOutboard {
   #close
   /** The hash of the blob: 32 bytes. */
   root
-  /** Bytes of the blob. */
+  /** The size of the blob in bytes. */
   size
   /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
   groupLog
@@ -77,8 +81,8 @@ export class PagedOutboard {
    *
    * @param {PageCache} pages
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} layout
-   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  returns the byte in the pages
-   *   where a pair begins, from the pair's places in outboards and the byte of the blob where its subtree begins
+   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  returns the offset of a pair in
+   *   the pages. Gets the places of the pair in outboards, and the offset in the blob at which its subtree begins
    * @param {() => Promise<void> | void} [close]
    */
   constructor (pages, { root, size, groupLog, order }, offsetOf, close = () => {}) {
@@ -91,7 +95,7 @@ export class PagedOutboard {
     this.order = order
   }
 
-  /** The blob's name. @returns {CID} */
+  /** The CID of the blob. @returns {CID} */
   get cid () { return toCid(this.root) }
 
   /**
@@ -109,7 +113,7 @@ export class PagedOutboard {
     return reader.copyPair(parentStep(node, this.size, this.groupLog, true, true), pair, 0) ? pair : undefined
   }
 
-  /** A reader of pairs with pages of its own, for one user at a time. @returns {PairReader} */
+  /** Returns a reader of pairs for one user at a time, with pages of its own. @returns {PairReader} */
   reader () {
     /** The pages that the last `prepare` has loaded. */
     let pages = /** @type {Map<number, Uint8Array>} */ (new Map())
@@ -143,7 +147,7 @@ export class PagedOutboard {
 }
 
 /**
- * A reader of the pairs of any outboard.
+ * Returns a reader of the pairs of any outboard.
  *
  * @param {SliceOutboard} outboard
  * @returns {PairReader}
@@ -156,7 +160,7 @@ export function pairsOf (outboard) {
   return /** @type {PairReader} */ (outboard)
 }
 
-/** Like `pairsOf`, for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
+/** Does what `pairsOf` does, for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
 export function pairsAtHand (outboard) {
   const pairs = pairsOf(outboard)
   if (typeof pairs.prepare === 'function') {

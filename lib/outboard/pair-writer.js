@@ -1,5 +1,5 @@
-// Writes the pairs of a growing tree to a sink. Pairs arrive in any order, and are gathered until there
-// are enough for a write.
+// Writes the pairs of a growing tree to a sink. Pairs may arrive in any order. They are gathered until there are enough
+// for a write.
 
 import { PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, concat, u64ToBytes } from '../core/bytes.js'
@@ -16,7 +16,8 @@ const PAIR_WORDS = PAIR_LEN / 4
 const WRITE_LEN = 1 << 18
 
 /**
- * @typedef {{ place: number, pairs: Uint8Array }} Piece  adjacent pairs of the outboard, and the place of the first one
+ * @typedef {{ place: number, pairs: Uint8Array }} Piece  adjacent pairs of the outboard, and the place of the first
+ *   pair
  */
 
 /** @implements {SubtreeSink} */
@@ -44,7 +45,7 @@ export class PairWriter {
    * @param {Order} options.order
    * @param {boolean} options.header  true if the outboard begins with the size
    * @param {number} [options.lateTo]  pairs before this place are written last; default: 0
-   * @param {AbortSignal} [options.signal]  an abort ends the writing, unless the last writes have begun
+   * @param {AbortSignal} [options.signal]  an abort ends the writing, but only before the last writes begin
    */
   constructor (sink, { groupLog, order, header, lateTo = 0, signal }) {
     this.#sink = sink
@@ -89,7 +90,7 @@ export class PairWriter {
     return this.#len < WRITE_LEN ? this.#writing : this.#write()
   }
 
-  /** Writes the rest. @param {number} size  bytes of the blob */
+  /** Writes the remaining pairs. @param {number} size  bytes of the blob */
   async finish (size) {
     await this.#write()
     const mustReorder = this.#size === undefined && this.#order === 'pre'
@@ -97,13 +98,13 @@ export class PairWriter {
     if (this.#lateTo > 0) await this.#sink.truncate?.(this.#start + outboardLen(size, this.groupLog))
     if (this.#late.length + this.#start > 0) await this.#sink.sync?.()
     for (const piece of this.#late) await this.#writePiece(piece)
-    // The size is written last: without it, the target does not look like an outboard.
+    // The size is written last, so that an unfinished target does not look like an outboard.
     if (this.#start > 0) await this.#sink.write(0, u64ToBytes(size))
     await this.#sink.sync?.()
   }
 
   /**
-   * Memory for the next pairs, which belong to a place in the outboard.
+   * Returns memory for the next pairs, which will be written to a place in the outboard.
    *
    * @param {number} count @param {() => number | undefined} placeOf
    */

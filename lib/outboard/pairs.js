@@ -1,5 +1,5 @@
-// Collects the pairs of a growing tree: in a list, which is an outboard in post-order, or in a table, in which each has
-// its place.
+// Collects the pairs of a growing tree: in a list, which is an outboard in post-order, or in a table, in which each
+// pair has its place.
 
 import { PAIR_LEN } from '../core/constants.js'
 import { describe } from '../core/bytes.js'
@@ -12,7 +12,7 @@ import { leftChunks, outboardLen, placeOf } from '../tree/geometry.js'
 
 const PAIR_WORDS = PAIR_LEN / 4
 
-/** Pairs of a tree whose size need not be known, in post-order. @implements {PairSink} */
+/** Collects the pairs of a tree in post-order. The size of the tree need not be known. @implements {PairSink} */
 export class PairList {
   groupLog
   #words = new Uint32Array(64 * PAIR_WORDS)
@@ -38,7 +38,7 @@ export class PairList {
   /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
   get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
 
-  /** Makes room for more pairs. @param {number} pairs @returns {number} where the first one goes, in words */
+  /** Makes room for more pairs. @param {number} pairs @returns {number} where the first of them goes, in words */
   #reserve (pairs) {
     const at = this.#count * PAIR_WORDS
     this.#count += pairs
@@ -62,7 +62,7 @@ export class Places {
    * @param {number} size  bytes of the tree
    * @param {number} groupLog  0 to 16
    * @param {Order} order
-   * @param {number} [startChunk]  where in the blob the tree begins, when it is a subtree
+   * @param {number} [startChunk]  where in the blob the tree begins, if it is a subtree of the blob's tree
    */
   constructor (size, groupLog, order, startChunk = 0) {
     this.#size = size
@@ -82,7 +82,7 @@ export class Places {
    * The place of the first pair of a subtree. In both orders, all pairs of a subtree are adjacent.
    *
    * @param {number} startChunk
-   * @param {number} chunks  more than a group
+   * @param {number} chunks  more than those of a group
    */
   first (startChunk, chunks) {
     const root = this.of(startChunk + leftChunks(chunks) - 1)
@@ -91,8 +91,8 @@ export class Places {
 }
 
 /**
- * Pairs of a tree whose size is known. They may arrive in any order, because each goes to its place. @implements
- * {PairSink}
+ * Collects the pairs of a tree whose size is known. They may arrive in any order, because each pair goes to its place.
+ * @implements {PairSink}
  */
 export class PairTable {
   groupLog
@@ -104,7 +104,7 @@ export class PairTable {
 
   /**
    * @param {number} size @param {number} groupLog @param {Order} order
-   * @param {number} [startChunk]  as for `Places`
+   * @param {number} [startChunk]  the same as in `Places`
    */
   constructor (size, groupLog, order, startChunk) {
     this.groupLog = groupLog
@@ -151,7 +151,7 @@ export const eachPair = (groupLog, pair) => ({
 })
 
 /**
- * The number of pairs at and above the group level in a subtree.
+ * The number of pairs that a subtree has at and above the group level.
  *
  * @param {number} chunks @param {number} groupLog
  */

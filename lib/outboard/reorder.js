@@ -3,7 +3,7 @@
 // An outboard in post-order, read from its end, gives the root, then the right subtree, then the left one. An outboard
 // in pre-order, written from its end, takes the right subtree, then the left one, then the root. So each pair waits on
 // a stack until the pairs below it have been written. The stack is never deeper than the tree, and writing never
-// overtakes reading. To change pre-order to post-order, the same is done from the start.
+// overtakes reading. Pre-order is changed to post-order in the same way, from the start.
 
 import { MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
 import { assertBytesOf } from '../core/bytes.js'
@@ -14,17 +14,17 @@ import { wordsOf } from '../engine/mode.js'
 /** @import { RandomAccessSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes that are read and written together. */
+/** How many bytes are read and written together. */
 const PIECE_LEN = 1 << 18
 
 /** Takes pairs in one order, and returns them in the other. */
 class Reordering {
   #isToPre
-  /** The number of groups in the subtree whose root is taken next. */
+  /** The number of groups in the subtree whose root is the next pair to take. */
   #groups
   /**
-   * The waiting pairs, the last one on top, and for each pair the number of groups in the half of it that has not
-   * begun.
+   * The waiting pairs, the last one on top, and for each pair the number of groups in that half of its subtree which
+   * has not begun.
    */
   #waiting = new Uint32Array(MAX_DEPTH * PAIR_WORDS)
   #second = /** @type {number[]} */ ([])
@@ -37,7 +37,7 @@ class Reordering {
   }
 
   /**
-   * Takes the next pair: from the end on the way to pre-order, from the start on the way to post-order.
+   * Takes the next pair. To reach pre-order, the pairs are taken from the end; to reach post-order, from the start.
    *
    * @param {Uint32Array} words @param {number} at
    */
@@ -50,7 +50,7 @@ class Reordering {
     this.#groups = this.#isToPre ? right : left
   }
 
-  /** True if a pair is due. If false, the next pair must be taken. */
+  /** True if a pair must be given next. If false, a pair must be taken next. */
   get isDue () {
     if (this.#groups === 1 && this.#depth > 0) {
       this.#groups = this.#second[this.#depth - 1]

@@ -1,6 +1,6 @@
-// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if its pairs
-// are those of the outboard and its chaining value is the expected one. All other spans are left to the audit that
-// looks at every step, so the result does not depend on the number of threads.
+// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right if the pairs
+// that follow from its bytes are those of the outboard, and its chaining value is the expected one. All other spans are
+// left to the audit that checks every step, so the result does not depend on the number of threads.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
@@ -18,7 +18,7 @@ import { threadCount } from './hash-spans.js'
 /** @import { ByteRange } from '../tree/ranges.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
 
-/** How many parents' pairs are fetched together. */
+/** For how many parents the pairs are fetched together. */
 const MAX_NODES = 1024
 
 /**
@@ -27,12 +27,12 @@ const MAX_NODES = 1024
  * @param {PairReader} pairs
  * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`:
  *   called with the number of bytes that were found right
- * @returns {Promise<ChunkRanges>} the whole spans that were found right; none if one thread is enough
+ * @returns {Promise<ChunkRanges>} the chunks of the spans that were found right; none if one thread is enough
  */
 export async function auditInSpans (opened, job, pairs, options) {
   const { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan } = options
   const { shared, size = 0 } = opened
-  // Only the size of a shared source is more than a claim.
+  // Only if a source is shared, its size is more than a claim.
   const candidates = shared === undefined ? [] : wholeSpans(job, Math.min(size, job.size), spanLen)
   const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
@@ -50,7 +50,7 @@ export async function auditInSpans (opened, job, pairs, options) {
     mode: job.mode,
     outboard: { groupLog: job.groupLog, order: 'pre' },
     take: (index, result) => {
-      // One after the other, because fetched pairs are borrowed until the next fetch.
+      // Check spans one after the other, because fetched pairs are borrowed until the next fetch.
       looking = looking.then(async () => {
         const { start, end } = spans[index]
         if (!isEqual(result.cv, /** @type {Uint8Array} */ (expected.get(start)))) return
@@ -60,7 +60,7 @@ export async function auditInSpans (opened, job, pairs, options) {
       })
       return looking
     },
-    // The source has become shorter. The other audit finds the missing bytes.
+    // The source has become shorter. The audit that checks every step finds the missing bytes.
     forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED'
   })
   try {
@@ -72,7 +72,7 @@ export async function auditInSpans (opened, job, pairs, options) {
 }
 
 /**
- * The perfect subtrees of one size that are present and wanted as a whole, without the root.
+ * The perfect subtrees of one size, except the root, that are present and wanted as a whole.
  *
  * @param {AuditJob} job @param {number} present  bytes @param {number} spanLen
  * @returns {ByteRange[]}
@@ -90,7 +90,8 @@ function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
 }
 
 /**
- * The expected chaining values of spans, from right parents. Spans below a wrong or missing parent have none.
+ * Finds the expected chaining values of spans, which follow from right parents. Spans below a wrong or missing parent
+ * have none.
  *
  * @param {ByteRange[]} spans @param {AuditJob} job @param {PairReader} pairs @param {number} spanLen
  * @param {AbortSignal} [signal]
@@ -175,8 +176,8 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
 }
 
 /**
- * Splits a subtree into parts whose parents are fetched together, in pre-order: the upper parents one by one, then
- * subtrees of at most MAX_NODES leaves.
+ * Splits a subtree, in pre-order, into parts whose parents are fetched together. Upper parents are parts of their own,
+ * and so are the subtrees of at most MAX_NODES leaves below them.
  *
  * @param {import('../slice/subtree-encoding.js').Subtree} subtree
  * @returns {Generator<import('../slice/subtree-encoding.js').Subtree & { isParent: boolean }>}
@@ -190,9 +191,9 @@ function * partsOf ({ start, len, leafLen }) {
 }
 
 /**
- * The boundaries of subtrees. Adjacent ones are joined.
+ * The boundaries of subtrees of the same length. Adjacent subtrees are joined.
  *
- * @param {number[]} starts  chunks, increasing @param {number} chunks  of each
+ * @param {number[]} starts  chunks, increasing @param {number} chunks  the length of each subtree
  */
 function joined (starts, chunks) {
   /** @type {number[]} */

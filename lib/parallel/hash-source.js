@@ -1,5 +1,5 @@
-// Hashes any source from start to end, and makes its outboard if that is wanted: on this thread, or on several threads
-// if that is quicker.
+// Hashes any source from start to end, and makes its outboard if the caller wants it. Uses several threads if that is
+// quicker.
 
 import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
@@ -20,15 +20,15 @@ import { untilAborted } from '../source/async-util.js'
  * @typedef {object} HashedSource  all of it fresh
  * @property {Uint8Array<ArrayBuffer>} root  32 bytes
  * @property {number} size  bytes
- * @property {Uint8Array<ArrayBuffer>} [pairs]  the outboard, if it was wanted and was not given to a writer
+ * @property {Uint8Array<ArrayBuffer>} [pairs]  the outboard, if the caller wanted it and did not give a writer
  */
 
 /**
  * @typedef {object} TreeOptions
  * @property {Mode} mode
- * @property {{ groupLog: number, order: Order, writer?: SubtreeSink }} [outboard]  the wanted pairs; `writer`
- *   takes them
- * @property {string} type  of the events that `onProgress` gets
+ * @property {{ groupLog: number, order: Order, writer?: SubtreeSink }} [outboard]  the layout of the wanted outboard;
+ *   `writer`, if any, gets its pairs
+ * @property {string} type  the type of the events that `onProgress` gets
  */
 
 /** @typedef {TreeOptions & ProgressOptions & ThreadOptions} HashOptions */
@@ -53,7 +53,7 @@ export async function hashStream (source, options = {}) {
 }
 
 /**
- * The root of a source, and its outboard.
+ * Computes the root of a source, and its outboard if that is wanted.
  *
  * @param {Source | CheckedFile} source
  * @param {HashOptions & SpanOptions} options
@@ -71,7 +71,7 @@ export async function hashSource (source, options) {
 }
 
 /**
- * Like `hashSource`, for an open source.
+ * Does what `hashSource` does, for an open source.
  *
  * @param {OpenSource} opened @param {HashOptions & SpanOptions} options
  */
@@ -97,8 +97,8 @@ async function hashOnThisThread (opened, options) {
 }
 
 /**
- * Memory for an outboard. The size of files and memory is known. The size of other sources may be a false claim, so
- * memory is not allocated for it.
+ * Makes a collector of pairs. The sizes of files and memory are known. The size of another source may be a false claim,
+ * so no memory is allocated for it in advance.
  *
  * @param {OpenSource} opened @param {{ groupLog: number, order: Order }} outboard
  */

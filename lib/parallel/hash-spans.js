@@ -1,5 +1,6 @@
 // Hashes a source on several threads. The source is cut into spans: perfect subtrees of one size, and the rest. Each
-// thread hashes one span after the other. This thread joins their chaining values in order, like windows on one thread.
+// thread hashes one span after the other. This thread joins the chaining values of the spans in order, like those of
+// windows.
 
 import { CHUNK_LEN } from '../core/constants.js'
 import { DEPTH, SHORT_SPAN_LEN, SPAN_LEN, SpanQueue } from './span-queue.js'
@@ -17,17 +18,17 @@ import { untilAborted } from '../source/async-util.js'
 /**
  * @typedef {object} SpanOptions  for tests
  * @property {Pool} [pool]  other workers
- * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
+ * @property {number} [spanLen]  the length of shorter spans, in bytes: a power of two of chunks
  */
 
-/** The number of spans that two workers have. With `auto`, a source with fewer spans is hashed on one thread. */
+/** How many spans keep two workers busy. With `auto`, a source with fewer spans is hashed on one thread. */
 const MIN_SPANS = 2 * DEPTH
 const MAX_THREADS = 256
 
 /**
  * @param {OpenSource} opened
  * @param {HashOptions & SpanOptions} options
- * @returns {Promise<HashedSource | undefined>} undefined if one thread is enough. Then nothing has been read
+ * @returns {Promise<HashedSource | undefined>} undefined if one thread is enough, in which case nothing has been read
  */
 export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, ...options }) {
   const { shared, size = 0 } = opened
@@ -59,12 +60,12 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
 }
 
 /**
- * The number of threads that hash a source.
+ * Decides how many threads hash a source.
  *
  * @param {'auto' | number} threads  the caller's option
  * @param {Pool} pool
  * @param {number} size  bytes
- * @param {number} count  of spans
+ * @param {number} count  the number of spans
  */
 export function threadCount (threads, pool, size, count) {
   if (threads !== 'auto') assertInteger('threads', threads, 1, MAX_THREADS)
@@ -79,7 +80,7 @@ class SpanJoiner {
   #size
   #options
   #tree
-  /** Takes the pairs, if they are wanted: memory, or a writer. */
+  /** What gets the pairs, if they are wanted: memory, or a writer. */
   #table
   #writer
   /** The index of the next span to join, and the chaining values of later spans. */

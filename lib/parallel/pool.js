@@ -1,5 +1,5 @@
-// The pool of worker threads that hash. Workers start when there is enough work for them, and stay for later calls.
-// A worker may refuse to start, die, or never answer. Then callers get an error, or this thread does the work.
+// The pool of worker threads that hash. Workers start when there is enough work for them, and stay for later calls. A
+// worker may fail to start, die, or never answer. Then callers get an error, or the thread of the caller does the work.
 
 import { errorFromMessage } from './threads/transfer-errors.js'
 import { workerFailed } from '../core/errors.js'
@@ -9,27 +9,30 @@ import * as threads from '#threads'
 
 /** @typedef {{ resolve: (result: SpanResult) => void, reject: (error: unknown) => void }} Task */
 
-// These two repeat the types of `#threads`, because type checkers of other packages do not resolve that import.
+// The two functions below repeat the types of `#threads`, because type checkers of other packages do not resolve it.
 
-/** How many threads run at the same time. @returns {number} */
+/** How many threads can run at the same time. @returns {number} */
 export const parallelism = () => threads.parallelism()
 
 /** Starts a thread. Throws where threads are refused. @param {ThreadEvents} events @returns {Thread} */
 export const startThread = events => threads.startThread(events)
 
 /**
- * Bytes of work that make up for starting workers. Measured on two cores in fresh processes, where the start costs this
- * thread about 40 ms. One thread took 90 ms and two cold workers 131 ms for a file of 128 MiB, 161 and 187 ms for 256
- * MiB, 281 and 232 ms for 512 MiB. With more cores, less work is enough.
+ * From this many bytes of work on, starting workers is worthwhile. Measured on two cores in fresh processes, where the
+ * start costs this thread about 40 ms. For a file of 128 MiB, one thread took 90 ms and two cold workers 131 ms; for
+ * 256 MiB, 161 and 187 ms; for 512 MiB, 281 and 232 ms. With more cores, less work is enough.
  */
 const START_LEN = 1 << 28
 
 export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  /** The most workers that this runtime allows, which is known, and final, once a worker cannot be started. */
+  /**
+   * The maximum number of workers that this runtime allows. It is set when a worker cannot be started, and never
+   * changes after that.
+   */
   #limit = Infinity
-  /** Bytes of work so far for which no worker was running. */
+  /** How many bytes of work were done while no worker was running. */
   #missed = 0
 
   /** @param {(events: ThreadEvents) => Thread} start  may throw */
@@ -43,8 +46,8 @@ export class Pool {
   get isWarm () { return [...this.#workers].some(worker => worker.isReady) }
 
   /**
-   * True if workers should be used for some work. Running workers always should be. Starting workers is worthwhile if
-   * there was enough work to make up for the start: one long source, or several shorter ones.
+   * True if workers should be used for some work. Workers that are running are always used. Starting workers is
+   * worthwhile if there was enough work so far: one long source, or several shorter ones.
    *
    * @param {number} size  bytes
    */
@@ -54,9 +57,9 @@ export class Pool {
   }
 
   /**
-   * Returns the workers with the least work, and starts missing ones.
+   * Returns the workers with the fewest jobs, and starts missing ones.
    *
-   * @param {number} count  the result is shorter if fewer workers are allowed
+   * @param {number} count  how many workers are wanted. The result is shorter if fewer are allowed
    */
   take (count) {
     while (this.#workers.size < Math.min(count, this.#limit)) this.#add()
@@ -77,30 +80,33 @@ export class Pool {
       })
       this.#workers.add(worker)
     } catch {
-      this.#limit = this.#workers.size // a policy forbids more workers, or memory is short
+      this.#limit = this.#workers.size // a policy forbids more workers, or there is too little memory
     }
   }
 }
 
-/** Thrown when a worker cannot get its input: this runtime's threads do not share files, or the Blob cannot be sent. */
+/**
+ * Thrown when a worker cannot get its input, because the runtime's threads do not share files, or a Blob cannot be
+ * sent.
+ */
 export class NotShared extends Error {}
 
-/** One worker, on the side of the thread that gives it work. */
+/** A worker, as the thread that gives it work sees it. */
 export class PoolWorker {
   #thread
   #onEnd
-  /** Jobs without an answer, by id. */
+  /** The jobs that the worker has not answered, by id. */
   #tasks = /** @type {Map<number, Task>} */ (new Map())
   #lastId = 0
   #isReady = false
-  /** The error that ended it. @type {Error | undefined} */
+  /** The error that ended the worker. @type {Error | undefined} */
   #failure
   /** @type {(isReady: boolean) => void} */
   #started = () => {}
 
   /**
-   * Resolves to true when the worker is ready, and to false when it ends before that. Some workers never do either, so
-   * callers must not wait for this promise alone.
+   * Resolves to true when the worker is ready, and to false if it ends before that. With some workers, neither happens,
+   * so callers must not wait for this promise alone.
    *
    * @type {Promise<boolean>}
    */
@@ -121,7 +127,7 @@ export class PoolWorker {
 
   get isReady () { return this.#isReady }
 
-  /** The number of spans that it has not answered yet. */
+  /** The number of jobs that the worker has not answered. */
   get load () { return this.#tasks.size }
 
   /**
@@ -136,7 +142,7 @@ export class PoolWorker {
       this.#tasks.set(id, { resolve, reject })
       try {
         this.#thread.post({ ...job, id })
-        this.#thread.ref() // it keeps the process alive only while it works
+        this.#thread.ref() // The worker keeps the process alive only while it works.
       } catch (error) {
         this.#tasks.delete(id)
         reject(/** @type {Error} */ (error).name === 'DataCloneError' ? new NotShared() : error)
@@ -180,8 +186,8 @@ export class PoolWorker {
 export const sharedPool = new Pool(startThread)
 
 /**
- * Ends the worker threads. Nobody needs to call this, because idle workers do not keep a process alive. Unfinished work
- * fails with BAO_WORKER_FAILED; later work starts new threads.
+ * Ends the worker threads. Programs need not call this, because idle workers do not keep a process alive. Unfinished
+ * work fails with BAO_WORKER_FAILED; later work starts new threads.
  *
  * @returns {Promise<void>} when they have ended
  */

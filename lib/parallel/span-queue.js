@@ -9,12 +9,12 @@ import { yieldToEventLoop } from '../source/async-util.js'
 /** @import { Pool, PoolWorker } from './pool.js' */
 
 /**
- * Bytes of a span, and of a span of a source that would otherwise have few spans. Shorter spans take more time in
- * total, because of their pairs.
+ * The length of a span in bytes, and that of a span of a source that would otherwise have few spans. Shorter spans take
+ * more time in total, because more pairs are passed between threads.
  */
 export const SPAN_LEN = 1 << 23
 export const SHORT_SPAN_LEN = 1 << 21
-/** The number of spans that a worker has: the one that it is hashing, and the next one, so that it never waits. */
+/** How many spans a worker gets at a time: the one that it is hashing, and the next one, so that it never waits. */
 export const DEPTH = 2
 
 /**
@@ -22,16 +22,17 @@ export const DEPTH = 2
  * @property {Pick<OpenSource, 'pieces' | 'keepOpenUntil'>} opened  the source, for this thread
  * @property {SharedSource} shared  the source, for other threads
  * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, except for the last one
- * @property {number} width  threads
+ * @property {number} width  how many threads hash
  * @property {Mode} mode
  * @property {SpanJob['outboard']} [outboard]  which pairs are wanted, if any
- * @property {(index: number, result: SpanResult) => Promise<void>} take  gets the result of each span, in any order
+ * @property {(index: number, result: SpanResult) => Promise<void>} take  called with the result of each span, in any
+ *   order
  * @property {(index: number, error: unknown) => boolean} [forgive]  returns true if the span may be skipped
  */
 
 /**
- * While workers are missing, this thread does their work: they may still be starting, be refused, or not have access to
- * the source. So hashing is never slower than on one thread, and never waits for a worker that does not start.
+ * Workers may still be starting, be refused, or not have access to the source. While some are missing, this thread
+ * hashes spans, too. So hashing is never slower than on one thread, and never waits for a worker that does not start.
  */
 export class SpanQueue {
   #task
@@ -39,7 +40,8 @@ export class SpanQueue {
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isHashingHere = false
   /**
-   * Spans that a worker has given back, the first span that no worker has been given, and the number of finished spans.
+   * The spans that a worker has returned unhashed, the first span that was not given out, and the number of finished
+   * spans.
    */
   #returned = /** @type {number[]} */ ([])
   #next = 0
@@ -141,7 +143,7 @@ export class SpanQueue {
 }
 
 /**
- * The part of a source that a worker needs for one span. A worker gets the whole of a file, by its descriptor.
+ * The part of a source that a worker needs for one span. Of a file, the part is the whole file, by its descriptor.
  *
  * @param {SharedSource} shared @param {number} start @param {number} end
  * @returns {SharedSource}

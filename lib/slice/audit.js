@@ -1,8 +1,8 @@
-// Audits a blob: finds the leaves that are right and that the pairs of its outboard prove. It says which bytes and
-// pairs it needs, and its callers read them.
+// Audits a blob: finds the leaves that the pairs of its outboard prove to be right. It says which bytes it needs, and
+// its callers read them.
 //
-// Every batch is put into the arena like its encoding, so that it is hashed like a slice:
-// side by side, before any of it is believed. Unlike the checker, an audit continues after a fault: only the subtree
+// Every batch is put into the arena in the form of its encoding, so that it is hashed like a slice: all steps side by
+// side, before any of them is believed. Unlike the checker, an audit continues after a fault, because only the subtree
 // below a wrong parent is lost. It does what `valid_ranges` of bao-tree does.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
@@ -21,7 +21,9 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 /** @import { ByteRange } from '../tree/ranges.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** The most lost bytes that a walk passes over. For fewer, a new walk from the root would take longer. */
+/**
+ * The maximum number of lost bytes that a walk passes over. If more are lost, a new walk from the root takes less time.
+ */
 const MAX_WALKED = 128 << 20
 
 /**
@@ -41,18 +43,25 @@ export class Audit {
   #findings = new Findings()
   /** True if the next step is the root. */
   #isAtRoot = true
-  /** The end of the batch in the blob. */
+  /** The byte offset in the blob at which the batch ends. */
   #end = 0
-  /** The pairs of the batch, one after the other; then its missing parents and leaves. */
+  /** The pairs of the batch, one after the other. Below: the parents and leaves of the batch that are missing. */
   #memory = new Uint8Array(INPUT_LEN)
   #words = new Uint32Array(this.#memory.buffer)
   #missingNodes = /** @type {Set<number>} */ (new Set())
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
-  /** The spans of the blob that the next `check` needs, in increasing order, and the parents whose pairs it copies. */
+  /**
+   * The spans of the blob that the next `check` needs, in increasing order, and the parents whose pairs the check
+   * copies.
+   */
   spans = /** @type {ByteRange[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** The tree of a leaf that does not fit into the arena, and so arrives in pieces. @type {TreeBuilder | undefined} */
+  /**
+   * The tree of a leaf that does not fit into the arena, so that its bytes arrive in pieces.
+   *
+   * @type {TreeBuilder | undefined}
+   */
   large
 
   /** @param {AuditJob} job @param {PairReader} pairs */
@@ -63,13 +72,13 @@ export class Audit {
     this.#batch = firstBatchOf(job)
   }
 
-  /** Bytes from the start of the blob to the end of the batch. */
+  /** How many bytes of the blob are before the end of the batch. */
   get end () { return this.#end }
 
   /** The chunks that the audit has found right so far. */
   get valid () { return this.#findings.ranges }
 
-  /** Plans the next batch that is not lost as a whole. @returns {boolean} false at the end */
+  /** Plans the next batch that is not lost as a whole. @returns {boolean} false if there is none */
   plan () {
     while (this.#batch.count > 0) {
       this.spans = []
@@ -89,8 +98,8 @@ export class Audit {
   /**
    * Finds the right leaves of the batch.
    *
-   * @param {Uint8Array[]} bytes  the bytes of each of `spans`, unless the batch is `large`. If there are too few, bytes
-   *   are missing
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`, unless the batch is `large`. Fewer bytes than a span has
+   *   mean that the rest is missing
    */
   check (bytes) {
     if (this.large === undefined) this.#checkBatch(bytes)
@@ -145,8 +154,8 @@ export class Audit {
   }
 
   /**
-   * Copies the pairs of the batch in their order. The outboard may hash during this, because the arena is not in use
-   * yet.
+   * Copies the pairs of the batch in their order. During this, the outboard may hash, because the batch is not in the
+   * arena yet.
    */
   #fetch () {
     const { size, groupLog } = this.#job
@@ -165,8 +174,8 @@ export class Audit {
   }
 
   /**
-   * Copies pairs and bytes to the arena in the order of an encoding, but with the bytes of a subtree next to each
-   * other. Lost steps keep their place.
+   * Copies pairs and bytes to the arena in the order of an encoding, except that the bytes of a subtree are next to
+   * each other. The space of lost steps stays free.
    *
    * @param {Uint8Array[]} bytes  of `spans`
    * @param {number} from  the first step
@@ -249,8 +258,8 @@ export class Audit {
     let next = pair * PAIR_WORDS
 
     /**
-     * @param {number} level  of a parent's children
-     * @param {number} index  of the parent in its level
+     * @param {number} level  the level of a parent's children
+     * @param {number} index  the index of the parent in its level
      * @returns {boolean}
      */
     const isRight = (level, index) => {
@@ -262,7 +271,7 @@ export class Audit {
     return isRight(top - 1, 0) && this.#expected.isNext(cvsOf(top).at)
   }
 
-  /** @param {number} start  of a leaf @param {number} cv  in the arena */
+  /** @param {number} start  the start of a leaf @param {number} cv  in the arena */
   #isLeafRight (start, cv) { return this.#expected.isNext(cv) && !this.#missingLeaves.has(start) }
 
   /** @param {number} start @param {number} len @param {boolean} isRight */
@@ -298,7 +307,7 @@ export class Audit {
 /** Records the bytes that an audit has found right so far, and where the current lost part ends. */
 export class Findings {
   #boundaries = /** @type {number[]} */ ([])
-  /** The byte offset up to which everything is lost, from the current step of the walk. */
+  /** From the current step of the walk, everything up to this byte offset is lost. */
   lostTo = 0
 
   /** @param {number} start  bytes, not before the end of the last addition @param {number} len */
@@ -313,9 +322,9 @@ export class Findings {
   isLost (start) { return start < this.lostTo }
 
   /**
-   * True if so much is lost that a new walk after the lost part is cheaper.
+   * True if so much is lost that a new walk after the lost part takes less time.
    *
-   * @param {number} at  bytes, where the walk is
+   * @param {number} at  the byte offset of the walk
    */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 

@@ -1,6 +1,6 @@
-// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side, or one larger
-// leaf. Senders and receivers cut in the same way, so a slice that is sent a batch at a time can be verified a batch at
-// a time.
+// Cuts a walk into batches. A batch has steps whose bytes fit into the arena together and are hashed side by side, or
+// one larger leaf. Senders and receivers cut in the same way, so if a slice is sent in batches, the receiver can verify
+// each batch when it arrives.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'
@@ -9,15 +9,15 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 
 /** @import { Walk } from '../tree/walk.js' */
 
-/** Chunks of the first batch when a caller is waiting for its bytes: enough to be hashed side by side. */
+/** The number of chunks in a first batch whose bytes a caller is waiting for: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
-/** The kinds of steps. The kind of a parent says which of its children follow, too. */
+/** The kinds of steps. The kind of a parent also says which of its children follow. */
 export const IS_LEAF = 0
 export const IS_PARENT = 1
 export const HAS_LEFT = 2
 export const HAS_RIGHT = 4
-/** A perfect subtree that is wanted whole, and checked as one. */
+/** A perfect subtree that is wanted whole, and checked as a whole. */
 export const IS_SUBTREE = 8
 
 /** One batch of steps. `begin` turns it into the next batch of its walk, and `takeStep` adds steps to it. */
@@ -34,7 +34,7 @@ export class Batch {
   spans = /** @type {number[]} */ ([])
   /** How many bytes every step has in the encoding. */
   lens = /** @type {number[]} */ ([])
-  /** Bytes of all steps in the encoding. */
+  /** How many bytes all steps together have in the encoding. */
   len = 0
   #chunks = 0
   #minChunks = WINDOW_CHUNKS
@@ -52,7 +52,7 @@ export class Batch {
   /**
    * Becomes the next batch with all its steps.
    *
-   * @param {number} [minChunks]  as for `begin`
+   * @param {number} [minChunks]  the same as in `begin`
    * @param {number} [available]
    */
   fill (minChunks, available) {
@@ -63,10 +63,10 @@ export class Batch {
   /**
    * Becomes the next batch, without steps yet.
    *
-   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has that many; default: 128, a
+   * @param {number} [minChunks]  the batch gets at least this many chunks, if the walk has that many. Default: 128, a
    *   whole window
-   * @param {number} [available]  bytes of the encoding that have arrived. Only among these does the batch go beyond
-   *   `minChunks`; default: Infinity
+   * @param {number} [available]  how many bytes of the encoding have arrived. The batch gets more than `minChunks` only
+   *   if their bytes are among these. Default: Infinity
    */
   begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
     this.count = this.len = this.#chunks = 0
@@ -82,7 +82,7 @@ export class Batch {
     if (!this.#isHeld && !step.next()) return false
     let len = this.#lenOf(step)
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN, len)) {
-      // A small subtree is not split, because the next batch hashes it as a whole.
+      // A small subtree is left to the next batch instead of being split, because it is hashed as a whole there.
       this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
       if (this.#isHeld) return false
       step.lookInside()
@@ -104,7 +104,7 @@ export class Batch {
     this.len -= this.lens[--this.count]
   }
 
-  /** Removes the first steps. @param {number} count @param {number} len  their bytes in the encoding */
+  /** Removes the first steps. @param {number} count @param {number} len  how many bytes they have in the encoding */
   drop (count, len) {
     for (const list of [this.kinds, this.places, this.spans, this.lens]) list.copyWithin(0, count, this.count)
     this.count -= count
@@ -125,19 +125,23 @@ export class Batch {
   /** @param {number} step  the index of a subtree */
   subtreeAt (step) { return { start: this.places[step], len: this.spans[step], leafLen: this.#leafLen } }
 
-  /** Bytes of a step in the encoding. @param {Walk} step */
+  /** How many bytes a step has in the encoding. @param {Walk} step */
   #lenOf ({ kind, len }) {
     if (kind === ENTER) return PAIR_LEN
     return kind === LEAF ? len : encodedLen(len, this.#leafLen)
   }
 
-  /** @param {number} chunks  of the step @param {number} len  its bytes in the encoding */
+  /** @param {number} chunks  of the step @param {number} len  how many bytes it has in the encoding */
   #fits (chunks, len) {
     if (this.len + len > INPUT_LEN) return false
     return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))
   }
 
-  /** True if the step is available, or if the batch waits for it. @param {number} chunks @param {number} len */
+  /**
+   * True if the bytes of a step have arrived, or the batch waits for them.
+   *
+   * @param {number} chunks @param {number} len
+   */
   #isInReach (chunks, len) {
     return this.len + len <= this.#available || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
   }

@@ -1,8 +1,8 @@
-// Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It asks for
-// bytes and never reads.
+// Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It says how many bytes it
+// needs, and never reads a source.
 //
 // It works batch by batch. The chaining value of a parent follows from its own pair, and that of a leaf from its own
-// bytes. So all nodes of a batch are hashed side by side before any of them is believed. Only then is each value
+// bytes. So all nodes of a batch are hashed side by side before any of them is believed. After that, each value is
 // compared with its expected chaining value, in the order of the walk. The first value that differs ends the
 // verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
@@ -26,8 +26,8 @@ import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
 
 export { WINDOW_CHUNKS }
 /**
- * Chunks that can be hashed side by side at nearly full speed. Verifiers wait for this many, unless
- * callers want each leaf immediately.
+ * How many chunks can be hashed side by side at nearly full speed. Verifiers wait for this many, unless their callers
+ * want each leaf immediately.
  */
 export const SOON_CHUNKS = 32
 
@@ -44,9 +44,9 @@ export class Checker {
   #isAtRoot = true
   #expected
 
-  /** Bytes of the encoding that have been verified. */
+  /** How many bytes of the encoding have been verified. */
   verified = 0
-  /** True if the last chunk has been verified. Only then is the size more than a claim. Bao spec, "Decoder". */
+  /** True if the last chunk has been verified. Until then, the size is only a claim. Bao spec, "Decoder". */
   isSizeProven = false
   /** The error that ended the verification. @type {BaoError | undefined} */
   error
@@ -60,9 +60,9 @@ export class Checker {
    * @param {Mode} job.mode
    * @param {number} [job.minChunks]  a batch has at least this many chunks if the slice has that many, and more if
    *   their bytes are available; default: 128, a whole window
-   * @param {number} [job.firstChunks]  how many chunks the first batch has at least; default: `minChunks`
-   * @param {number} [job.available]  bytes of the first `write`
-   * @param {VerifiedSink} [sink]  takes verified pairs and leaves. Without a sink, they are only verified
+   * @param {number} [job.firstChunks]  the minimum number of chunks in the first batch; default: `minChunks`
+   * @param {number} [job.available]  how many bytes the first `write` will get
+   * @param {VerifiedSink} [sink]  gets verified pairs and leaves. Without a sink, they are verified and dropped
    */
   constructor (job, sink) {
     const { root, size, groupLog, ranges, mode } = job
@@ -85,11 +85,11 @@ export class Checker {
   /**
    * Takes bytes of the encoding, and verifies every batch that they complete.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept. It may be at INPUT in the arena, where it is overwritten
-   * @param {number} [at]  from here on
-   * @returns {number} where the encoding ends in the bytes; that is before their end only if `isDone`
-   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: everything before the fault has gone to the sink, and
-   *   nothing follows
+   * @param {Uint8Array} bytes  a piece of any length; not kept. It may be at INPUT in the arena, where it is
+   *   overwritten
+   * @param {number} [at]  where the bytes to take begin
+   * @returns {number} where the encoding ends in `bytes`. This is before the end of `bytes` only if `isDone` is true
+   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, after everything before the fault has gone to the sink
    */
   write (bytes, at = 0) {
     if (this.error) throw this.error
@@ -146,7 +146,7 @@ export class Checker {
    * Verifies the next steps.
    *
    * @param {number} count
-   * @param {Uint8Array} head  the first of their bytes
+   * @param {Uint8Array} head  the first bytes of these steps
    * @param {Uint8Array} tail  the rest
    */
   #check (count, head, tail) {
@@ -155,7 +155,7 @@ export class Checker {
     const isInPlace = head.length === 0 && isAtInput(tail)
     const at = isInPlace ? tail.byteOffset : INPUT
     if (!isInPlace) {
-      u8.set(tail, INPUT + head.length) // the tail first, because it may be where the head goes
+      u8.set(tail, INPUT + head.length) // The tail is moved first, because it may be where the head goes.
       u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
@@ -193,8 +193,8 @@ export class Checker {
    *
    * @param {number} from  step
    * @param {number} to
-   * @param {Uint8Array} memory  has their bytes; bytes of earlier steps may be overwritten
-   * @param {number} at  where the first begins
+   * @param {Uint8Array} memory  has the bytes of the steps; those of earlier steps may be overwritten
+   * @param {number} at  where the first step begins in memory
    */
   #compare (from, to, memory, at) {
     const { kinds, places, spans, lens } = this.#batch
@@ -225,7 +225,7 @@ export class Checker {
         this.#sink?.pair?.(places[i], at)
         this.#sink?.parent?.(places[i], at)
       }
-      // This is set only here, because only bytes that verified as the end of a blob of this size prove the size.
+      // Only here, bytes have been verified as the end of a blob of this size, which proves the size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
       this.#isAtRoot = false
       this.verified += lens[i]
@@ -290,8 +290,8 @@ export class Checker {
 }
 
 /**
- * Joins verified leaves that are adjacent in the blob: it moves them together in memory, and passes them to the sink as
- * one.
+ * Joins verified leaves that are adjacent in the blob. It moves them together in memory, and passes them to the sink as
+ * one leaf.
  */
 class LeafJoiner {
   #memory
@@ -312,7 +312,7 @@ class LeafJoiner {
    * @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len
    */
   add (start, at, len) {
-    // A sink that takes pairs gets every leaf by itself, after the pairs above it.
+    // A sink that also takes pairs gets every leaf alone, after the pairs above it.
     if (this.#sink === undefined) return
     if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)
     if (this.#len === 0 || start !== this.#start + this.#len) {

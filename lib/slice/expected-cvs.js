@@ -8,8 +8,8 @@ const CV_WORDS = HASH_LEN / 4
 
 export class ExpectedCvs {
   /**
-   * The values as signed words, because V8 keeps these as small integers. This is a plain array,
-   * because short plain arrays are created and collected many times faster than typed arrays.
+   * The values as signed words, because V8 stores these as small integers. A plain array, because short plain arrays
+   * are created and collected many times faster than typed arrays.
    */
   #words = /** @type {number[]} */ ([])
   /** The word where the next value begins. */
@@ -30,7 +30,7 @@ export class ExpectedCvs {
   }
 
   /**
-   * True if a computed value is the expected one. The call takes the same time in any case.
+   * True if a computed value is the expected one. The call takes the same time whether it is or not.
    *
    * @param {number} at  in the arena
    */

@@ -1,5 +1,5 @@
-// Hashes the parents and leaves of a batch side by side, wherever they are in the arena. None of them is believed yet:
-// the value of a parent follows from the sent pair, and that of a leaf from the sent bytes.
+// Hashes the parents and leaves of a batch side by side, wherever they are in the arena. Nothing is believed yet,
+// because the value of a parent is computed from the sent pair, and that of a leaf from the sent bytes.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
@@ -15,7 +15,7 @@ import { kernel } from '../engine/kernel/index.js'
  * @property {number} from  the index of the first step
  * @property {number} to  the index after the last step
  * @property {number} at  where the first step is in the arena
- * @property {number} flags  of the mode
+ * @property {number} flags  the flags of the mode
  * @property {boolean} hasRoot  true if the first step is the root
  */
 
@@ -67,8 +67,8 @@ export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
  * Hashes adjacent leaves of the same length.
  *
  * @param {number} count  leaves
- * @param {number} len  bytes of each
- * @param {number} chunkIndex  of the first
+ * @param {number} len  bytes of each leaf
+ * @param {number} chunkIndex  the chunk index of the first
  * @param {number} chunks  of all leaves, at the pointers in TABLE
  * @param {number} flags
  * @param {number} out
@@ -92,5 +92,5 @@ function hashRootLeaf (len, chunks, at, flags, out) {
   u8.copyWithin(out, OUT, OUT + HASH_LEN)
 }
 
-/** @param {number} len  of a leaf, at least 1 */
+/** @param {number} len  the length of a leaf, at least 1 */
 const lastChunkLen = len => (len - 1) % CHUNK_LEN + 1

@@ -1,5 +1,4 @@
-// Audits only the pairs of an outboard: finds the chunks that they prove if the bytes are right. It never reads bytes
-// of the blob.
+// Audits only the pairs of an outboard: finds the chunks that these pairs can prove. It never reads bytes of the blob.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { ENTER, Walk } from '../tree/walk.js'
@@ -13,7 +12,10 @@ import { kernel } from '../engine/kernel/index.js'
 /** @import { AuditJob } from './audit.js' */
 /** @import { PairSource } from '../core/types.js' */
 
-/** Pairs, or leaves, in a batch: far fewer than fit into the arena, so that remote outboards get small requests. */
+/**
+ * The maximum number of pairs, and of leaves, in a batch. Many more would fit into the arena, but remote outboards
+ * should get small requests.
+ */
 const BATCH_PAIRS = 1024
 const BATCH_LEAVES = 1024
 
@@ -42,7 +44,7 @@ export class PairAudit {
     this.#behind = walkOf(job)
   }
 
-  /** Bytes from the start of the blob to the end of the batch. */
+  /** The byte offset in the blob at which the batch ends. */
   get end () { return this.#end }
 
   /** The chunks whose pairs the audit has found right so far. */
@@ -121,7 +123,7 @@ export class PairAudit {
   /**
    * @param {number} pair  its place in the batch
    * @param {number} kind
-   * @param {number} end  of the bytes below
+   * @param {number} end  the end of the bytes below
    * @param {boolean} isMissing
    */
   #takePair (pair, kind, end, isMissing) {

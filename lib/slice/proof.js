@@ -1,5 +1,5 @@
-// Parses and writes inclusion proofs. A proof has the values that, together with some chunks of a blob,
-// give its root: for every parent with chunks on one side only, the chaining value of the other side. That takes 32
+// Parses and writes inclusion proofs. The root of a blob can be computed from a proof and some chunks of the blob. For
+// every parent with such chunks on only one side, the proof has the chaining value of the other side. These are 32
 // bytes per parent, whereas a slice has 64.
 //
 // As bytes, all numbers unsigned and little-endian:
@@ -24,9 +24,9 @@ const FIXED_LEN = HEADER_LEN + COUNT_LEN
 
 /** A proof that the blob with a given root has some chunks at their places. `verifyProof` checks it. Immutable. */
 export class Proof {
-  /** Bytes of the blob: a claim, unless `provesSize`. */
+  /** The size of the blob in bytes: a claim, unless `provesSize` is true. */
   size
-  /** The chunks that it proves: at least one, all within the blob. @type {ChunkRanges} */
+  /** The chunks that the proof is about: at least one, all within the blob. @type {ChunkRanges} */
   ranges
   /** The siblings, 32 bytes each. */
   siblings
@@ -55,10 +55,10 @@ export class Proof {
   }
 
   /**
-   * Parses a proof that was stored or sent. Nothing in it is believed. Memory is allocated for its length, and never
-   * for the numbers in it.
+   * Parses a proof that was stored or sent. Nothing in it is believed. Memory is allocated in proportion to its length,
+   * and never to the numbers in it.
    *
-   * @param {Uint8Array} bytes  not copied; all of them
+   * @param {Uint8Array} bytes  the whole proof; not copied
    * @throws {BaoError} BAO_BAD_PROOF, BAO_SIZE_TOO_LARGE
    */
   static fromBytes (bytes) {
@@ -92,13 +92,13 @@ export class Proof {
     return bytes
   }
 
-  /** The number of bytes in its chunks. */
+  /** The number of bytes in the chunks of the proof. */
   get contentLen () { return this.byteRanges.reduce((sum, { start, end }) => sum + end - start, 0) }
 
-  /** The ranges of the blob's bytes that its chunks cover. @returns {ByteRange[]} increasing */
+  /** The ranges of the blob's bytes that are in the chunks of the proof. @returns {ByteRange[]} increasing */
   get byteRanges () { return this.ranges.toBytes(this.size) }
 
-  /** True if it contains the last chunk, and so proves the size. If false, the size is a claim. */
+  /** True if the proof is about the last chunk, too, and so proves the size. If false, the size is a claim. */
   get provesSize () { return this.ranges.has(chunkCount(this.size) - 1) }
 }
 
@@ -137,7 +137,8 @@ export function foldProof (size, ranges, { content, sibling, parent }) {
  * The number of parents with wanted chunks on one side only.
  *
  * @param {number} size @param {ChunkRanges} ranges  canonical, not empty
- * @param {number} max  counting ends above it, so that a proof with many ranges and few siblings takes little time
+ * @param {number} max  counting ends above this number, so that a proof with many ranges and few siblings takes little
+ *   time
  * @returns {number} at most `max + 1`
  */
 function siblingCount (size, ranges, max) {

@@ -1,6 +1,6 @@
-// Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says which bytes it
-// needs and never reads; the two functions that drive it read. Source: Bao spec, "Slice Format"; with chunk groups, as
-// in bao-tree.
+// Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` only says which bytes
+// it needs. The two functions that use it read them. Source: Bao spec, "Slice Format"; with chunk groups, as in
+// bao-tree.
 
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE, Walk } from '../tree/walk.js'
@@ -21,7 +21,7 @@ import { enter, whileBorrowed } from '../engine/mode.js'
 /** @import { BaoError } from '../core/errors.js' */
 /** @import { Mode, PairReader, RandomAccess, SliceOutboard, Step } from '../core/types.js' */
 
-/** The most bytes of groups that are read for one batch, unless one group is larger. */
+/** The maximum number of bytes of groups that are read for one batch, unless a single group has more. */
 const MAX_NEEDED = 1 << 21
 
 /** Where the pairs of a subtree go in the arena: after its bytes. */
@@ -31,7 +31,7 @@ const LONG_LEAF = 1 << 12
 
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceJob */
 /**
- * Checks a batch before it is sent: says how many bytes from its start are right, and which fault follows them.
+ * Checks a batch before it is sent. Returns how many bytes from its start are right, and the fault that follows them.
  *
  * @callback Check
  * @param {Uint8Array} batch
@@ -39,8 +39,8 @@ const LONG_LEAF = 1 << 12
  */
 
 /**
- * The batches of a slice, without its header. If the source ends too early, everything before the fault is yielded, and
- * then the fault is thrown.
+ * Yields the batches of a slice, without its header. If there is a fault, for example if the source ends too early,
+ * everything before the fault is yielded, and then the error is thrown.
  *
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
@@ -72,7 +72,7 @@ export async function * cut (source, outboard, job, { check, signal, reuse = fal
 const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
- * A whole slice of bytes in memory, in one piece.
+ * Makes a whole slice of bytes in memory, in one piece.
  *
  * @param {Uint8Array} source
  * @param {PairReader} outboard
@@ -85,7 +85,7 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
  */
 export function cutSync (source, outboard, job, { headerLen, into, check }) {
   const slicer = new Slicer(job, outboard, check)
-  // A wrong size must not take more memory than the existing bytes, and all pairs that can come before the first
+  // If the size is wrong, take only memory for the existing bytes, and for all pairs that can come before the first
   // missing byte.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
   const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(job), most))
@@ -98,7 +98,7 @@ export function cutSync (source, outboard, job, { headerLen, into, check }) {
 }
 
 /**
- * The number of bytes of a slice. It is computed without a walk, so a wrong size does not take time.
+ * The number of bytes of a slice. It is computed without a walk, so a wrong, huge size costs no time.
  *
  * @param {{ size: number, groupLog: number, ranges: ChunkRanges }} job
  */
@@ -118,11 +118,10 @@ export function sliceLenOf ({ size, groupLog, ranges }) {
 }
 
 /**
- * Walks twice over the same steps: one walk looks ahead and collects the needs of a batch, the other
- * follows and writes the batch.
+ * Walks twice over the same steps. The first walk collects what a batch needs, and the second one writes the batch.
  *
- * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not have those pairs,
- * so the whole group is read and hashed.
+ * Chunk groups that are wanted in part are sent with pairs down to the chunks. An outboard does not have the pairs
+ * inside a group, so the whole group is read and hashed.
  */
 class Slicer {
   #ahead
@@ -163,7 +162,7 @@ class Slicer {
     this.#check = check
   }
 
-  /** Bytes of the planned batch. */
+  /** The length of the planned batch in bytes. */
   get len () { return this.#ahead.len }
 
   /** Plans the next batch. @returns {boolean} false if everything has been written */
@@ -204,10 +203,10 @@ class Slicer {
   /**
    * Writes the planned batch, and checks it.
    *
-   * @param {Uint8Array[]} bytes  the bytes of each of `spans`. Too few bytes are a fault
-   * @param {Uint8Array} out  takes `len` bytes
-   * @param {number} at  from here on
-   * @returns {number} where it ends: after a fault, earlier than planned
+   * @param {Uint8Array[]} bytes  the bytes of each of `spans`. If there are too few, that is a fault
+   * @param {Uint8Array} out  memory for `len` bytes
+   * @param {number} at  where the batch begins in `out`
+   * @returns {number} where the batch ends in `out`. After a fault, this is earlier than planned
    */
   emit (bytes, out, at) {
     enter(this.#mode) // throws if the arena is borrowed: batches are made there
@@ -217,8 +216,8 @@ class Slicer {
       this.fault = fault ?? this.fault
       return at + good
     }
-    // The batch is written where it is checked, which saves a copy. The check may overwrite the batch, so the batch is
-    // copied out first.
+    // The batch is written to the place where it is checked, which saves a copy. The check may overwrite the batch, so
+    // the batch is first copied out of the arena.
     let end = INPUT
     whileBorrowed(() => { end = this.#write(bytes, u8, INPUT) })
     const batch = u8.subarray(INPUT, end)
@@ -229,8 +228,8 @@ class Slicer {
   }
 
   /**
-   * True if the batch can be written to the arena. It must fit, and nothing may hash while it is written. Outboards
-   * with `copySubtree` never hash.
+   * True if the batch can be written to the arena: it fits, and nothing hashes while it is written. Outboards with
+   * `copySubtree` never hash.
    */
   get #fitsInArena () { return this.len <= INPUT_LEN && !this.#hashes && this.#pairs.copySubtree !== undefined }
 
@@ -265,7 +264,8 @@ class Slicer {
       if (order !== undefined) {
         const subtree = { start, len, leafLen: this.#groupLen }
         const encoded = encodedLen(len, this.#groupLen)
-        // The kernel writes only to the arena: to the final place, or to INPUT, from which the subtree is copied out.
+        // The kernel writes only to the arena: to the final place if that is there, otherwise to INPUT, and the subtree
+        // is copied out.
         const isInArena = out === u8
         const to = isInArena ? at : INPUT
         if (this.#groupLen < LONG_LEAF) {
@@ -301,7 +301,7 @@ class Slicer {
     return at
   }
 
-  /** The group of a byte. @param {number} start  its offset @returns {ByteRange} */
+  /** The group that contains a byte. @param {number} start  the offset of the byte @returns {ByteRange} */
   #groupOf (start) {
     const from = Math.floor(start / this.#groupLen) * this.#groupLen
     return { start: from, end: Math.min(from + this.#groupLen, this.#size) }
@@ -313,7 +313,7 @@ class Slicer {
   }
 
   /**
-   * The number of bytes that a group adds to the needed ones.
+   * How many bytes a group adds to the needed ones.
    *
    * @param {ByteRange} group  not before the last one
    */

@@ -1,6 +1,6 @@
-// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape everywhere, so a
-// walk is unnecessary: places follow from the index of a leaf. A subtree is hashed like a blob, all chunks first and
-// then level by level. Then its pairs are compared with the sent ones.
+// Writes and checks the encodings of perfect subtrees that are wanted whole. All of them have the same shape, so a walk
+// is unnecessary: places follow from the index of a leaf. A subtree is hashed like a blob, first all chunks and then
+// level by level. Then the computed pairs are compared with the sent ones.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
@@ -18,10 +18,10 @@ import { kernel } from '../engine/kernel/index.js'
  * @property {number} leafLen  bytes of each leaf: a power of two
  */
 
-/** Both children of every parent are wanted. */
+/** For parents whose children are both wanted. */
 const WHOLE = { hasLeft: true, hasRight: true }
 
-/** Bytes of the encoding of a subtree. @param {number} len  bytes of the subtree @param {number} leafLen */
+/** The length of a subtree's encoding in bytes. @param {number} len  bytes of the subtree @param {number} leafLen */
 export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
 
 /**
@@ -46,7 +46,7 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
 }
 
 /**
- * Visits the steps of a subtree that a walk did not enter, until a visitor returns false.
+ * Visits the steps of a subtree that a walk did not enter. Ends when a visitor returns false.
  *
  * @param {Step} subtree
  * @param {number} leafLen
@@ -77,7 +77,8 @@ export function visitSteps ({ start, len, pre, post }, leafLen, onPair, onLeaf) 
 }
 
 /**
- * Visits the parents of a perfect subtree in pre-order. Their places follow from the place of the topmost one.
+ * Visits the parents of a perfect subtree in pre-order. Their places in outboards follow from the place of the topmost
+ * parent.
  *
  * @param {Subtree} subtree @param {number} size @param {number} groupLog
  * @param {(step: Step) => void} visit  always gets the same object
@@ -114,9 +115,9 @@ export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
  *
  * @param {Subtree} subtree
  * @param {number} at  where its encoding is in the arena
- * @param {number} flags  of the mode
- * @returns {number | undefined} where its chaining value is in the arena; undefined if a pair does
- *   not follow from the bytes
+ * @param {number} flags  the flags of the mode
+ * @returns {number | undefined} where the chaining value of the subtree is in the arena; undefined if a pair does not
+ *   follow from the bytes
  */
 export function hashEncoding ({ start, len, leafLen }, at, flags) {
   const leaves = len / leafLen
@@ -146,8 +147,8 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
  *
  * @param {Subtree} subtree
  * @param {number} bytesAt  where its bytes are in the arena
- * @param {number} level  of its chaining value in the last reduction
- * @param {number} index  of its chaining value in that level
+ * @param {number} level  the level of its chaining value in the last reduction
+ * @param {number} index  the index of its chaining value in that level
  * @param {number} out  where the encoding goes in the arena
  */
 export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
@@ -166,7 +167,7 @@ export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
  * @param {Subtree} subtree
  * @param {number} bytesAt  where its bytes are in the arena
  * @param {number} pairsAt  where its pairs are in the arena
- * @param {'pre' | 'post'} order  of the pairs
+ * @param {'pre' | 'post'} order  the order of the pairs
  * @param {number} out  where the encoding goes in the arena
  */
 export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
@@ -179,7 +180,7 @@ export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
  *
  * @param {Subtree} subtree
  * @param {number} pairsAt  where they are in the arena
- * @param {'pre' | 'post'} order  of the pairs
+ * @param {'pre' | 'post'} order  the order of the pairs
  * @param {number} out  where the encoding is in the arena
  */
 export function placePairs ({ len, leafLen }, pairsAt, order, out) {
@@ -197,7 +198,7 @@ export function placePairs ({ len, leafLen }, pairsAt, order, out) {
 /**
  * Copies leaves to their places.
  *
- * @param {number} len  of the subtree
+ * @param {number} len  the length of the subtree
  * @param {number} leafLen @param {number} bytesAt @param {number} out
  */
 function putLeaves (len, leafLen, bytesAt, out) {

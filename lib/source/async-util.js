@@ -1,6 +1,8 @@
-// Helpers for promises and loops: an abort ends a wait immediately, and long loops yield to the event loop.
+// Helpers for promises and loops. With them, an abort ends a wait immediately, and long loops yield to the event loop.
 
-/** Milliseconds of work after which a loop yields to the event loop, for timers, aborts and the screen. */
+/**
+ * Milliseconds of work after which a loop yields to the event loop, so that timers, aborts and the screen do not wait.
+ */
 export const YIELD_INTERVAL_MS = 12
 
 /**
@@ -14,7 +16,7 @@ export const YIELD_INTERVAL_MS = 12
 export async function untilAborted (promise, signal) {
   if (signal === undefined) return promise
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // nobody waits for it, so nobody else handles its failure
+    Promise.resolve(promise).catch(() => {}) // Nobody waits for the promise any longer, so its failure is handled here.
     throw signal.reason
   }
   let onAbort = () => {}
@@ -28,8 +30,8 @@ export async function untilAborted (promise, signal) {
 }
 
 /**
- * Waits for several promises. If one of them rejects, it still waits for the others, so that no work is under way
- * when callers get the failure.
+ * Waits for several promises. If one of them rejects, still waits for the others, so that no work is under way when the
+ * caller gets the failure.
  *
  * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
  */
@@ -48,7 +50,7 @@ export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, o
 
 /**
  * Yields the items of an iterable until the signal aborts. Then it ends immediately: it tells the iterable to end, but
- * does not wait for that.
+ * does not wait until it has ended.
  *
  * @template T
  * @param {AsyncIterable<T> | Iterable<T>} iterable
@@ -74,7 +76,7 @@ export async function * abortable (iterable, signal, isSoon) {
     }
   } finally {
     const ending = isAtEnd ? undefined : endIterator(iterator)
-    if (!isWaiting && !signal?.aborted) await ending // waiting for a stuck source would never end
+    if (!isWaiting && !signal?.aborted) await ending // If the source is stuck, this wait would never end.
   }
 }
 
@@ -82,14 +84,14 @@ export async function * abortable (iterable, signal, isSoon) {
 export async function cancelIterable (iterable) {
   try {
     await endIterator(iteratorOf(iterable))
-  } catch {} // another reader has it
+  } catch {} // another reader has locked it
 }
 
 /** @param {AsyncIterator<unknown> | Iterator<unknown>} iterator */
 async function endIterator (iterator) {
   try {
     await iterator.return?.()
-  } catch {} // its items are no longer needed, so its failure does not matter
+  } catch {} // the items are no longer needed, so a failure does not matter
 }
 
 /** @template T @param {AsyncIterable<T> | Iterable<T>} iterable @returns {AsyncIterator<T> | Iterator<T>} */
@@ -98,7 +100,7 @@ const iteratorOf = iterable =>
 
 /**
  * Passes on pieces, and yields to the event loop every few milliseconds. Otherwise, pieces that are already in memory
- * would block timers, and an abort by a timer would come late.
+ * would block timers and delay aborts.
  *
  * @param {AsyncIterable<Uint8Array>} pieces
  * @param {AbortSignal} [signal]

@@ -13,8 +13,8 @@ import { sourceChanged } from '../core/errors.js'
 /** @import { SharedFile } from '../core/types.js' */
 
 /**
- * Node.js (20 to 24) crashes when a thread reads a part of a Blob that another thread has opened with `openAsBlob`, and
- * such a Blob cannot be recognised.
+ * False, because Node.js (20 to 24) crashes when a thread reads a part of a Blob that another thread has opened with
+ * `openAsBlob`, and such a Blob cannot be recognised.
  */
 export const canShareBlobs = false
 
@@ -29,7 +29,8 @@ const CHECKED = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
  * Opens a file for reading.
  *
  * @param {string | URL} path
- * @param {(fd: number) => void} [check]  throws when another file was opened. With `check`, the path must not be a link
+ * @param {(fd: number) => void} [check]  throws if the open file is not the expected one. With `check`, the path must
+ *   not be a link
  */
 export async function openFile (path, check) {
   const handle = await withRoom(() => open(path, check === undefined ? 'r' : CHECKED))
@@ -57,7 +58,7 @@ export class OpenFile {
     this.#stat = stat
   }
 
-  /** Bytes of the file when it was opened. */
+  /** The size of the file in bytes when it was opened. */
   get size () { return this.#stat.size }
 
   /** False for pipes and devices, which cannot be read at any offset. */
@@ -82,7 +83,7 @@ export class OpenFile {
    * Fills a buffer. Nobody else may use the buffer until the promise resolves.
    *
    * @param {Uint8Array} buffer @param {number} position  in the file
-   * @returns {Promise<number>} how many bytes were read: fewer than fit if the file ends early
+   * @returns {Promise<number>} how many bytes were read: fewer than the buffer has if the file ends early
    */
   readInto (buffer, position) {
     return this.keepOpenUntil(this.#fill(buffer, position))
@@ -114,7 +115,7 @@ export class OpenFile {
   }
 
   /**
-   * Reads with callbacks, which cost one percent less time than the promises of `node:fs`.
+   * Reads with the callbacks of `node:fs`, because its promises take one percent more time.
    *
    * @param {Uint8Array} buffer @param {number} at @param {number | null} position
    * @returns {Promise<number>}
@@ -131,7 +132,7 @@ export class OpenFile {
    *
    * @template T
    * @param {Promise<T>} promise
-   * @returns {Promise<T>} the same
+   * @returns {Promise<T>} the same promise
    */
   keepOpenUntil (promise) {
     this.#uses.add(promise)
@@ -153,8 +154,8 @@ export class OpenFile {
 }
 
 /**
- * Creates a file under a temporary name. When it is complete, it gets its final name, and replaces the file with that
- * name.
+ * Creates a file under a temporary name. When it is complete, `commit` gives it its final name, and so replaces the
+ * file that had this name.
  *
  * @param {string | URL} path
  */
@@ -166,7 +167,9 @@ export async function createFile (path) {
   return new WrittenFile(await withRoom(() => open(name, 'wx+')), { name, final })
 }
 
-/** The most characters of the final name in the temporary name, because systems limit a name to 255 bytes. */
+/**
+ * The maximum number of characters of the final name in the temporary name, because systems limit a name to 255 bytes.
+ */
 const SHOWN_NAME_LEN = 50
 
 /**
@@ -174,8 +177,8 @@ const SHOWN_NAME_LEN = 50
  *
  * @param {string | URL} path
  * @param {Iterable<Uint8Array> | AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
- * @param {{ sync?: boolean }} [options]  `sync`: true so that a power cut leaves either the new file or the old one;
- *   default: true
+ * @param {{ sync?: boolean }} [options]  `sync`: true to make sure that a power cut leaves either the new file or the
+ *   old one. Default: true
  * @returns {Promise<number>} bytes
  */
 export async function replaceFile (path, pieces, { sync = true } = {}) {
@@ -261,12 +264,11 @@ export class WrittenFile {
 }
 
 /**
- * Error codes of systems that cannot sync folders: Windows, and some file systems. There, a sync is unnecessary or
- * impossible.
+ * Error codes of Windows and of file systems that cannot sync folders. There, a sync is unnecessary or impossible.
  */
 const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-/** Makes the new name of a file survive a power cut. @param {string} path  of its folder */
+/** Makes the new name of a file survive a power cut. @param {string} path  the path of its folder */
 async function syncFolder (path) {
   try {
     const folder = await withRoom(() => open(path, 'r'))
@@ -280,7 +282,8 @@ async function syncFolder (path) {
 const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
 
 /**
- * True if a file that another thread opened has the same descriptor here. (Each thread of Deno has its own.)
+ * True if the descriptor of a file that another thread opened leads to the same file here. (In Deno, each thread has
+ * its own descriptors.)
  *
  * @param {SharedFile} file
  */
@@ -297,7 +300,7 @@ export function isOpenHere ({ fd, dev, ino }) {
  * Fills a buffer synchronously.
  *
  * @param {number} fd @param {Uint8Array} buffer @param {number} position
- * @returns {number} how many bytes were read: fewer than fit if the file ends early
+ * @returns {number} how many bytes were read: fewer than the buffer has if the file ends early
  */
 export function readIntoSync (fd, buffer, position) {
   let got = 0

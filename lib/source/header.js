@@ -8,7 +8,7 @@ import { readUpTo } from './read-pieces.js'
 /** @import { RandomAccess } from '../core/types.js' */
 
 /**
- * The size in the header: a claim, until the last chunk is verified.
+ * Reads the size in the header: a claim, until the last chunk is verified.
  *
  * @param {RandomAccess} file
  */

@@ -1,6 +1,6 @@
-// Makes room for a file when the system refuses to open it because too many are open: parts of the program that keep
-// files open for later reads close them, and the call is made once more. This module classifies the errors of opening a
-// file, too.
+// Makes room for a file when the system refuses to open it because too many files are open. The parts of the program
+// that keep files open for later reads then close them, and the file is opened once more. This module also classifies
+// the errors of opening a file.
 
 /** @type {Set<() => Promise<unknown>>} */
 const keepers = new Set()
@@ -9,7 +9,7 @@ const keepers = new Set()
  * Registers a part of the program that keeps files open.
  *
  * @param {() => Promise<unknown>} closeIdle  closes the files that nobody uses
- * @returns {() => void} removes the registration
+ * @returns {() => void} a function that removes the registration
  */
 export function keepsFilesOpen (closeIdle) {
   keepers.add(closeIdle)
@@ -17,10 +17,10 @@ export function keepsFilesOpen (closeIdle) {
 }
 
 /**
- * Makes a call that opens files. If too many files are open, it closes the idle ones and makes the call again.
+ * Calls a function that opens files. If too many files are open, closes the idle ones and calls it again.
  *
  * @template T
- * @param {() => Promise<T>} open  leaves nothing open when it fails
+ * @param {() => Promise<T>} open  must not leave anything open when it fails
  * @returns {Promise<T>}
  */
 export async function withRoom (open) {
@@ -34,8 +34,8 @@ export async function withRoom (open) {
 }
 
 /**
- * True if something failed because too many files are open. LevelDB says so only in the message, and in the `cause` of
- * its error when it cannot be opened.
+ * True if something failed because too many files are open. LevelDB says this only in the message of an error, or in
+ * that of its `cause` if the database cannot be opened.
  *
  * @param {unknown} error
  * @returns {boolean}

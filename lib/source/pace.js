@@ -1,22 +1,29 @@
 // Chooses between synchronous reads and reads through the thread pool. A page-cache hit takes 3-10 us synchronously,
-// 15-60 us through the pool, but a disk access must not block the event loop. The pace counts the saved time. When it
-// gets negative, reads use the thread pool until they have made up for the loss.
+// 15-60 us through the pool, but a disk access must not block the event loop. The pace adds up the time that
+// synchronous reads have saved. When the sum gets negative, reads use the thread pool until they have made up for the
+// loss.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from './async-util.js'
 import { isTooMany } from './open-files.js'
 
-/** Milliseconds that a read through the thread pool costs this thread. */
+/** How many milliseconds a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
-/** The most milliseconds that count as saved. A few slow reads may use them up before others go to the thread pool. */
+/**
+ * The maximum number of milliseconds that count as saved. After a few slow reads have used them up, reads go to the
+ * thread pool.
+ */
 const MOST_SAVED_MS = 1
-/** The most milliseconds that count as lost. When later reads have made up for them, one is synchronous again. */
+/**
+ * The maximum number of milliseconds that count as lost. When later reads have made up for them, a read is synchronous
+ * again.
+ */
 const MOST_LOST_MS = 4
 
 /** The result of `now` when it cannot read synchronously. */
 export const NOT_READ = Symbol('not read')
 
 export class Pace {
-  /** Milliseconds that synchronous reads have saved; negative if they have lost time. */
+  /** How many milliseconds synchronous reads have saved; negative if they have lost time. */
   #saved = 0
   #isSyncAllowed
 
@@ -30,7 +37,7 @@ export class Pace {
   /**
    * @template T
    * @param {() => T | typeof NOT_READ} now  reads synchronously
-   * @param {() => Promise<T>} later  reads through the thread pool. It is called, too, when `now` finds that too many
+   * @param {() => Promise<T>} later  reads through the thread pool. It is also called when `now` fails because too many
    *   files are open
    * @returns {T | Promise<T>}
    */
@@ -59,15 +66,15 @@ export class Pace {
 }
 
 /**
- * `since`: when the first read after the last yield to the event loop began. `next`: the next yield.
+ * `since`: the time at which the first read after the last yield to the event loop began. `next`: the next yield.
  *
  * @type {{ since: number, next: Promise<void> } | undefined}
  */
 let interval
 
 /**
- * Returns the yield to the event loop that a read must wait for, if one is due, because synchronous reads would
- * otherwise block timers. All reads wait for the same yield, so that none is delayed more than the others.
+ * If a yield to the event loop is due, returns it, so that a read can wait for it. Without yields, synchronous reads
+ * would block timers. All reads wait for the same yield, so that none is delayed more than the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}
  */

@@ -6,13 +6,13 @@ import { readUpTo } from './read-pieces.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 
-/** Bytes of a page. */
+/** The length of a page in bytes. */
 export const PAGE_LEN = 1 << 14
-/** The most pages that are kept: 2 MiB. */
+/** The maximum number of pages in the cache: 2 MiB. */
 const MAX_PAGES = 128
 /**
- * The most pages in one read, and the fewest if the previous page is kept, because the reader will then probably
- * continue.
+ * The maximum number of pages in one read, and the minimum if the previous page is in the cache, because the reader
+ * will then probably continue.
  */
 const MAX_RUN = 64
 const AHEAD = 4
@@ -30,8 +30,8 @@ export class PageCache {
 
   /**
    * @param {Iterable<number>} indices  increasing
-   * @returns {Promise<Map<number, Uint8Array>>} the pages by their indices; with fewer bytes, or missing, where the
-   *   source ends
+   * @returns {Promise<Map<number, Uint8Array>>} the pages by their indices. Where the source ends, pages have fewer
+   *   bytes, or are missing
    */
   async load (indices) {
     const wanted = [...indices]
@@ -42,7 +42,7 @@ export class PageCache {
   }
 
   /**
-   * @param {[start: number, end: number][]} parts  bytes from the first page on, increasing
+   * @param {[start: number, end: number][]} parts  offsets from the first page on, increasing
    * @returns {Promise<Uint8Array<ArrayBuffer>>} the bytes of all parts, fresh; fewer where the source ends
    */
   async read (parts) {
@@ -102,7 +102,7 @@ export class PageCache {
     const run = (async () => start === end ? concat([]) : readUpTo(this.#source, start, end))()
     return Array.from({ length: count }, (_, i) => {
       const page = run.then(bytes => new Uint8Array(bytes.subarray(i * PAGE_LEN, (i + 1) * PAGE_LEN)))
-      // A page that could not be read is read again next time. Callers that await it get the error.
+      // Forget a page that could not be read, so that it is read again next time. Callers that await it get the error.
       page.catch(() => { if (this.#pages.peek(first + i) === page) this.#pages.delete(first + i) })
       this.#pages.set(first + i, page)
       return page

@@ -1,5 +1,5 @@
-// Resolves paths, in Node.js, Bun and Deno, and opens only regular files. Another user may have
-// put something else at a path: a link to another file, a pipe, a device, a folder.
+// Resolves paths, in Node.js, Bun and Deno, and opens only regular files. The module does not trust paths, because
+// another user may have put something else there: a link to another file, a pipe, a device or a folder.
 
 import { constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
@@ -12,17 +12,21 @@ import { NOT_REGULAR, withRoom } from './open-files.js'
 /** @param {string | URL} path @returns {string} */
 export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
 
-/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing @returns {Promise<string>} */
+/**
+ * Resolves links, so that each file has one path.
+ *
+ * @param {string} path  may lead to nothing @returns {Promise<string>}
+ */
 export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /**
- * Windows does not have these flags. `O_NONBLOCK`: opening does not wait for a pipe. `O_NOCTTY`: a terminal does not
- * become the controlling terminal of this process.
+ * Windows does not have these flags. `O_NONBLOCK`: opening a pipe does not wait for its other end. `O_NOCTTY`: a
+ * terminal does not become the controlling terminal of this process.
  */
 const { O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0, O_RDONLY, O_RDWR } = constants
 
 /**
- * Opens an existing file. It does not read or write anything before it knows that the file is a regular one.
+ * Opens an existing file. Nothing is read or written before it is known that the file is a regular one.
  *
  * @param {string} path
  * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: open it for writing, too; `follows`: the path

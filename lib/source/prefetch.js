@@ -1,5 +1,5 @@
-// Reads short spans, in increasing order, from a source that is quicker to read in long pieces. While the caller works
-// on one piece, the next one is read.
+// Reads short spans, in increasing order, from a source. It reads the source in long pieces, because that is quicker,
+// and reads the next piece while the caller works on one.
 
 import { PIECE_LEN, readUpTo } from './read-pieces.js'
 import { untilAborted } from './async-util.js'
@@ -10,7 +10,7 @@ import { assertInteger, concat } from '../core/bytes.js'
 
 /** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: the memory of the bytes, if it is reusable */
 
-/** Buffers that are kept for later. */
+/** The maximum number of buffers that are kept for later pieces. */
 const MAX_FREE = 3
 
 export class Prefetcher {
@@ -38,7 +38,10 @@ export class Prefetcher {
     this.#signal = signal
   }
 
-  /** Ends the borrowing of all bytes so far: their memory is reused, except that of the current piece. */
+  /**
+   * Ends the borrowing of all bytes that were returned so far. Their memory is reused, except that of the current
+   * piece.
+   */
   reclaimBuffers () {
     for (const buffer of this.#borrowed.splice(0)) {
       if (buffer.buffer === this.#bytes.buffer) this.#borrowed.push(buffer)
@@ -80,7 +83,7 @@ export class Prefetcher {
     const stop = this.#stopOf(start)
     if (stop === start) return
     const reading = this.#read(start, stop)
-    reading.catch(() => {}) // it may fail before anybody awaits it, or nobody may await it
+    reading.catch(() => {}) // it may fail before it is awaited, or may never be awaited
     this.#next = { start, reading }
   }
 
@@ -97,7 +100,7 @@ export class Prefetcher {
   }
 
   /**
-   * The end of the piece that starts here; `start` itself if that is beyond the end of the source or range.
+   * The end of the piece that starts at `start`; `start` itself if this is beyond the end of the source or range.
    *
    * @param {number} start
    */

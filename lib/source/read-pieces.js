@@ -1,5 +1,5 @@
 // Reads a source from start to end, in pieces. A source may hang or be too short, so this module handles aborts and
-// checks what it reads.
+// checks the length of what it reads.
 
 import { READ_LEN } from '../engine/arena.js'
 import { abortable, createYielder, untilAborted } from './async-util.js'
@@ -8,15 +8,15 @@ import { truncated } from '../core/errors.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 
-/** Bytes of a piece, which fills a buffer for files. */
+/** The length of a piece in bytes: that of a buffer for files. */
 export const PIECE_LEN = READ_LEN
 
-/** Reads under way while the caller works on a piece. */
+/** How many reads may be under way while the caller works on a piece. */
 export const MAX_AHEAD = 2
 
 /**
- * Bytes of a random-access source. The result is checked: it never has more bytes than were asked for, and fewer only
- * where the source ends too early.
+ * Reads bytes of a random-access source. The result never has more bytes than were asked for, and has fewer only if the
+ * source ends too early.
  *
  * @param {RandomAccess} source
  * @param {number} start  bytes
@@ -32,7 +32,7 @@ export async function readUpTo (source, start, end, signal) {
 }
 
 /**
- * Bytes of a random-access source, one piece after the other.
+ * Yields bytes of a random-access source, one piece after the other.
  *
  * @param {RandomAccess} source @param {number} start @param {number} end
  * @param {AbortSignal} [signal]
@@ -45,7 +45,7 @@ export async function * readInOrder (source, start, end, signal) {
 }
 
 /**
- * Like `readInOrder`, but reads the next piece while the caller works on one. The source must allow
+ * Does what `readInOrder` does, but reads the next piece while the caller works on one. The source must allow
  * overlapping reads.
  *
  * @param {RandomAccess} source @param {number} start @param {number} end
@@ -59,7 +59,7 @@ export async function * readAhead (source, start, end, signal) {
 }
 
 /**
- * Like `readAhead` if the source allows overlapping reads, and otherwise like `readInOrder`.
+ * Does what `readAhead` does if the source allows overlapping reads, and otherwise what `readInOrder` does.
  *
  * @type {typeof readInOrder}
  */
@@ -72,8 +72,8 @@ function * piecesOf (start, end) {
 }
 
 /**
- * Any spans of a random-access source. While the caller works on one span, the next one is read. If reads may overlap,
- * the one after it is read, too, so that the caller need not wait for a single late read.
+ * Yields spans of a random-access source. While the caller works on a span, the next one is read. If reads may overlap,
+ * two are read ahead, so that one slow read does not make the caller wait.
  *
  * @template {Uint8Array} T
  * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
@@ -91,7 +91,7 @@ export async function * readSpansAhead (source, spans, signal) {
       if (done) return
       signal?.throwIfAborted()
       const reading = Promise.resolve(source.read(span.start, span.end, signal))
-      reading.catch(() => {}) // it may fail before it is awaited, and perhaps nobody awaits it
+      reading.catch(() => {}) // it may fail before it is awaited, or may never be awaited
       underWay.push({ at: span.start, stop: span.end, reading })
     }
   }
@@ -112,7 +112,7 @@ function assertWhole (piece, start, end) {
 }
 
 /**
- * The bytes of an iterable, in pieces of at most 1 MiB, until the signal aborts: see `abortable`.
+ * Yields the bytes of an iterable, in pieces of at most 1 MiB, until the signal aborts: see `abortable`.
  *
  * @param {AsyncIterable<unknown> | Iterable<unknown>} iterable
  * @param {AbortSignal} [signal]
@@ -126,6 +126,6 @@ export async function * iteratePieces (iterable, signal) {
       signal?.throwIfAborted()
       yield piece.subarray(at, at + PIECE_LEN)
     }
-    if (piece.length === 0) await yieldWhenDue() // callers yield only after a piece, and do not get one here
+    if (piece.length === 0) await yieldWhenDue() // callers yield after each piece, but get no empty ones
   }
 }

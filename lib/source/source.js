@@ -10,9 +10,9 @@ import { leaseBuffers } from '../engine/read-buffers.js'
 /** @import { OpenFile } from './files.node.js' */
 /** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
 
-/** A path, and a check that it still leads to a certain file when it is opened. */
+/** A path, and a function which checks that the path still leads to a certain file when it is opened. */
 export class CheckedFile {
-  /** @param {string} path @param {(fd: number) => void} check  throws when another file was opened */
+  /** @param {string} path @param {(fd: number) => void} check  throws if the open file is not the expected one */
   constructor (path, check) {
     this.path = path
     this.check = check
@@ -90,13 +90,13 @@ export async function openSource (source, signal) {
 }
 
 /**
- * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
+ * Yields the bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
  *
  * @param {Source | CheckedFile} source
  * @param {ProgressOptions & { type?: string }} [options]  `type`: the type of the progress events, which are sent when
  *   the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {TypeError | RangeError} at the call when it is not a source
+ * @throws {TypeError | RangeError} immediately if the argument is not a source
  */
 export function toPieces (source, options = {}) {
   if (source instanceof Uint8Array || isRandomAccess(source)) assertRandomAccess(source)
@@ -118,8 +118,8 @@ async function * openedPieces (source, options) {
 }
 
 /**
- * All pieces of an open source. Reports progress, yields to the event loop, and checks at the end that the source has
- * not changed.
+ * Yields all pieces of an open source. Reports progress, yields to the event loop, and checks at the end that the
+ * source has not changed.
  *
  * @param {OpenSource} opened
  * @param {ProgressOptions & { type?: string }} options
@@ -208,9 +208,9 @@ async function * piecesOf (file, start, end, signal) {
 }
 
 /**
- * The form in which other threads can read an open source; undefined if they cannot.
+ * Returns an open source in the form in which other threads can read it; undefined if they cannot.
  *
- * @param {Source} source @param {RandomAccess & { shared?: SharedFile }} opened  by `toRandomAccess`
+ * @param {Source} source @param {RandomAccess & { shared?: SharedFile }} opened  the result of `toRandomAccess`
  * @returns {OpenSource['shared']}
  */
 export function sharedOf (source, opened) {
@@ -242,7 +242,8 @@ function iterableOf (source) {
 }
 
 /**
- * Uses a reader, which can cancel at any time, whereas the stream's own iterator would wait for the current read.
+ * Iterates over a stream with a reader, which can cancel the stream at any time. The stream's own iterator would wait
+ * for the current read.
  *
  * @param {ReadableStream<unknown>} stream
  * @returns {AsyncIterable<unknown>}
@@ -266,7 +267,8 @@ const piecesOfWebStream = stream => ({
 })
 
 /**
- * Destroys a stream that is waiting for a piece, because its own iterator can end it only between two pieces.
+ * Iterates over a stream, and destroys it even if it is waiting for a piece. The stream's own iterator can end it only
+ * between two pieces.
  *
  * @param {AsyncIterable<unknown> & { destroy (): unknown }} stream
  * @returns {AsyncIterable<unknown>}

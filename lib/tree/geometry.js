@@ -1,13 +1,12 @@
-// The shape of the tree, in numbers: no bytes are read here.
-// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks: if the complete
-// subtree of a parent starts at chunk c and spans 2^(level+1) chunks, the parent has the number c + 2^level - 1. The
-// numbers do not depend on the size of the blob.
+// The shape of the tree in numbers, without any bytes. Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are
+// numbered in-order over the chunks: if the complete subtree of a parent starts at chunk c and spans 2^(level+1)
+// chunks, the parent has the number c + 2^level - 1. The numbers do not depend on the size of the blob.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { assertInteger } from '../core/bytes.js'
 
 /**
- * Chunks of a blob. The empty blob has one, an empty one.
+ * The number of chunks of a blob. The empty blob has one empty chunk.
  *
  * @param {number} size  bytes
  */
@@ -17,7 +16,7 @@ export function chunkCount (size) {
 }
 
 /**
- * Chunk groups of a blob. The empty blob has one, an empty one.
+ * The number of chunk groups of a blob. The empty blob has one empty group.
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16: a group is 2^groupLog chunks
@@ -29,7 +28,7 @@ export function groupCount (size, groupLog = DEFAULT_GROUP_LOG) {
 }
 
 /**
- * Bytes of an outboard: a pair for every parent at or above the group level.
+ * The length of an outboard in bytes: a pair for every parent at or above the group level.
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16
@@ -39,7 +38,7 @@ export function outboardLen (size, groupLog = DEFAULT_GROUP_LOG) {
 }
 
 /**
- * Bytes under the left child of a parent.
+ * The number of bytes under the left child of a parent.
  *
  * @param {number} len  bytes under the parent: more than one chunk
  */
@@ -49,7 +48,7 @@ export function leftLen (len) {
 }
 
 /**
- * The most bytes of a subtree that starts at this offset. A subtree is shorter only at the end of its blob.
+ * The maximum length of a subtree that starts at an offset, in bytes. A subtree is shorter only at the end of its blob.
  *
  * @param {number} offset  bytes, whole chunks
  * @returns {number} bytes; Infinity at offset 0
@@ -64,7 +63,7 @@ export function maxSubtreeLen (offset) {
 }
 
 /**
- * The level of the parent over this many chunks: its left child has 2^level.
+ * The level of the parent over this many chunks. Its left child has 2^level chunks.
  *
  * @param {number} chunks  at least 2
  */
@@ -73,12 +72,12 @@ export const levelOver = chunks => chunks <= 2 ** 32
   : 63 - Math.clz32((chunks - 1) / 2 ** 32)
 
 /**
- * Chunks under the left child of a parent.
+ * The number of chunks under the left child of a parent.
  *
  * @param {number} chunks  under the parent: at least 2
  */
 export const leftChunks = chunks => chunks <= 2 ** 31
-  ? 1 << (31 - Math.clz32(chunks - 1)) // many times quicker than a power
+  ? 1 << (31 - Math.clz32(chunks - 1)) // many times quicker than computing a power
   : 2 ** levelOver(chunks)
 
 /**
@@ -122,7 +121,8 @@ export function placeOf (node, size, groupLog) {
 }
 
 /**
- * The parents whose pairs are in a part of an outboard in pre-order. Subtrees before the part are passed over.
+ * Yields the parents whose pairs are in a part of an outboard in pre-order. Passes over subtrees before the part
+ * without walking them.
  *
  * @param {number} size  bytes of the blob
  * @param {number} groupLog  0 to 16
@@ -149,7 +149,7 @@ export function * nodesInPreOrder (size, groupLog, from, to) {
 }
 
 /**
- * The number of pairs before a leaf in pre-order: those above it, and all those to its left.
+ * The number of pairs before a leaf in pre-order: those above the leaf, and all those to its left.
  *
  * @param {number} chunk  in the leaf
  * @param {number} size  bytes of the blob
@@ -174,19 +174,18 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 }
 
 /**
- * The number of pairs of a perfect subtree whose bytes are all to the left of a leaf.
+ * How many parents of a perfect subtree have all of their bytes to the left of a leaf.
  *
- * @param {number} leaf  its index. The result is the number of parents that are complete before this leaf, at most
- *   `leaf`
+ * @param {number} leaf  the index of the leaf in the subtree
  * @returns {number}
  */
 const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
-/** For every leaf that a window can have. */
+/** The results of `pairsBefore` for all leaves that a window can have. */
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
- * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order, the parents above
- * it come before it; in post-order, its own subtree does. The other parents of that height follow at the distances that
+ * The place of the leftmost parent of a height, among the pairs of a perfect subtree. In pre-order, the parents above
+ * it come before it; in post-order, those below it do. The other parents of that height follow at the distances that
  * `PAIRS_BEFORE` gives.
  *
  * @param {number} height  at least 1

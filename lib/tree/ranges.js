@@ -1,27 +1,33 @@
-// Sets of chunks, as sorted boundaries [start, end, start, end, ...]. If their number is odd, the last range is open. A
-// set says which chunks are wanted or present. Only together with a blob's size does it name bytes (`canonical`).
+// Sets of chunks, as sorted boundaries [start, end, start, end, ...]. If the number of boundaries is odd, the last
+// range has no end. A set says which chunks are wanted or present. Which bytes these are depends on the size of the
+// blob (`canonical`).
 
 import { CHUNK_LEN, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, assertOptions, describe } from '../core/bytes.js'
 import { chunkCount } from './geometry.js'
 
-/** @typedef {{ start: number, end: number }} ByteRange  bytes of a blob, half-open */
-/** @typedef {{ start?: number, end?: number }} RangeLike  bytes, half-open; default: from the start, to the end */
+/** @typedef {{ start: number, end: number }} ByteRange  bytes of a blob, `end` not included */
+/**
+ * @typedef {{ start?: number, end?: number }} RangeLike  bytes, `end` not included; default: from the start, to the end
+ */
 /** @typedef {ChunkRanges | RangeLike | RangeLike[]} RangesLike */
 
 /** An immutable set of chunk indices. */
 export class ChunkRanges {
-  /** Nothing. */
+  /** The empty set. */
   static none = new ChunkRanges([])
-  /** Everything, however long. */
+  /** All chunks of a blob of any size. */
   static all = new ChunkRanges([0])
-  /** The last chunk of a blob of any size, which proves the size. Every range beyond the end means the same. */
+  /**
+   * The last chunk of a blob of any size, which proves the size. Every range beyond the end of a blob also means its
+   * last chunk.
+   */
   static last = new ChunkRanges([Number.MAX_SAFE_INTEGER])
 
-  /** Strictly increasing: start (in), end (out), start, ... Read only. */
+  /** Strictly increasing chunk indices: start, end (not included), start, ... Callers must not change them. */
   boundaries
 
-  /** @param {number[]} boundaries  checked by `fromBoundaries`, which is what callers use */
+  /** @param {number[]} boundaries  not checked. Callers use `fromBoundaries`, which checks them */
   constructor (boundaries) {
     if (!Array.isArray(boundaries)) {
       throw new TypeError(`"boundaries" expected an array, got ${describe(boundaries)}: use fromBoundaries`)
@@ -30,11 +36,11 @@ export class ChunkRanges {
   }
 
   /**
-   * The chunks that hold the bytes from `start` to `end`.
+   * The chunks that contain the bytes from `start` to `end`.
    *
    * @param {number} start  bytes
-   * @param {number} [end]  bytes, not included; Infinity for everything from `start`. If it is not beyond `start`, the
-   *   set is empty
+   * @param {number} [end]  bytes, not included; Infinity for everything from `start`. If `end` is not above `start`,
+   *   the set is empty
    */
   static fromBytes (start, end = Infinity) {
     assertInteger('start', start)
@@ -66,7 +72,7 @@ export class ChunkRanges {
       before = exact
       numbers.push(Math.min(Number(exact), Number.MAX_SAFE_INTEGER))
     }
-    // All boundaries beyond the end are the same number, so only the first one is kept.
+    // All boundaries above 2^53 - 1 have become this number, so only the first of them is kept.
     const beyond = numbers.indexOf(Number.MAX_SAFE_INTEGER)
     return new ChunkRanges(beyond < 0 ? numbers : numbers.slice(0, beyond + 1))
   }
@@ -109,8 +115,8 @@ export class ChunkRanges {
   }
 
   /**
-   * The chunks that this set selects in a blob of `size` bytes. Chunks beyond the end mean the last chunk.
-   * Both sides of a transfer do this, with the same size, before they walk.
+   * The chunks that this set selects in a blob of `size` bytes. Chunks beyond the end mean the last chunk. Both sides
+   * of a transfer call this with the same size before they walk.
    *
    * @param {number} size  bytes
    */
@@ -160,7 +166,7 @@ export class ChunkRanges {
   }
 
   /**
-   * Yields the ranges as [start, end); an open one ends at Infinity.
+   * Yields the ranges as [start, end). A range without an end ends at Infinity.
    *
    * @returns {Generator<[start: number, end: number]>}
    */
@@ -168,7 +174,11 @@ export class ChunkRanges {
     for (let i = 0; i < this.boundaries.length; i += 2) yield [this.boundaries[i], this.boundaries[i + 1] ?? Infinity]
   }
 
-  /** How many boundaries are at or below a chunk: odd inside a range. @param {number} chunk */
+  /**
+   * How many boundaries are at or below a chunk. The number is odd if the chunk is in the set.
+   *
+   * @param {number} chunk
+   */
   #boundariesUpTo (chunk) {
     let low = 0
     let high = this.boundaries.length
@@ -184,8 +194,8 @@ export class ChunkRanges {
 /**
  * The `ranges` option of a caller, as a set of chunks.
  *
- * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao; an
- *   array means the bytes of all its ranges; undefined means all
+ * @param {RangesLike | undefined} ranges  a range of bytes means at least the byte at `start`, even if it is empty, as
+ *   in bao; an array means the bytes of all its ranges; undefined means everything
  * @returns {ChunkRanges}
  */
 export function toRanges (ranges) {
@@ -203,14 +213,16 @@ function chunksOf (range) {
   return { start: first, end: Math.max(Math.ceil(end / CHUNK_LEN), first + 1) }
 }
 
-/** @param {{ start: number, end: number }[]} ranges  increasing and separate; the last may end at Infinity */
+/**
+ * @param {{ start: number, end: number }[]} ranges  increasing, with gaps between them; the last may end at Infinity
+ */
 const boundariesOf = ranges => ranges.flatMap(({ start, end }) => end === Infinity ? [start] : [start, end])
 
 /**
  * Joins ranges that overlap or touch.
  *
  * @param {{ start: number, end: number }[]} ranges  in any order
- * @returns {{ start: number, end: number }[]} increasing and separate
+ * @returns {{ start: number, end: number }[]} increasing, with gaps between them
  */
 export function joined (ranges) {
   const apart = /** @type {{ start: number, end: number }[]} */ ([])
@@ -223,9 +235,10 @@ export function joined (ranges) {
 }
 
 /**
- * The one range of a caller. Its end may be before its start: callers decide whether that is an error.
+ * The `range` option of a caller. The end may be before the start: callers of this function decide whether that is an
+ * error.
  *
- * @param {RangeLike | undefined} range @param {string} [name]  of the argument
+ * @param {RangeLike | undefined} range @param {string} [name]  the name of the argument
  * @returns {ByteRange}
  */
 export function toRange (range = {}, name = 'range') {
@@ -255,5 +268,9 @@ function combine (a, b, rule) {
   return new ChunkRanges(boundaries)
 }
 
-/** Counts the bytes in ranges of a blob. @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes */
+/**
+ * Counts the bytes in ranges of a blob.
+ *
+ * @param {ChunkRanges} ranges @param {number} size  the size of the blob, in bytes
+ */
 export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, { start, end }) => len + end - start, 0)

@@ -1,5 +1,5 @@
-// Walks the tree in pre-order. Every use of the tree takes the same steps, and handles the kinds that it needs: cutting
-// and verifying a slice need ENTER and LEAF; work from the leaves up needs LEAVE. No bytes are read here.
+// Walks the tree in pre-order. Every user of the tree gets the same steps, and handles the kinds that it needs: cutting
+// and verifying a slice need ENTER and LEAF; work from the leaves up needs LEAVE. This module does not read any bytes.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, describe } from '../core/bytes.js'
@@ -11,42 +11,44 @@ import { ChunkRanges } from './ranges.js'
 
 /** The walk reaches a parent whose subtree has wanted bytes. */
 export const ENTER = 'enter'
-/** The walk reaches wanted bytes that are encoded as one: a chunk group, or a part of one. */
+/** The walk reaches wanted bytes that are encoded without pairs between them: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
-/** The walk has finished everything below a parent. Only with the option `comesBack`. */
+/** The walk has finished everything below a parent. This step comes only with the option `comesBack`. */
 export const LEAVE = 'leave'
 /**
  * The walk reaches a perfect subtree of several leaves that is wanted whole, and does not enter it. See `setSubtrees`.
  */
 export const SUBTREE = 'subtree'
 
-/** 2^level, which is slower to compute than to look up. */
+/** The values of 2^level, because computing them takes longer than looking them up. */
 const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const MIN_SUBTREE_CHUNKS = 16
 
 const WALK_OPTIONS = ['comesBack']
 
-/** Numbers on the stack for each subtree that is still to be walked. The last of them are flags. */
+/** How many numbers the stack has for each subtree that is still to be walked. The last of them has the flags. */
 const FIELDS = 5
 const TO_LEAVE = 1
-/** Everything in it is wanted. */
+/** Everything in the subtree is wanted. */
 const IS_WHOLE = 2
-/** Its parents are below the group level. They are counted as if the group had an outboard of its own. */
+/**
+ * The parents in the subtree are below the group level. They are counted as if the group had an outboard of its own.
+ */
 const IS_IN_GROUP = 4
 
 /**
- * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields describe
- * the step. So even walks of millions of steps do not make garbage.
+ * A pre-order walk over the wanted part of a tree. `next` moves it to the next step, and its fields describe the
+ * current step. So even a walk of millions of steps allocates no objects.
  */
 export class Walk {
   /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
   kind = ENTER
   /** In-order number of a parent. */
   node = 0
-  /** Of a parent: the binary logarithm of the chunks on its left. Of a leaf: -1. */
+  /** For a parent, the binary logarithm of the number of chunks under its left child; for a leaf, -1. */
   level = -1
-  /** The bytes below: start, length. */
+  /** Where the bytes below the node begin in the blob, and how many they are. */
   start = 0
   len = 0
   /** True for the topmost node of the blob. */
@@ -54,13 +56,14 @@ export class Walk {
   /** True if the parent's pair is in the outboard. Pairs below the group level are not. */
   isStored = false
   /**
-   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in the outboards
-   * that the group would have if it were a tree of its own with pairs down to the chunks. For a leaf, `pre` is the
-   * number of pairs before it; for a subtree that is not entered, both are the places of its topmost parent.
+   * The place of the parent's pair in an outboard in pre-order, and in one in post-order. Below the group level, these
+   * are the outboards that the group would have if it were a tree of its own with pairs down to the chunks. For a leaf,
+   * `pre` is the number of pairs before it. For a subtree that is not entered, both are the places of its topmost
+   * parent.
    */
   pre = -1
   post = -1
-  /** True if the walk visits the left child of a parent. `hasRight` says so of the right child. */
+  /** True if the walk visits the left child of a parent, and if it visits the right child. */
   hasLeft = false
   hasRight = false
 
@@ -73,7 +76,7 @@ export class Walk {
   /**
    * Subtrees that are still to be walked, the next one on top. For each: its first chunk, the chunk after its last, the
    * number of pairs before it in post-order, the number of parents above it in the outboard that has its parents,
-   * flags. This is one array, because each of several arrays would have to grow.
+   * flags. This is a single array, because several would have to grow one by one.
    */
   #stack = /** @type {number[]} */ ([])
   #top = 0
@@ -82,7 +85,7 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  the wanted chunks, canonical or not
-   * @param {{ comesBack?: boolean }} [options]  `comesBack`: true to add LEAVE steps
+   * @param {{ comesBack?: boolean }} [options]  `comesBack`: true to get LEAVE steps, too
    */
   constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
     assertKnownOptions(options, WALK_OPTIONS)
@@ -163,7 +166,7 @@ export class Walk {
   }
 
   /**
-   * True if a subtree is perfect, not the root, and large enough to fill the lanes of the kernel.
+   * True if a subtree is perfect, is not the whole tree, and is large enough to fill the lanes of the kernel.
    *
    * @param {number} chunks
    */
@@ -186,7 +189,7 @@ export class Walk {
 }
 
 /**
- * The steps of a walk, as plain objects. For many steps, a `Walk` is quicker.
+ * Yields the steps of a walk as plain objects. For many steps, a `Walk` is quicker.
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16

@@ -1,4 +1,5 @@
-// A mirror as a candidate for one blob: which chunks it lacks, according to its answers, and how often it has failed.
+// A mirror as a candidate for one blob. Notes which chunks of the blob the mirror says it lacks, and how often requests
+// for the blob have failed.
 
 import { BaoError, fetchExhausted } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -9,11 +10,13 @@ import { meansNotHere } from '../sources/http/answer.js'
 
 export class Candidate {
   #failures = 0
-  /** True if it is not asked for this blob again, because it does not have the blob, or has failed too often. */
+  /**
+   * True if the mirror is no longer asked for this blob, because it does not have the blob, or has failed too often.
+   */
   #isOver = false
-  /** The chunks that it says it lacks. */
+  /** The chunks that the mirror says it lacks. */
   lacks = ChunkRanges.none
-  /** The last error with this blob. @type {(Error & Partial<BaoError>) | undefined} */
+  /** The last error of a request for this blob. @type {(Error & Partial<BaoError>) | undefined} */
   error
 
   /** @param {MirrorRecord} record */
@@ -27,7 +30,7 @@ export class Candidate {
 
   get retryAt () { return this.record.retryAt }
 
-  /** True if it says that it lacks the last chunk, which proves the size. */
+  /** True if the mirror says that it lacks the last chunk, which proves the size. */
   get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
 
   /** True if the mirror may be asked for the blob, now or later. */
@@ -40,19 +43,19 @@ export class Candidate {
     this.record.gained(len, ms)
   }
 
-  /** Notes that some of its bytes have verified. */
+  /** Notes that some bytes of the mirror have verified. */
   progressed () {
     this.#failures = 0
     this.record.progressed()
   }
 
   /**
-   * Notes that a request for the blob has failed. If the mirror only lacks the blob, or chunks of it, this does not
-   * count as a failure of the mirror.
+   * Notes that a request for the blob has failed. This does not count as a failure of the mirror if the mirror only
+   * lacks the blob, or chunks of it.
    *
    * @param {unknown} thrown
    * @param {ChunkRanges} ranges  the ranges of the request
-   * @param {{ retries: number, now: number, since?: number }} options  as for `MirrorRecord.failed`
+   * @param {{ retries: number, now: number, since?: number }} options  those of `MirrorRecord.failed`
    */
   failed (thrown, ranges, options) {
     const error = named(thrown, this.mirror.location)
@@ -95,7 +98,10 @@ export class Candidates {
 
   get all () { return this.#book.records.map(record => this.of(record)) }
 
-  /** The last error of each mirror: with this blob, or with any blob if the mirror is no longer asked. */
+  /**
+   * The last error of each mirror with this blob. If a mirror has none, but is no longer asked for any blob, its last
+   * error with any blob.
+   */
   get errors () {
     return this.all.flatMap(({ error, record }) => error ?? (record.isUsable ? [] : record.error ?? []))
   }
@@ -116,7 +122,7 @@ function named (thrown, location) {
 }
 
 /**
- * The chunks that a mirror lacks, if its error names them; otherwise undefined.
+ * Returns the chunks that a mirror lacks according to its error; undefined if the error does not name any.
  *
  * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
  */

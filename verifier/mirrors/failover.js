@@ -1,4 +1,4 @@
-// Reads verified bytes from several mirrors, one at a time. Where one mirror fails, the next one continues.
+// Reads verified bytes from several mirrors, one at a time. If one mirror fails, the next one continues from there.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -16,7 +16,7 @@ export class FailoverReader {
   #book
   #candidates
   #options
-  /** Bytes of the blob, once the last chunk has proven the size. @type {number | undefined} */
+  /** The size of the blob in bytes; undefined until the last chunk has proven it. @type {number | undefined} */
   size
 
   /** @param {MirrorBook} book @param {ReadOptions} options */
@@ -27,7 +27,7 @@ export class FailoverReader {
   }
 
   /**
-   * The verified leaves of some ranges.
+   * Yields the verified leaves of some ranges.
    *
    * @param {ChunkRanges} ranges  whole groups, or the last chunk
    * @returns {AsyncGenerator<Leaf>}
@@ -60,7 +60,7 @@ export class FailoverReader {
    * The size of the blob, proven by its last chunk.
    *
    * @returns {Promise<number>}
-   * @throws {import('../../lib/core/errors.js').BaoError} as `leaves`
+   * @throws {import('../../lib/core/errors.js').BaoError} the errors of `leaves`
    */
   async provenSize () {
     if (this.size === undefined) {
@@ -70,7 +70,11 @@ export class FailoverReader {
     return /** @type {number} */ (this.size)
   }
 
-  /** The verified leaves that one mirror gives. @param {MirrorRequest} request @param {ChunkRanges} ranges */
+  /**
+   * Yields the verified leaves that a single mirror gives.
+   *
+   * @param {MirrorRequest} request @param {ChunkRanges} ranges
+   */
   async * #ask (request, ranges) {
     const { root, groupLog, key } = this.#options
     const verifier = new SliceVerifier({ cid: root, ranges, groupLog, key })

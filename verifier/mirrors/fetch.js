@@ -24,38 +24,39 @@ import { parseRoot, toCid } from '../../lib/hash/cid.js'
 /**
  * @typedef {object} FetchParts
  * @property {Iterable<MirrorLike>} [from]  more mirrors of the blob. When one fails, the next one is asked
- * @property {RangeLike} [range]  bytes of the blob, `end` not included; bytes beyond its end are left out; default: the
- *   `Range` header of a Request, or everything
- * @property {SliceOutboard} [outboard]  the tree, if the server has only the bytes; it may come from anywhere
- * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
- * @property {Uint8Array} [key]  of a keyed tree
- * @property {string} [type]  the Content-Type of the answer; default: `application/octet-stream`
+ * @property {RangeLike} [range]  bytes of the blob, `end` not included; bytes beyond the end of the blob are left out;
+ *   default: the `Range` header of a Request, or everything
+ * @property {SliceOutboard} [outboard]  the outboard, if the server has only the bytes; it may come from anywhere
+ * @property {number} [groupLog]  the group log of the slices that Bao endpoints are asked for; default: 4
+ * @property {Uint8Array} [key]  the key of a keyed tree
+ * @property {string} [type]  the Content-Type of the returned Response; default: `application/octet-stream`
  */
 /**
  * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  only `cid` is believed.
- *   `onProgress` gets `baobox:fetch`, in verified bytes. Its `total` needs a proof of the size, which takes one more
- *   small request
+ *   `onProgress` gets `baobox:fetch` events, in verified bytes. For their `total`, the size is proven by one more small
+ *   request
  */
 
 const OPTIONS = ['cid', 'from', 'range', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
   ...TRY_OPTIONS, ...HTTP_OPTIONS]
-/** Headers of a Request that concern its range or a cached answer. They are not passed on. */
+/** Headers of a Request that concern its range or a cached answer. They are not sent to the server. */
 const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
 const DEFAULT_TYPE = 'application/octet-stream'
 
 /**
  * Downloads a blob or a part of it. The body is verified while it streams, and never contains a wrong byte. Where a
- * mirror sends one, the next mirror continues, or the body fails.
+ * mirror sends a wrong byte, the next mirror continues. If there is none, the body fails.
  *
  *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, range: { start: 1_000_000 } })
  *     for await (const bytes of response.body) play(bytes)
  *
  * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
- * `outboard`, it needs only the bytes.
+ * `outboard`, the server needs only the bytes.
  *
- * With a Request, it can replace `fetch`, for example in a service worker. The `Range` header of a GET is followed if
- * it has one range, and an `If-Range` header, if any, is the ETag of this blob, which is its quoted CID. Then the size
- * is proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
+ * With a Request, this function can replace `fetch`, for example in a service worker. The `Range` header of a GET is
+ * followed if it has a single range, and if `If-Range` is missing or is the ETag of this blob, which is the quoted CID.
+ * Then the size is proven first, so the Response has Content-Range and Content-Length, or is 416. HEAD gets the length
+ * without a body.
  *
  * The download continues only while the body is read; cancelling the body ends it. The headers of the server's answer
  * are not passed on, because nothing proves them. So there is a Content-Length only if the size is proven before the
@@ -65,7 +66,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  *   and signal are used
  * @param {FetchOptions} options
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
- * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and as
+ * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and the errors of
  *   `SliceVerifier`, with `location`; FETCH_EXHAUSTED when several mirrors have failed. The body fails with the same
  *   errors
  */
@@ -130,11 +131,11 @@ export async function fetchVerified (input, options) {
 }
 
 /**
- * A stream of pieces. It asks for a piece only when the stream is read.
+ * Makes a stream of pieces. It asks for a piece only when its reader wants one.
  *
  * @param {IteratorResult<Uint8Array, void>} first @param {AsyncGenerator<Uint8Array, void>} rest
  * @param {object} options
- * @param {(done: number) => void} options.onSent  gets the number of bytes so far
+ * @param {(done: number) => void} options.onSent  called with the number of bytes so far
  * @param {(reason: unknown) => void} options.onCancel  called when pieces are no longer wanted, or one has failed
  */
 function streamOf (first, rest, { onSent, onCancel }) {
@@ -175,7 +176,7 @@ function firstMirrors (input, outboard, http) {
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 
-/** The options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
+/** Returns the options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
 function httpOf (request, { fetch = globalThis.fetch, headers }) {
   if (request === undefined) return { fetch, headers }
   const own = new Headers(request.headers)
@@ -189,9 +190,9 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 }
 
 /**
- * The range in the `Range` header of a Request, as a function of the size. The header is ignored if it has several
- * ranges or a different unit, if the method is not GET, or if `If-Range` is a different ETag. Source: RFC 9110, 13.1.5,
- * 14.1.2, 14.2.
+ * Returns the range in the `Range` header of a Request, as a function of the size. The header is ignored if it has
+ * several ranges or a different unit, if the method is not GET, or if `If-Range` is a different ETag. Source: RFC 9110,
+ * 13.1.5, 14.1.2, 14.2.
  *
  * @param {Request | undefined} request @param {string} etag
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when the header is missing or
@@ -208,7 +209,7 @@ function askedRange (request, etag) {
 }
 
 /**
- * The verified bytes of a range, cut from whole groups.
+ * Yields the verified bytes of a range, cut from whole groups.
  *
  * @param {FailoverReader} reader @param {number} start @param {number} end @param {number} groupLog
  * @returns {AsyncGenerator<Uint8Array>}

@@ -12,21 +12,21 @@ import { systemClock } from './patience.js'
 
 /**
  * @typedef {object} TryOptions
- * @property {number} [retries]  how many times a mirror is asked again after failures in a row; default: 3
- * @property {number} [stall]  milliseconds of waiting in which 16 KiB must arrive; default: 15 000
- * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by
- *   `Link: <...>; rel=duplicate` (RFC 6249); default: 4, 0 for none
+ * @property {number} [retries]  after how many failures in a row a mirror is still asked again; default: 3
+ * @property {number} [stall]  milliseconds of waiting within which 16 KiB must arrive; default: 15 000
+ * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by `Link: <...>;
+ *   rel=duplicate` (RFC 6249); default: 4; 0 for none
  */
 /**
  * @typedef {object} BookOptions
  * @property {Clock} [clock]
  * @property {{ report: (options?: { arrived?: number, isDue?: boolean }) => void }} [progress]  `report` is called with
- *   `arrived`, in bytes, when a mirror has sent a piece, and with `isDue` when a mirror has failed
+ *   `arrived`, the length of a piece in bytes, when a mirror has sent it, and with `isDue` when a mirror has failed
  */
 /**
  * @typedef {object} Choice  a mirror among which the book chooses
  * @property {boolean} isUsable  true if it may be asked, now or later
- * @property {number} retryAt  when it may be asked, by the clock of the book
+ * @property {number} retryAt  the time, by the clock of the book, from which on it may be asked
  * @property {number} rate  recent verified bytes per second; 0 before the first ones
  */
 
@@ -34,11 +34,11 @@ export const TRY_OPTIONS = ['retries', 'stall', 'maxDuplicates']
 export const DEFAULT_STALL = 15_000
 const DEFAULT_RETRIES = 3
 /**
- * This is how many mirrors a download asks at the same time. More would only wait, and each one is a server that a
- * stranger has chosen and to which this process sends requests.
+ * The same as the default number of mirrors that a download asks at the same time. More would only wait, and this
+ * process would send requests to more servers that a stranger has chosen.
  */
 const DEFAULT_MAX_DUPLICATES = 4
-/** The rate of a mirror that has sent nothing yet. */
+/** The rate that counts for a mirror that has sent nothing yet, so that it is asked first. */
 const MAX_RATE = Number.MAX_VALUE
 
 export class MirrorBook {
@@ -67,7 +67,7 @@ export class MirrorBook {
 
   /**
    * Adds the mirror at a URL that another mirror has named. A mirror that was added in this way cannot add others, so
-   * that chains and loops are impossible.
+   * chains and loops are impossible.
    *
    * @param {Mirror} from @param {URL} url @param {HttpOptions} http
    */
@@ -90,8 +90,8 @@ export class MirrorBook {
   get errors () { return this.records.flatMap(({ error }) => error ?? []) }
 
   /**
-   * The mirrors that may be asked now: first those without a rate, then the quickest. Among equals, the one that could
-   * be asked again earliest comes first.
+   * The mirrors that may be asked now: those without a rate, then the others by their rates, the quickest first. Among
+   * equals, the one with the earliest `retryAt` comes first.
    *
    * @template {Choice} T
    * @param {T[]} choices @param {number} [now]
@@ -102,7 +102,7 @@ export class MirrorBook {
   }
 
   /**
-   * Waits until a mirror may be asked, and returns the first one in turn.
+   * Waits until a mirror may be asked, and returns the first one in the order of `inTurn`.
    *
    * @template {Choice} T
    * @param {T[]} choices @param {AbortSignal} [signal]

@@ -1,4 +1,4 @@
-// The record of a mirror in one call, over all blobs: how many bytes the mirror has sent, how fast, and whether it is
+// The record of a mirror in one call, for all blobs: how many bytes the mirror has sent, how fast, and whether it is
 // asked again.
 
 import { waitAfter } from './patience.js'
@@ -11,8 +11,8 @@ import { waitAfter } from './patience.js'
 /**
  * @typedef {object} MirrorReport
  * @property {string} location
- * @property {MirrorState} state  `good`; `waiting` until the next try; `liar`: it has sent wrong bytes; `failed`: it
- *   has failed too often, or for good
+ * @property {MirrorState} state  `good`; `waiting`: it has failed, and will be asked again; `liar`: it has sent wrong
+ *   bytes; `failed`: it has failed too often, or asking again would not help
  * @property {number} bytes  verified bytes that it has sent. In a download into a store, each byte counts only for the
  *   first mirror that delivered it
  * @property {number} rate  recent verified bytes per second; 0 before the first ones
@@ -35,7 +35,7 @@ export class MirrorRecord {
   state = 'good'
   bytes = 0
   rate = 0
-  /** When it may be asked again, by the clock of the book. */
+  /** The time, by the clock of the book, from which on the mirror may be asked again. */
   retryAt = 0
   /** @type {Error | undefined} */
   error
@@ -55,7 +55,7 @@ export class MirrorRecord {
     this.progressed()
   }
 
-  /** Notes that some of its bytes have verified, so that earlier failures no longer count. */
+  /** Notes that some bytes of the mirror have verified, so that earlier failures no longer count. */
   progressed () {
     if (this.state === 'liar') return
     this.#failures = 0
@@ -73,7 +73,7 @@ export class MirrorRecord {
   failed (error, { retries, now, since = now }) {
     this.error = error
     if (this.state === 'liar') return
-    // If requests ran side by side, their failures count as one.
+    // The failures of requests that ran at the same time count as one.
     if (since >= this.#failedAt) this.#failures++
     this.#failedAt = now
     if (isLie(error)) this.state = 'liar'

@@ -16,21 +16,21 @@ export class MirrorRequest {
   #ended = new AbortController()
   /** The error that ended the pieces. @type {unknown} */
   #error
-  /** Bytes that have arrived, right or wrong. */
+  /** How many bytes have arrived, right or wrong. */
   len = 0
 
   /** @param {MirrorBook} book @param {Candidate} candidate @param {AbortSignal} [signal] */
   constructor (book, candidate, signal) {
     this.#book = book
     this.candidate = candidate
-    /** When the request began. */
+    /** The time at which the request began. */
     this.since = book.clock.now()
     /** Aborts when the request is no longer wanted. */
     this.signal = signal === undefined ? this.#ended.signal : AbortSignal.any([signal, this.#ended.signal])
   }
 
   /**
-   * A slice with its header, unverified. Other mirrors that the server names are added to the book.
+   * Yields a slice with its header, unverified. Other mirrors that the server names are added to the book.
    *
    * @param {Omit<SliceRequest, 'onDuplicate'>} wanted
    */
@@ -42,7 +42,7 @@ export class MirrorRequest {
   }
 
   /**
-   * The pieces that the mirror sends. They end with FETCH_FAILED when it stalls: see `withPatience`.
+   * Yields the pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
    *
    * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
    */
@@ -64,7 +64,7 @@ export class MirrorRequest {
   /** Ends the request, because its bytes are no longer wanted. @param {string} why */
   end (why) { this.#ended.abort(new DOMException(why, 'AbortError')) }
 
-  /** True if the mirror caused this error, and not the store that keeps its bytes. @param {unknown} error */
+  /** True if the mirror caused an error, and not the store that keeps the bytes. @param {unknown} error */
   isCauseOf (error) {
     return error === this.#error || (error instanceof BaoError && (error.code.startsWith('BAO_') || isLie(error)))
   }

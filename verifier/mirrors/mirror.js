@@ -25,8 +25,8 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 /**
  * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. An error
- * means that the slice is not available here, or not now. After STORE_MISSING or STORE_NOT_FOUND, other ranges of the
- * blob are still asked for.
+ * means that the mirror cannot give the slice, or cannot give it now. After STORE_MISSING or STORE_NOT_FOUND, it is
+ * still asked for other ranges of the blob.
  *
  * @callback GiveSlice
  * @param {CID} cid
@@ -61,14 +61,14 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  */
 
 /**
- * Where blobs can be fetched from: a URL of one blob; a URL of any blob, with `{cid}`, `{hex}` or `{hex2}` (the first
- * two digits) in it; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives slices;
- * `{ source, outboard }`; or a `Mirror`.
+ * A place from which blobs can be fetched: a URL of one blob; a URL of any blob, with `{cid}`, `{hex}` or `{hex2}` (the
+ * first two digits) in it; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives
+ * slices; `{ source, outboard }`; or a `Mirror`.
  *
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
-/** How many URLs of a template are remembered, each with what is known of it. */
+/** For how many URLs of a template the mirror remembers how their servers have answered. */
 const MAX_URLS = 8
 
 const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
@@ -83,11 +83,11 @@ export class Mirror {
    * @type {((root: Uint8Array, indices: number[], signal: AbortSignal) => AsyncIterable<Uint8Array>) | undefined}
    */
   members
-  /** True if it can be asked for any blob, and false if only for one. */
+  /** True if the mirror can be asked for any blob, and false if only for one. */
   hasAnyBlob
   /** The mirrors of the other hints of the same RASL URL. @type {readonly Mirror[]} */
   others
-  /** Its name in errors and progress: usually a URL without its query. */
+  /** The name of the mirror in errors and progress: usually a URL without its query. */
   location
 
   /**
@@ -97,7 +97,7 @@ export class Mirror {
    * @param {(request: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
    * @param {{
    *   isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members']
-   * }} [options]  defaults, in this order: false, true, none, undefined
+   * }} [options]  the defaults are, in this order, false, true, none and undefined
    */
   constructor (location, give, { isSequential = () => false, hasAnyBlob = true, others = [], members } = {}) {
     this.location = location
@@ -108,11 +108,11 @@ export class Mirror {
     this.others = others
   }
 
-  /** True if it reads blobs only from their start, so that one long range costs less than many short ones. */
+  /** True if the mirror reads blobs only from their start, so that one long range costs less than many short ones. */
   get isSequential () { return this.#isSequential() }
 
   /**
-   * The slice as it arrives, with its header, unverified.
+   * Yields the slice with its header as it arrives, unverified.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
@@ -130,13 +130,13 @@ export class Mirror {
 /**
  * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `download` and `fromMirrors`.
  *
- * A URL may lead to a Bao endpoint or to a plain file. The outboard of a plain file is looked for where the header
- * `Link: <...>; rel=describedby` says, then beside the file at `.obao4` and `.obao6`. If no outboard is found, a blob
- * of up to 16 MiB is read whole. For ten minutes, requests to the same origin with the same headers first try the way
- * that has worked.
+ * A URL may lead to a Bao endpoint or to a plain file. The mirror looks for the outboard of a plain file where the
+ * header `Link: <...>; rel=describedby` says, then beside the file, with `.obao4` and `.obao6` after its name. If there
+ * is no outboard, it reads a blob of up to 16 MiB whole. For ten minutes, requests to the same origin with the same
+ * headers begin with the way that has worked.
  *
- * A RASL URL names servers by its hints. They are asked without headers and credentials. The first of them is the
- * mirror, and has the others as `others`. Every call that takes a mirror uses its `others`, too.
+ * A RASL URL names servers by its hints. They are asked without headers and credentials. The returned mirror is that of
+ * the first hint, and its `others` are those of the other hints. Every call that takes a mirror uses its `others`, too.
  *
  *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
  *
@@ -169,7 +169,7 @@ export function mirrorOf (from, options = {}) {
 }
 
 /**
- * All mirrors of a value: several for a RASL URL with several hints, otherwise one.
+ * Returns all mirrors of a value: several for a RASL URL with several hints, otherwise one.
  *
  * @param {MirrorLike} from @param {HttpOptions} [http]
  * @returns {Mirror[]}

@@ -10,11 +10,11 @@ import { untilAborted } from '../../lib/source/async-util.js'
  */
 
 /**
- * Bytes that must arrive within `stall` milliseconds, because a slow drip could otherwise keep a download open for
- * ever.
+ * How many bytes must arrive within `stall` milliseconds. A server that sends byte after byte could otherwise keep a
+ * download open for ever.
  */
 const MIN_LEN = 1 << 14
-/** Milliseconds before the second try, and the most between two tries. */
+/** Milliseconds between the first two tries, and the maximum between any two tries. */
 const FIRST_WAIT = 250
 const MAX_WAIT = 30_000
 
@@ -41,20 +41,20 @@ export function waitAfter (failures, error) {
 
 /**
  * Passes on pieces. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
- * time that the caller spends on a piece does not count.
+ * time during which the caller works on a piece does not count.
  *
  * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read. The signal aborts when the pieces
- *   have ended for any reason, with FETCH_FAILED as its reason when they have stalled
+ *   have ended for any reason. If they have stalled, its reason is FETCH_FAILED
  * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * withPatience (open, { location, stall, clock, signal }) {
   const ended = new AbortController()
   const either = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal])
-  /** Milliseconds of waiting and bytes since the last 16 KiB were complete. */
+  /** Milliseconds of waiting, and bytes, since the last time that 16 KiB were complete. */
   let waited = 0
   let len = 0
-  /** When the wait for a piece began; undefined while there is no wait. @type {number | undefined} */
+  /** The time at which the wait for a piece began; undefined while there is no wait. @type {number | undefined} */
   let since
   /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}

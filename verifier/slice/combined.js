@@ -1,5 +1,5 @@
-// Reads slices from a combined encoding that can be read at any offset. It keeps verified pairs, so that reads of
-// nearby ranges read little more than their leaves.
+// Reads slices from a combined encoding that can be read at any offset. It keeps verified pairs, so later reads of
+// nearby ranges need little more than their leaves.
 
 import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
@@ -16,7 +16,7 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** The number of pairs that are kept: 256 KiB. */
 const KEPT_PAIRS = 4096
-/** Two parts with at most this many bytes between them are read together, because two reads would cost more. */
+/** Two parts with at most this many bytes between them are read together, because that costs less than two reads. */
 const MAX_GAP = 4096
 
 const NOTHING = new Uint8Array(0)
@@ -31,7 +31,7 @@ export class Combined {
    * @type {LruCache<number, Uint8Array>}
    */
   #pairs = new LruCache(KEPT_PAIRS)
-  /** Bytes of the blob: a claim. */
+  /** The claimed size of the blob in bytes. */
   size
   groupLog
 
@@ -43,7 +43,7 @@ export class Combined {
   }
 
   /**
-   * @param {OpenRandomAccess} file  closed by `close`, or when `open` fails
+   * @param {OpenRandomAccess} file  the result's `close` closes it; so does `open` when it fails
    * @param {number} groupLog
    * @returns {Promise<Combined>}
    */
@@ -67,7 +67,7 @@ export class Combined {
   }
 
   /**
-   * Yields the bytes of a slice of whole groups, without the header. They end early where the encoding ends.
+   * Yields the bytes of a slice of whole groups, without the header. Ends early if the encoding ends early.
    *
    * @param {ChunkRanges} ranges  whole groups
    * @param {AbortSignal} [signal]
@@ -103,7 +103,8 @@ export class Combined {
   }
 
   /**
-   * Finds the next batch in the encoding. The offset of a node follows from the pairs and bytes before it in pre-order.
+   * Finds the parts of the next batch in the encoding. The offset of a node follows from the pairs and bytes before it
+   * in pre-order.
    *
    * @param {Batch} batch
    * @returns {Part[]} in increasing order

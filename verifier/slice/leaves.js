@@ -12,12 +12,12 @@ import { assertBytes, describe } from '../../lib/core/bytes.js'
  */
 
 /**
- * @typedef {object} KeepOptions  at most one of these; default: every leaf has fresh memory that belongs to the caller
- * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from its start;
+ * @typedef {object} KeepOptions  at most one of these. Default: every leaf has fresh memory that belongs to the caller
+ * @property {Uint8Array} [into]  memory for the verified bytes, which are written one after the other from its start;
  *   leaves are views of it. After an error, it has an unknown number of verified bytes
  * @property {boolean} [reuse]  leaves are borrowed until the next call, which uses the same memory
- * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, which is borrowed
- *   until the callback returns and is not copied; the callback must not hash. Then no leaves are returned
+ * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  called with every leaf, which is borrowed until the
+ *   callback returns. The callback must not hash. With it, no leaves are copied and none are returned
  */
 
 export const KEEP_OPTIONS = ['into', 'reuse', 'onLeaf']
@@ -34,7 +34,7 @@ export class Leaves {
   /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
   parent
 
-  /** @param {KeepOptions} options @param {ByteRange[]} [wanted]  the bytes to keep, see `trimTo`; default: all */
+  /** @param {KeepOptions} options @param {ByteRange[]} [wanted]  the bytes to keep: see `trimTo`. Default: all */
   constructor ({ into, reuse = false, onLeaf }, wanted) {
     if (into !== undefined) assertBytes('into', into)
     if (onLeaf !== undefined && typeof onLeaf !== 'function') {
@@ -78,7 +78,7 @@ export class Leaves {
     const bytes = memory.subarray(at, at + len)
     const end = this.#used + len
     if (this.#reuses && end > (this.#memory?.length ?? 0)) {
-      // Earlier leaves of this call stay in the old memory; only later leaves use the new one.
+      // Earlier leaves of this call stay in the old memory. Only later leaves use the new memory.
       this.#memory = new Uint8Array(Math.max(len, 2 * this.#used))
       this.#used = 0
     }

@@ -27,7 +27,8 @@ export async function * verifyPieces (verifier, pieces) {
 }
 
 /**
- * The complete leaves. A fault in them is ignored, because the stream has ended with another error.
+ * The leaves that are complete when the stream has failed. A fault in them is ignored, because the stream's own error
+ * is thrown.
  *
  * @param {SliceVerifier} verifier
  * @returns {Leaf[]}

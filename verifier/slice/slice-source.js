@@ -1,5 +1,5 @@
-// Reads several slices, one after the other, from one stream, for example a connection. It reads each slice to its end,
-// and keeps the bytes after it for the next slice.
+// Reads several slices, one after the other, from one stream, for example a connection. The bytes after the end of a
+// slice are kept for the next slice.
 
 import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -23,14 +23,15 @@ const NOTHING = new Uint8Array(0)
  *       for await (const leaf of verifyStream(slices, { cid, ranges })) take(leaf)
  *     }
  *
- * A slice that fails, or is not read to its end, closes the stream, because nobody knows what its next byte means.
+ * If a slice fails, or is not read to its end, the stream is closed, because it is not known where the next slice
+ * begins.
  */
 export class SliceSource {
   #pieces
   /** Bytes that were read but not used: a view of the last piece. */
   #rest = /** @type {Uint8Array} */ (NOTHING)
   /**
-   * The next piece, once a call has asked for it. It survives an abort of that call.
+   * The next piece, once a call has asked for it. It is kept even if that call is aborted.
    *
    * @type {Promise<IteratorResult<Uint8Array>> | undefined}
    */
@@ -80,7 +81,7 @@ export class SliceSource {
         this.#rest = this.#rest.subarray(taken.length)
       }
     } catch (error) {
-      this.#rest = concat([read.bytes, this.#rest]) // the next call begins where this one began
+      this.#rest = concat([read.bytes, this.#rest]) // so that the next call begins where this one began
       throw error
     }
     return new Uint8Array(read.bytes)
@@ -154,7 +155,7 @@ export class SliceSource {
   async [Symbol.asyncDispose] () { await this.close() }
 
   /**
-   * The pieces as they arrive. The caller may put the rest of the last one back into `#rest`.
+   * Yields the pieces as they arrive. The caller may put the rest of the last one back into `#rest`.
    *
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
@@ -168,7 +169,8 @@ export class SliceSource {
   }
 
   /**
-   * Waits until `#rest` has bytes, or the stream has ended. Another call that waits may take the bytes first.
+   * Waits until `#rest` has bytes, or the stream has ended. If several calls wait, another one may take the bytes
+   * first.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<boolean>} false if the stream has ended

@@ -25,7 +25,7 @@ import { toRanges } from '../../lib/tree/ranges.js'
  * @property {number} [groupLog]  0 to 16; default: 4
  * @property {number} [size]  bytes of the blob, for slices without a header. Like the size in a header, it is only a
  *   claim
- * @property {Uint8Array} [key]  of a keyed tree
+ * @property {Uint8Array} [key]  the key of a keyed tree
  */
 /**
  * @typedef {NamedBlob & SliceTerms} SliceOptions  the facts that a slice does not contain; both sides must agree on all
@@ -34,9 +34,9 @@ import { toRanges } from '../../lib/tree/ranges.js'
 
 /**
  * @typedef {object} ReleaseOptions
- * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: after the first 16 KiB, then
- *   each time 32 KiB or more have arrived; `leaf`: each leaf with its last byte, which is slower below group log 4;
- *   `window`: 128 KiB at a time, for input in very small pieces; default: `soon`
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes are returned. `soon`: after the first 16 KiB,
+ *   then each time 32 KiB or more have arrived; `leaf`: each leaf as soon as its last byte has arrived, which is slower
+ *   below group log 4; `window`: 128 KiB at a time, for input in very small pieces. Default: `soon`
  */
 
 /** @typedef {SliceOptions & ExactOptions & ReleaseOptions & KeepOptions} VerifyOptions */
@@ -50,9 +50,9 @@ const NOTHING = new Uint8Array(0)
 
 /**
  * Takes a slice in pieces of any length, and returns the leaves that it has verified. It never reads from a source, and
- * holds at most one batch.
+ * keeps at most one batch in memory.
  *
- * A call that finds a fault returns the leaves before it and sets `error`. Every later call throws that error.
+ * A call that finds a fault returns the leaves before the fault and sets `error`. Every later call throws that error.
  */
 export class SliceVerifier {
   #options
@@ -71,7 +71,7 @@ export class SliceVerifier {
 
   /**
    * @param {VerifyOptions} options
-   * @param {VerifiedSink | Leaves} [sink]  takes pairs and whole leaves as soon as they are verified. With any sink
+   * @param {VerifiedSink | Leaves} [sink]  gets pairs and whole leaves as soon as they are verified. With any sink
    *   except `Leaves`, the methods below do not return leaves
    */
   constructor (options, sink) {
@@ -89,7 +89,7 @@ export class SliceVerifier {
     if (size !== undefined) this.#begin(size, 0)
   }
 
-  /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header has arrived. */
+  /** The size of the blob in bytes: a claim until `sizeProven` is true. Undefined until the header has arrived. */
   get size () { return this.#size }
 
   /** True if the last chunk has been verified, which proves the size. */
@@ -98,7 +98,7 @@ export class SliceVerifier {
   /** True if everything that was asked for has been verified. */
   get done () { return this.#checker?.isDone ?? false }
 
-  /** Bytes of the slice so far, header included. Bytes after its end do not count. */
+  /** How many bytes of the slice have been read, header included. Bytes after its end do not count. */
   get bytesRead () { return this.#bytesRead }
 
   /** How many more bytes the next batch needs before it can be verified. */
@@ -108,10 +108,10 @@ export class SliceVerifier {
   get rest () { return this.#rest }
 
   /**
-   * Takes the next piece.
+   * Takes the next piece of the slice.
    *
-   * @param {Uint8Array} bytes  of any length; read, not kept. Bytes after the end of the slice are
-   *   ignored: `rest` has them
+   * @param {Uint8Array} bytes  of any length; not kept. Bytes after the end of the slice are not verified: `rest` has
+   *   them
    * @returns {Leaf[]} the leaves that are verified now. If a fault follows them, `error` is set
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_LEAF_MISMATCH { start, len }, BAO_SIZE_TOO_LARGE
    */
@@ -131,17 +131,17 @@ export class SliceVerifier {
    * Verifies every complete leaf, without waiting for more bytes.
    *
    * @returns {Leaf[]} the leaves that are verified now
-   * @throws {BaoError} as `write`
+   * @throws {BaoError} the errors of `write`
    */
   flush () {
     return this.#release(() => this.#checker?.flush())
   }
 
   /**
-   * Ends the slice. If the slice may have ended too early, call `flush` first: it returns the complete leaves.
+   * Ends the slice. If bytes may be missing, call `flush` first, which returns the complete leaves.
    *
    * @returns {Leaf[]} the leaves that are verified now
-   * @throws {BaoError} BAO_TRUNCATED { node | start, wanted, got } when bytes are missing, and as `write`
+   * @throws {BaoError} BAO_TRUNCATED { node | start, wanted, got } when bytes are missing, and the errors of `write`
    */
   end () {
     const leaves = this.#release(() => {
@@ -201,7 +201,7 @@ function checked (options) {
  * @param {Uint8Array} slice
  * @param {SliceOptions & ExactOptions & KeepOptions} options
  * @returns {Leaf[]} in increasing order
- * @throws {BaoError} as `SliceVerifier`
+ * @throws {BaoError} the errors of `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
 export function verifySlice (slice, options) {
@@ -226,7 +226,7 @@ export function verifySlice (slice, options) {
  * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  `groupLog`: default:
  *   4, as for `encode`; `into`: memory for the blob
  * @returns {Uint8Array} fresh, or a view of `into`
- * @throws {BaoError} as `SliceVerifier`
+ * @throws {BaoError} the errors of `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
 export function decode (combined, cid, options = {}) {

@@ -12,13 +12,14 @@ import { verifyPieces } from './pieces.js'
 /** @import { Source } from '../../lib/core/types.js' */
 
 /**
- * Yields the verified leaves of a slice that arrives as a stream. Reading stops at the end of the slice: a
- * `SliceSource` can then be read further, and any other source is closed.
+ * Yields the verified leaves of a slice that arrives as a stream. Reading stops at the end of the slice. After that, a
+ * `SliceSource` can be read further. Any other source is closed.
  *
  * @param {Source | SliceSource} source
  * @param {VerifyOptions & { signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Leaf>}
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, after all leaves before the fault
+ * @throws {import('../../lib/core/errors.js').BaoError} the errors of `SliceVerifier`, after all leaves before the
+ *   fault
  */
 export function verifyStream (source, options) {
   assertOptions('options', options, '{ cid, ... }')

@@ -13,25 +13,25 @@ import { verifyPieces } from './pieces.js'
 
 /**
  * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with the output of the previous
- * stage. A program uses it in one of these two ways, and only once. The pair is not a `TransformStream`, which cannot
- * end its readable side without an error on its writable side. The types of `pipeline` accept functions in every
- * Node.js, and pairs since Node.js 25.
+ * stage. A program uses it in one of these two ways, and only once. The pair is not a `TransformStream`, because that
+ * cannot end its readable side without an error on its writable side. It is also a function because the types of
+ * `pipeline` accept functions in every Node.js, but pairs only since Node.js 25.
  *
  * @typedef {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> } &
  *   ((source: any) => AsyncGenerator<Uint8Array<ArrayBuffer>>)} VerifyTransform
  */
 
 /**
- * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. If ranges are
- * given in bytes, exactly these bytes come out, unless `exact` is false.
+ * Makes a transform from the bytes of a slice to the verified bytes of the blob, one range after the other. If ranges
+ * are given in bytes, the output is exactly these bytes, unless `exact` is false.
  *
- * It takes a piece when everything from the previous piece has been read, so at most one piece waits. The readable side
- * ends where the slice ends. Bytes after the slice in its last piece are dropped. Any later piece is refused, which
+ * It takes a piece when the whole output of the previous piece has been read, so at most one piece waits. The readable
+ * side ends where the slice ends. Bytes after the slice in its last piece are dropped. A later piece is refused, which
  * cancels the source of a pipe.
  *
  * @param {SliceOptions & ExactOptions & ReleaseOptions} options
  * @returns {VerifyTransform} for `pipeThrough` of web streams, and for `pipeline` of Node.js
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when all bytes
+ * @throws {import('../../lib/core/errors.js').BaoError} the errors of `SliceVerifier`, on both sides, when all bytes
  *   before the fault have been read
  */
 export function verifyTransform (options) {
@@ -108,7 +108,7 @@ class Transform {
 
   /**
    * Passes on leaves. If a fault follows them, it waits until they have been read, because an error drops unread bytes,
-   * and then throws the fault.
+   * and then throws the error.
    *
    * @param {Leaf[]} leaves
    */

@@ -8,7 +8,7 @@ import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
 /**
  * @typedef {object} ExactOptions
  * @property {boolean} [exact]  for ranges in bytes, `{ start, end }`: true for exactly these bytes, false for the whole
- *   chunks that contain them. `ChunkRanges` always give whole chunks; default: true
+ *   chunks that contain them. `ChunkRanges` always give whole chunks. Default: true
  */
 
 /**
@@ -26,7 +26,7 @@ export function wantedBytes (ranges, exact = true) {
 }
 
 /**
- * Makes a function that cuts leaves down to the wanted bytes.
+ * Makes a function that finds the wanted bytes in leaves.
  *
  * @param {ByteRange[]} wanted  in increasing order; they do not overlap
  */
@@ -36,7 +36,7 @@ export function trimTo (wanted) {
   /**
    * Returns the wanted parts of a leaf, none of them empty.
    *
-   * @param {number} offset  of the leaf in the blob, not below that of the previous leaf
+   * @param {number} offset  the offset of the leaf in the blob, not below that of the previous leaf
    * @param {number} len
    */
   return (offset, len) => {

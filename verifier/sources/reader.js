@@ -1,5 +1,5 @@
-// Reads and verifies any range of a blob. Both the blob and its tree are untrusted and may be remote: a
-// read fetches only the groups and pairs that it needs.
+// Reads and verifies any range of a blob. Neither the blob nor its tree is trusted, and both may be remote. A read
+// fetches only the groups and pairs that it needs.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
@@ -24,19 +24,19 @@ import { verifyPieces } from '../slice/pieces.js'
 
 /**
  * @typedef {object} BlobOrigin
- * @property {Uint8Array | Blob | RandomAccess | string | URL} [encoded]  a combined encoding; or
- * @property {Uint8Array | Blob | RandomAccess | string | URL} [source]  the blob, and
- * @property {SliceOutboard} [outboard]  its outboard
- * @property {number} [groupLog]  of the combined encoding; default: 4
- * @property {Uint8Array} [key]  of a keyed tree
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} [encoded]  a combined encoding, unless `source` is given
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} [source]  the blob, unless `encoded` is given
+ * @property {SliceOutboard} [outboard]  the outboard of `source`
+ * @property {number} [groupLog]  the group log of the combined encoding; default: 4
+ * @property {Uint8Array} [key]  the key of a keyed tree
  */
 
 /**
- * Reads any range of a blob, and returns only bytes that verify. The size is known once the last chunk has proven it.
+ * Reads any range of a blob, and returns only bytes that verify. `size` returns the proven size.
  *
- * A read fetches only the chunk groups that it needs and the pairs above them. With a combined encoding, up to 256 KiB
- * of verified pairs are kept for the next reads. Any number of reads may run at the same time. A failed read may
- * succeed when it is tried again, because every read is verified up to the root.
+ * A read fetches only the chunk groups that it needs and the pairs above them. If it reads a combined encoding, the
+ * reader keeps up to 256 KiB of verified pairs for the next reads. Any number of reads may run at the same time. A
+ * failed read may succeed when it is tried again, because every read is verified up to the root.
  */
 export class VerifiedReader {
   #root
@@ -79,7 +79,7 @@ export class VerifiedReader {
   }
 
   /**
-   * The bytes of some ranges, leaf by leaf as they verify.
+   * Yields the bytes of some ranges, leaf by leaf as they verify.
    *
    * @param {RangesLike} [ranges]
    * @param {ReadOptions} [options]
@@ -98,7 +98,7 @@ export class VerifiedReader {
   async * #pieces (chunks, wanted, signal) {
     if (wanted?.every(({ start, end }) => start === end)) return
     const origin = await this.#openOrigin(signal)
-    // Whole groups are read, so ranges in chunks must be cut out of them as well.
+    // Whole groups are read, so even ranges in chunks must be cut out of them.
     for await (const { bytes } of this.#leaves(
       origin, chunks, wanted ?? chunks.toBytes(origin.size), signal
     )) yield bytes
@@ -136,7 +136,7 @@ export class VerifiedReader {
 
   #opening () {
     const opening = this.#open()
-    // After a failure, the next read opens again, even if no read is still waiting for this opening.
+    // After a failure, the next read opens the origin again, even if no read is still waiting for this opening.
     opening.catch(() => {
       if (this.#origin === opening) this.#origin = undefined
     })
@@ -151,7 +151,7 @@ export class VerifiedReader {
    */
   async * #leaves (origin, chunks, wanted, signal) {
     const { size, groupLog } = origin
-    // Whole groups, because the outboard does not have pairs inside a group.
+    // Read whole groups, because the outboard does not have pairs inside a group.
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
     const leaves = new Leaves({}, wanted)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
@@ -167,8 +167,8 @@ export class VerifiedReader {
  * @typedef {object} Origin  where slices come from
  * @property {number} size  bytes of the blob; a claim
  * @property {number} groupLog
- * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} batches  the slice of whole
- *   groups, without a header
+ * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} batches  yields the slice of
+ *   whole groups, without a header
  * @property {(node: number, at: number) => void} [keep]  keeps a verified pair
  * @property {() => Promise<void> | void} close
  */
@@ -195,8 +195,8 @@ async function openWithOutboard (source, outboard, key) {
 }
 
 /**
- * Ends the batches without an error where bytes are missing. Earlier bytes may be wrong. The verifier sees both faults,
- * and throws the first.
+ * Ends the batches without an error where bytes are missing. Because earlier bytes may be wrong, too, the verifier
+ * decides which fault comes first, and throws that one.
  *
  * @param {AsyncGenerator<Uint8Array>} batches
  */

@@ -24,23 +24,26 @@ import { assertTop, prefixOf, walkFolder } from './walk-folder.js'
  * @typedef {{ type: 'added' | 'removed' | 'changed', name: string }} DirectoryDifference  `added`: only the folder has
  *   the name; `removed`: only the collection has it; `changed`: the bytes of the file are different
  */
-/** @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} DiffOptions  as for `importDirectory` */
+/**
+ * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} DiffOptions  the same as in `importDirectory`
+ */
 
 /** The number of files that are hashed at the same time. */
 const HASHED_AHEAD = 8
 
 /**
  * Compares a collection or manifest with the collection that `importDirectory` would make from a folder. Reads all
- * files that both have. The store need not have the members.
+ * files of the folder whose names the collection has. The store need not have the members.
  *
  * @param {Store} store
- * @param {BlobName} cid  of the collection or manifest, which is read into memory
- * @param {string | URL} path  of the folder
- * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, because its paths begin at the top
+ * @param {BlobName} cid  the CID of the collection or manifest, which is read into memory
+ * @param {string | URL} path  the path of the folder
+ * @param {DiffOptions} [options]  for a manifest, the default of `top` is `''`, because the paths of a manifest begin
+ *   at the top
  * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none if both have the same files. If the
  *   collection has a name twice, only the first entry counts
- * @throws {import('../../../lib/core/errors.js').BaoError} as `getCollection` and
- *   `getManifest`; PATH_UNSAFE as `importDirectory`
+ * @throws {import('../../../lib/core/errors.js').BaoError} the errors of `getCollection` and `getManifest`;
+ *   PATH_UNSAFE, as for `importDirectory`
  */
 export function diffDirectory (store, cid, path, options = {}) {
   assertStore(store)
@@ -76,7 +79,7 @@ async function * differences (store, cid, path, options) {
 }
 
 /**
- * The compared names of a collection, each once, sorted.
+ * The names of a collection that are compared, sorted, each of them once.
  *
  * @param {Iterable<CollectionEntry>} collection @param {string} path @param {DiffOptions} options
  * @returns {Promise<string[]>}
@@ -96,7 +99,7 @@ async function namesIn (collection, path, options) {
 }
 
 /**
- * Joins names and files that have the same name. Both are sorted.
+ * Joins each name with the file of this name. Both lists are sorted.
  *
  * @param {string[]} names @param {AsyncGenerator<FoundFile>} files
  * @returns {AsyncGenerator<{ name: string, file?: FoundFile }>}

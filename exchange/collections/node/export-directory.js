@@ -34,7 +34,7 @@ import { Staging, pathExists } from './staging.js'
  *   folder is needed, the call fails with PATH_EXISTS. After an error, each file is the old one or the new one.
  *   Default: false
  * @property {AbortSignal} [signal]
- * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
+ * @property {(event: DirectoryEvent) => void} [onProgress]  called with a `baobox:export` event for every file
  */
 
 /** @typedef {() => Iterable<CollectionEntry[]> | AsyncIterable<CollectionEntry[]>} ReadFiles  names and their blobs */
@@ -43,18 +43,19 @@ import { Staging, pathExists } from './staging.js'
 const WRITES_AHEAD = 8
 
 /**
- * Writes the files that a collection or manifest names, below a folder: `path/top/file`. The first part of each name
- * must be free in the folder. If another process makes something of that name during the call, it is not replaced. A
- * failure leaves the folder as it was.
+ * Writes the files that a collection or manifest names, below a folder: `path/top/file`. The folder must not have an
+ * entry with the first part of any name. If another process makes such an entry during the call, the entry is not
+ * replaced. A failure leaves the folder as it was.
  *
  * @param {FolderStore} store
- * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
- * @param {string | URL} path  of a folder, which is made when it is missing
+ * @param {BlobName} cid  the CID of the collection, of the manifest, or of the sequence that `putManifest` has kept
+ *   with it
+ * @param {string | URL} path  the path of a folder, which is made when it is missing
  * @param {ExportDirectoryOptions} [options]
  * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
  * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
  *   PATH_EXISTS { location }; PATH_MOVED { location } when another process moves the files before they are complete;
- *   COLLECTION_INVALID; as `getManifest` and `store.get`
+ *   COLLECTION_INVALID; the errors of `getManifest` and `store.get`
  */
 export async function exportDirectory (store, cid, path, options = {}) {
   assertStore(store)
@@ -95,7 +96,7 @@ export async function exportDirectory (store, cid, path, options = {}) {
 }
 
 /**
- * Removes the folders that were made, from the target up to the topmost, if they are empty.
+ * Removes the folders that were made, from the target up to the topmost, unless they have entries.
  *
  * @param {string} target @param {string} topmost
  */
@@ -130,7 +131,7 @@ async function checked (store, readFiles) {
 async function assertAbsent (target, tops) {
   for (const top of tops) {
     const location = join(target, top)
-    // A link without a target takes the name, too.
+    // A link whose target is missing also takes the name.
     const isThere = await lstat(location).then(() => true, error => {
       if (error.code === 'ENOENT') return false
       throw error
@@ -152,7 +153,7 @@ async function exportTo (target, write) {
     await staging.remove()
     return result
   } catch (error) {
-    await staging.remove().catch(() => {}) // the first error tells more
+    await staging.remove().catch(() => {}) // the first error says more
     throw error
   }
 }

@@ -1,5 +1,5 @@
-// Reads only files that a walk has found: after the walk, another process may put a link in the place of a file, or of
-// a folder above it.
+// Reads files that a walk has found. Makes sure that they are the same files, because another process may have put a
+// link in the place of a file, or of a folder above the file, after the walk.
 
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { openFile, readIntoSync } from '#files'
@@ -21,7 +21,11 @@ import { FILE_FROM } from '../../../store/interface.js'
 /** Windows does not have the last three: see lib/source/paths.node.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
-/** A pace for files beside a store. It allows synchronous reads only if the store does. @param {Store} store */
+/**
+ * Makes a pace for reading files while a store is in use. It allows synchronous reads only if the store does.
+ *
+ * @param {Store} store
+ */
 export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads !== false })
 
 /**
@@ -30,7 +34,7 @@ export const paceBeside = ({ syncReads }) => new Pace({ isSyncAllowed: syncReads
  * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined if the file now has more than `max` bytes
  * @throws {Error} of the system
  * @throws {import('../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else is now
- *   in its place
+ *   in the place of the file
  */
 export async function readSmallFile (file, max, pace) {
   const size = Number(file.stat.size)
@@ -82,12 +86,16 @@ export function assertFound (fd, { path, stat }) {
 export const asChange = (error, { path }) =>
   isNoFile(error) && /** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT' ? sourceChanged(path) : error
 
-/** The path of an open file. Linux knows it, whatever links led to the file. @param {number} fd @param {string} path */
+/**
+ * The real path of an open file. Linux knows it even if links led to the file.
+ *
+ * @param {number} fd @param {string} path
+ */
 function placeOf (fd, path) {
   if (process.platform === 'linux') {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`)
-    } catch {} // no /proc, or it must not be read
+    } catch {} // there is no /proc, or the process may not read it
   }
   return realpathSync.native(path)
 }

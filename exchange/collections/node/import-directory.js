@@ -22,16 +22,19 @@ import { assertTop, walkFolder } from './walk-folder.js'
 /** @import { FoundFile } from './walk-folder.js' */
 /** @import { SelectionOptions } from './patterns.js' */
 
-/** @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store */
+/**
+ * @typedef {Store & Partial<Pick<BlobStore, 'importFile' | 'exportFile'>>} FolderStore  any store; only some have the
+ *   optional methods
+ */
 /**
  * @typedef {object} ImportRules
- * @property {'copy' | 'reference'} [mode]  `reference`: keep only the trees of files above 16 KiB, as `importFile`
+ * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB, keep only the trees, as `importFile`
  *   does. Default: `copy`
- * @property {string} [top]  the first part of all names, instead of the folder's own name; empty for none
- * @property {string | URL} [known]  path of a regular file that remembers which files were imported, and is made when
- *   it is missing. Files are not read again if their size, times and inode are the same as at the last import, and the
- *   store has them in the way that `mode` asks for. Default: all files are read
- * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
+ * @property {string} [top]  the first part of all names; the empty string for none. Default: the folder's own name
+ * @property {string | URL} [known]  path of a regular file that remembers which files were imported. It is made when it
+ *   is missing. A file of the folder is not read again if its size, times and inode are the same as at the last import,
+ *   and the store has it in the way that `mode` asks for. Default: all files are read
+ * @property {(event: DirectoryEvent) => void} [onProgress]  called with a `baobox:import` event for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
 /**
@@ -40,32 +43,32 @@ import { assertTop, walkFolder } from './walk-folder.js'
  */
 /**
  * @typedef {object} ImportDirectoryResult
- * @property {CID} cid  of the collection
+ * @property {CID} cid  the CID of the collection
  * @property {number} length  how many files
  * @property {number} size  bytes of all files
  * @property {number} unread  how many files were not read because they had not changed
  * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
- *   takes them for something else or for one another: their number, and the first ten
+ *   does not allow them or takes two of them for the same: their number, and the first ten
  * @property {boolean} isNew  true if the store lacked the collection before
  */
 
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
-/** The most files that are looked up together. The small ones among them are read at the same time. */
+/** The maximum number of files that are looked up together. The small ones among them are read at the same time. */
 const LOOKUP_FILES = 16
-/** Long files that are put at the same time. */
+/** How many long files are put at the same time. */
 const LONG_AHEAD = 2
 
 /**
- * Keeps the files of a folder, and a collection that names them. The members are protected during the call, and by
- * `tag` after it. After a failure, files that were already kept stay, without protection.
+ * Keeps the files of a folder, and a collection that names them. The members are protected during the call, and after
+ * it by the tag `tag`. After a failure, files that were already kept stay, without protection.
  *
- * @param {FolderStore} store  `importFile` may be missing; then long files are read piece by piece
- * @param {string | URL} path  of a folder, or of one file
+ * @param {FolderStore} store  if it lacks `importFile`, long files are read piece by piece
+ * @param {string | URL} path  the path of a folder, or of one file
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
  * @throws {import('../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is not text or has a
  *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, when a long file changes while it
- *   is read, or when a link replaces a folder; as `store.put`
+ *   is read, or when a link replaces a folder; the errors of `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
   assertStore(store)
@@ -116,7 +119,10 @@ export async function importDirectory (store, path, options = {}) {
  * @property {(event: DirectoryEvent) => void} [onProgress]
  */
 
-/** One import. It puts small files with `putMany` in batches, and longer ones one by one. It keeps the order. */
+/**
+ * One import. It puts small files in batches with `putMany`, and longer files one by one. Entries keep the order of the
+ * files.
+ */
 class Importing {
   #terms
   #files = 0
@@ -173,7 +179,7 @@ class Importing {
   async #loadAll (files) {
     const { store, hold, known } = this.#terms
     const roots = await Promise.all(files.map(file => known?.find(file)))
-    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup, so that found blobs stay
+    for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup, so that found blobs are kept
     const stats = await store.statMany(roots.flatMap(root => root ?? []))
     const loading = files.map((file, i) => this.#load(file, roots[i] && stats.shift()))
     await Promise.allSettled(loading)
@@ -182,7 +188,8 @@ class Importing {
 
   /**
    * @param {FoundFile} file
-   * @param {BlobStat} [stat]  of the blob that was made from the file at the last import, if the file has not changed
+   * @param {BlobStat} [stat]  the stat of the blob that was made from the file at the last import, if the file has not
+   *   changed
    * @returns {Promise<Loaded>}
    */
   async #load (file, stat) {
@@ -207,8 +214,8 @@ class Importing {
   }
 
   /**
-   * True if the store has a file in the way that `mode` asks for. A copy is right for both modes. A reference is right
-   * only if it has the same path, because its file may have been moved.
+   * True if the store has a file in the way that `mode` asks for. A copy satisfies both modes. A reference satisfies
+   * `reference` only if it has the same path, because the file that it refers to may have been moved.
    *
    * @param {BlobStat} stat @param {FoundFile} file
    */
@@ -240,8 +247,8 @@ async function * lookupsOf (files) {
 }
 
 /**
- * Gathers small files, which are put together. A batch without a small file, or with a long one, does not wait for
- * later files.
+ * Gathers small files, so that they are put together. A batch without small files, or with a long file, does not wait
+ * for later files.
  *
  * @param {AsyncIterable<Loaded[]>} lookups
  * @returns {AsyncGenerator<Loaded[]>}

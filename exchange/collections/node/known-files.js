@@ -1,5 +1,5 @@
 // Remembers, in a file, the hash that each file of a folder had at the last import, so that unchanged files need not be
-// read again. Both the file and the folder are in the order of the names, so they are read in parallel.
+// read again. Both that file and the walk of the folder are in the order of the names, so they are read side by side.
 //
 // There is a line for each file: [name, size, time of modification, time of change, inode, hash] as JSON. The times are
 // in nanoseconds. An invalid line ends the list, so the files after it are read again.
@@ -17,13 +17,13 @@ import { compareNames } from '../safe-names.js'
 
 const HEAD = 'baobox known files 1'
 /**
- * Milliseconds. A file that was changed within this time before the import may change again without a new time, so it
- * is not remembered.
+ * Milliseconds. A file that was changed less than this time before the import may change again without getting a new
+ * timestamp, so it is not remembered.
  */
 const UNSETTLED_MS = 2000
 /** The number of characters that are written together, and of bytes that are read together. */
 const BATCH_LEN = 1 << 16
-/** The most characters of a line: JSON may take six for a byte of a name; numbers and a hash follow. */
+/** The maximum length of a line, in characters: JSON may take six for a byte of a name; numbers and a hash follow. */
 const MAX_LINE_LEN = 6 * MAX_NAME_LEN + 256
 
 /** @typedef {{ name: string, key: string, hash: string }} KnownFile */
@@ -34,7 +34,7 @@ export class KnownFiles {
   #old
   #next = /** @type {KnownFile | undefined} */ (undefined)
   #isAtEnd = false
-  /** The last answer of `find`. */
+  /** Resolves when all calls of `find` so far have their answers. */
   #asked = /** @type {Promise<Uint8Array | undefined>} */ (Promise.resolve(undefined))
   #target
   #settledBefore = BigInt(Date.now() - UNSETTLED_MS) * 1_000_000n
@@ -53,7 +53,7 @@ export class KnownFiles {
   }
 
   /**
-   * @param {string | URL} path  of the file, which need not exist @param {AbortSignal} [signal]
+   * @param {string | URL} path  the path of the file, which need not exist @param {AbortSignal} [signal]
    * @throws {TypeError} when the path leads to something other than a regular file
    */
   static async open (path, signal) {
@@ -71,15 +71,19 @@ export class KnownFiles {
     }
   }
 
-  /** True for the file itself, and for a file that will replace it. @param {string} path  the real path */
+  /**
+   * True for the file of known hashes, and for the unfinished file that will replace it.
+   *
+   * @param {string} path  the real path
+   */
   isOwn (path) {
     const isUnfinished = path.startsWith(join(dirname(this.#path), `.${basename(this.#path).slice(0, 50)}.`))
     return path === this.#path || (isUnfinished && path.endsWith('.part'))
   }
 
   /**
-   * The hash of a file, if it has not changed. Callers ask in the order of the names, and need not wait for an answer
-   * before they ask again.
+   * Returns the hash of a file, if the file has not changed. Callers ask in the order of the names, and need not wait
+   * for an answer before they ask again.
    *
    * @param {FoundFile} file
    * @returns {Promise<Uint8Array | undefined>}
@@ -100,7 +104,7 @@ export class KnownFiles {
     return new Uint8Array(Buffer.from(this.#next.hash, 'hex'))
   }
 
-  /** Remembers a file. @param {FoundFile} file  as it was before it was read @param {Uint8Array} hash */
+  /** Remembers the hash of a file. @param {FoundFile} file  found before it was read @param {Uint8Array} hash */
   async note (file, hash) {
     const { mtimeNs, ctimeNs } = file.stat
     if (mtimeNs >= this.#settledBefore || ctimeNs >= this.#settledBefore) return
@@ -108,14 +112,14 @@ export class KnownFiles {
     if (this.#lines.length >= BATCH_LEN) await this.#write()
   }
 
-  /** Replaces the file. */
+  /** Replaces the file of known hashes with the new one. */
   async commit () {
     await this.#write()
     await this.#target.commit({ sync: false })
     await this.#file?.close()
   }
 
-  /** Leaves the file as it was. */
+  /** Leaves the file of known hashes as it was. */
   async discard () {
     await this.#target.discard()
     await this.#file?.close().catch(() => {})

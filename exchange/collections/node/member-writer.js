@@ -55,7 +55,7 @@ export class MemberWriter {
     return member
   }
 
-  /** @param {string} name  of a folder @returns {Promise<unknown>} */
+  /** @param {string} name  the name of a folder @returns {Promise<unknown>} */
   #makeFolder (name) {
     const known = this.#folders.get(name)
     if (known !== undefined) return known

@@ -5,17 +5,16 @@ import { describe } from '../../../lib/core/bytes.js'
 import { MAX_PATH_LEN } from '../safe-names.js'
 
 /**
- * The most characters of paths, and of the folders above them, in the memory of a matcher, which remembers everything
- * that it has seen.
+ * The maximum number of characters in the memory of a matcher, which remembers each path that it has seen, and all
+ * folders above the path. After that, a new matcher replaces it.
  */
 const REMEMBERED_LEN = 1 << 25
 
 /**
  * @typedef {object} SelectionOptions  patterns as in .gitignore: `node_modules`, `*.log`, `/build`, `!keep.log`. They
  *   match paths below the folder
- * @property {string[]} [include]  take only files that one of these matches. Default: all
- * @property {string[]} [ignore]  leave out files that one of these matches, and everything in folders that one of these
- *   matches
+ * @property {string[]} [include]  choose only files that at least one of these matches. Default: all files
+ * @property {string[]} [ignore]  leave out files and whole folders that at least one of these matches
  */
 
 /**

@@ -1,6 +1,7 @@
 // Makes files and folders appear in a target folder when all of them are complete. They are written to a new folder
-// inside the target, and then placed by calls that fail if the path is taken, so they never replace anything. If one of
-// them cannot be placed, the earlier ones are taken back, unless another process has changed them since.
+// inside the target. Then they are placed by calls that fail if the path is taken, so nothing is ever replaced. If one
+// of them cannot be placed, those that were already placed are taken back, unless another process has changed them
+// since.
 
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
@@ -8,13 +9,14 @@ import { join } from 'node:path'
 import { BaoError } from '../../../lib/core/errors.js'
 
 /** @import { BigIntStats } from 'node:fs' */
-/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: as it was when it was placed */
+/** @typedef {{ from: string, to: string, stat: BigIntStats }} Placed  `stat`: the stat at the time of placing */
 
 const PREFIX = '.baobox-export-'
 const NAME = /^\.baobox-export-[0-9A-Za-z]{6}$/
 const EXACT = /** @type {const} */ ({ bigint: true })
 /**
- * The error codes of systems for a folder that cannot be placed because something other than an empty folder is there.
+ * The error codes that systems use when a folder cannot be placed because something other than an empty folder is
+ * there.
  */
 const TAKEN = ['EEXIST', 'ENOTEMPTY', 'ENOTDIR']
 
@@ -35,7 +37,11 @@ export class Staging {
   #stat
   #placed = /** @type {Placed[]} */ ([])
 
-  /** Call `Staging.make` instead. @param {string} target @param {string} path @param {BigIntStats} stat  of the path */
+  /**
+   * Call `Staging.make` instead.
+   *
+   * @param {string} target @param {string} path @param {BigIntStats} stat  the stat of the path
+   */
   constructor (target, path, stat) {
     this.#target = target
     this.#stat = stat
@@ -52,9 +58,9 @@ export class Staging {
   /**
    * Moves the written files and folders to their places. The caller must not write anything after this.
    *
-   * @param {Iterable<string>} names  of the files and folders at the top of the new folder
-   * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when this is not the folder that was made.
-   *   After an error, the target is as it was, except for changes by others
+   * @param {Iterable<string>} names  the names of the files and folders at the top of the new folder
+   * @throws {BaoError} PATH_EXISTS { location }; PATH_MOVED { location } when the folder at `path` is not the one that
+   *   was made. After an error, the target is as it was, except for changes by others
    */
   async place (names) {
     await this.#assertThere()
@@ -63,7 +69,7 @@ export class Staging {
       for (const name of names) await this.#placeOne(join(this.path, name), join(this.#target, name))
     } catch (error) {
       for (const placed of this.#placed.reverse()) {
-        await takeBack(placed, began).catch(() => {}) // the first error tells more
+        await takeBack(placed, began).catch(() => {}) // the first error says more
       }
       throw error
     }
@@ -107,7 +113,7 @@ export class Staging {
     return stat !== undefined && isSame(stat, this.#stat)
   }
 
-  /** @returns {Promise<bigint>} the time by the clock of the file system, in nanoseconds */
+  /** @returns {Promise<bigint>} the current time by the clock of the file system, in nanoseconds */
   async #touch () {
     const now = new Date()
     await utimes(this.path, now, now)
@@ -208,7 +214,7 @@ async function hasChangedSince (folder, time) {
  */
 const changeOf = ({ ctimeNs, mtimeNs }) => ctimeNs > mtimeNs ? ctimeNs : mtimeNs
 
-/** True if both are of the same file or folder. @param {BigIntStats} a @param {BigIntStats} b */
+/** True if both stats are those of the same file or folder. @param {BigIntStats} a @param {BigIntStats} b */
 export const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino
 
 /** @param {unknown} error */

@@ -1,21 +1,21 @@
-// Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. The names are
-// sorted, so only those in the folders above the last name are kept in memory.
+// Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. The names arrive
+// in order, so only those in the folders above the last name are kept in memory.
 
 import { faultIn, fold } from '../safe-names.js'
 
-/** The most names that are kept. */
+/** The maximum number of names that are kept. */
 const MAX_NAMES = 10
 
 /** Does what `SafeNames` does, for names that are sorted by their bytes. */
 export class UnsafeNames {
   /** How many names `exportDirectory` would refuse, by themselves or because of earlier ones. */
   count = 0
-  /** The first of them. */
+  /** The first of these names. */
   names = /** @type {string[]} */ ([])
   /** The folders above the last name, each with the spellings of its entries by their folded forms. */
   #folders = [{ prefix: '', spelt: /** @type {Map<string, string>} */ (new Map()) }]
 
-  /** @param {string} name  the next name in the order */
+  /** Checks a name. @param {string} name  the next name in the order */
   note (name) {
     if (this.#isSafe(name)) return
     this.count++

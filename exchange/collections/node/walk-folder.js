@@ -18,7 +18,7 @@ import { selectionOf } from './patterns.js'
 
 /**
  * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: the first part of all names;
- *   empty for none. Default: the name of the folder itself
+ *   the empty string for none. Default: the name of the folder itself
  */
 
 /**
@@ -29,7 +29,7 @@ import { selectionOf } from './patterns.js'
  */
 
 /**
- * The files below a folder, or one file.
+ * Yields the files below a folder, or a single file.
  *
  * @param {string | URL} location @param {WalkOptions} options
  * @param {Pace} pace
@@ -91,9 +91,9 @@ export function assertTop (top) {
  */
 
 /**
- * Reads a folder. A link may have replaced it, or a folder above it. If a folder above was replaced, the path of the
- * folder directly above leads elsewhere, too. Checking that path takes one step, whereas resolving it would take one
- * step for each folder.
+ * Reads a folder, and checks that no link has replaced the folder or one above it. If one of the folders above was
+ * replaced, the path of the folder directly above leads elsewhere, too. So it is enough to look at that one path, which
+ * takes one step; resolving the path would take a step for each folder.
  *
  * @param {string} path @param {string} prefix  of its entries' paths, from the folder where the walk began
  * @param {OpenFolder} [above]  default: the walk begins here
@@ -117,7 +117,7 @@ async function entriesOf (path, prefix) {
   for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
-    // With a slash after the name of a folder, this is the order of whole paths.
+    // The slash after the name of a folder makes this order that of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }
   found.sort((a, b) => compareNames(b.key, a.key))
@@ -132,10 +132,10 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** Node.js replaces bytes that are not UTF-8 with this character. The name then does not lead to a file. */
+/** Node.js replaces bytes that are not UTF-8 with this character, after which the name does not lead to the file. */
 const REPLACEMENT = '\ufffd'
 
-/** @param {unknown} error  of `lstat` for a file @param {string} name  on the disk */
+/** @param {unknown} error  the error of `lstat` for a file @param {string} name  on the disk */
 const isNoText = (error, name) =>
   name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
 

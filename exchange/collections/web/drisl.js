@@ -1,5 +1,5 @@
-// Walks over the items of a blob in DRISL without making values. So any blob costs one pass over its bytes, whereas a
-// decoder makes a value of a hundred bytes for an item of one byte. DRISL has one form for each value, and all other
+// Walks over the items of a blob in DRISL without making values. A decoder would make a value of a hundred bytes for an
+// item of one byte, but this walk costs only one pass over the bytes. DRISL has one form for each value. All other
 // forms are refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
 
 import { varint } from 'multiformats'
@@ -15,15 +15,15 @@ const SIMPLE = 7
 /** Heads of the simple values that DRISL has: false, true, null, and a float of 64 bits. */
 const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
 const CID_TAG = 42
-/** Multicodec of SHA2-256, with which CIDs of version 0 begin. */
+/** The multicodec of SHA2-256, with which CIDs of version 0 begin. */
 export const SHA256 = 0x12
-/** The most levels of nested items. */
+/** The maximum number of levels of nested items. */
 const MAX_DEPTH = 100
 
 const BYTE_ORDER_MARK = '\ufeff'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of its content; half-open */
+/** @typedef {{ start: number, end: number }} Span  bytes of an item, or of its content; `end` not included */
 
 /** True if a byte begins a map. @param {number | undefined} byte */
 export const isMapHead = byte => byte !== undefined && byte >> 5 === MAP
@@ -40,7 +40,7 @@ export class DrislReader {
   at = 0
 
   /**
-   * @param {Uint8Array} bytes  not changed while they are read
+   * @param {Uint8Array} bytes  the caller must not change them while they are read
    * @param {number} maxItems  how many items may be read, including keys, tags and their content
    * @param {(fault: string) => Error} refuse  makes the error for invalid bytes
    */
@@ -75,7 +75,7 @@ export class DrislReader {
   }
 
   /**
-   * Reads a map, whose keys must be text, in increasing order, without repetition.
+   * Reads a map. Its keys must be text, in increasing order and without repetition.
    *
    * @param {(key: Span) => void} readValue  called after each key. It must read one item
    */
@@ -91,7 +91,7 @@ export class DrislReader {
     }
   }
 
-  /** Reads a text. @returns {Span} of its UTF-8 */
+  /** Reads a text string. @returns {Span} of its UTF-8 */
   text () {
     this.#head(TEXT)
     const span = this.#pass(this.#value)
@@ -113,7 +113,7 @@ export class DrislReader {
     }
   }
 
-  /** True if a text is this one. @param {Span} span @param {Uint8Array} text  UTF-8 */
+  /** True if a text string is this one. @param {Span} span @param {Uint8Array} text  UTF-8 */
   is ({ start, end }, text) { return end - start === text.length && areEqual(this.bytes, start, text) }
 
   /** Reads a CID. @returns {Span} of its bytes */
@@ -130,7 +130,7 @@ export class DrislReader {
 
   /** Throws if bytes are left. */
   end () {
-    if (this.at < this.bytes.length) throw this.#refuse('bytes follow it')
+    if (this.at < this.bytes.length) throw this.#refuse('bytes follow its end')
   }
 
   /** Reads the head of an item, in its shortest form. @param {number} [kind]  the kind that it must have */
@@ -146,7 +146,7 @@ export class DrislReader {
     if (len > 0 && this.#value < least) throw this.#refuse('a number that is not in its shortest form')
   }
 
-  /** Reads a simple value or a float. A float must not be a number that an integer can represent. */
+  /** Reads a simple value or a float. Refuses a float whose value an integer can represent. */
   #simple () {
     this.#count()
     const head = this.bytes[this.at]
@@ -190,7 +190,7 @@ function argumentAt (view, at, len) {
 }
 
 /**
- * True if bytes are a CID in its only form. Version 0 has neither a version nor a codec before its hash.
+ * True if bytes are a CID in its only form. A CID of version 0 is only a hash, without a version and a codec before it.
  *
  * @param {Uint8Array} bytes @param {number} start @param {number} end
  */

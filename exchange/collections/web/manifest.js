@@ -17,7 +17,7 @@ import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 
 /**
- * The default limit of the CBOR items of a manifest: about 300 000 resources with a media type, of seven items each.
+ * The default of `maxItems`: about 300 000 resources with a media type, each of which has seven CBOR items.
  */
 const MAX_ITEMS = 1 << 21
 
@@ -42,8 +42,8 @@ export class Manifest {
 
   /**
    * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash. The resource at `/`
-   *   is shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it. All other
-   *   keys are HTTP headers in lower case
+   *   is what a server shows for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has
+   *   it. All other keys are HTTP headers in lower case
    * @param {Record<string, unknown>} [fields]  other fields of the map, for example `name` and `description`
    * @returns {Manifest}
    * @throws {TypeError | RangeError} for wrong paths and headers
@@ -68,11 +68,11 @@ export class Manifest {
   }
 
   /**
-   * Reads a manifest. Refuses values that are not in the one form that DRISL has for them.
+   * Reads a manifest. Refuses values in another form than DRISL has for them.
    *
    * @param {Uint8Array} bytes
-   * @param {{ maxItems?: number }} [options]  `maxItems`: the most items of CBOR in it. Default: 2 097 152, which is
-   *   about 300 000 resources
+   * @param {{ maxItems?: number }} [options]  `maxItems`: the maximum number of items of CBOR in it. Default:
+   *   2 097 152, which is about 300 000 resources
    * @returns {Manifest}
    * @throws {BaoError} MANIFEST_INVALID
    */
@@ -89,13 +89,13 @@ export class Manifest {
   }
 
   /**
-   * The web form of a collection. Media types follow from the names.
+   * Makes the web form of a collection. Media types follow from the names.
    *
    * @param {Collection} collection
    * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: take only the
-   *   files in this folder, which becomes the top. `index`: the name of the file that is at `/`, too. Default:
+   *   files in this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default:
    *   `index.html`
-   * @returns {Manifest} if a name occurs twice, only with the first entry
+   * @returns {Manifest} if a name occurs twice, the manifest has only the first entry
    */
   static fromCollection (collection, options = {}) {
     if (!(collection instanceof Collection)) {
@@ -119,19 +119,19 @@ export class Manifest {
   }
 
   /**
-   * Makes a collection of iroh that has the same blobs, with names only.
+   * Makes a collection of iroh that has the same blobs, with their names but without headers.
    *
-   * @param {{ index?: string }} [options]  as for `files`
+   * @param {{ index?: string }} [options]  the same as those of `files`
    * @returns {Collection}
    * @throws {BaoError} CID_UNSUPPORTED for a `src` of a hash function other than BLAKE3
    */
   toCollection (options) { return Collection.from(this.files(options)) }
 
   /**
-   * The resources as files: the name of each is its path without the leading slash.
+   * The resources as files. The name of a file is the path of its resource without the leading slash.
    *
-   * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless the resource has another
-   *   path, too. Default: `index.html`
+   * @param {{ index?: string }} [options]  `index`: the name of the resource at `/`, unless the same resource also has
+   *   another path. Default: `index.html`
    * @returns {[name: string, src: CID][]}
    */
   files (options = {}) {
@@ -151,10 +151,10 @@ export class Manifest {
   /** The CID of the manifest, with the codec of DRISL. */
   get cid () { return toCid(hash(this.toBytes()), DRISL) }
 
-  /** The fields of the map other than the resources. */
+  /** A copy of the fields of the map, without the resources. */
   get fields () { return { ...this.#fields } }
 
-  /** The blob. @returns {Uint8Array<ArrayBuffer>} the caller must not change it */
+  /** The bytes of the manifest. @returns {Uint8Array<ArrayBuffer>} the caller must not change them */
   toBytes () {
     const resources = Object.fromEntries(this.#resources)
     this.#bytes ??= new Uint8Array(encode({ ...this.#fields, resources }))
@@ -173,7 +173,7 @@ export class Manifest {
 /**
  * The CID of a resource's blob.
  *
- * @param {BlobName} src  or a CID of a different hash function that DASL has
+ * @param {BlobName} src  or a CID of another hash function that DASL allows
  * @returns {CID}
  * @throws {BaoError} CID_UNSUPPORTED
  */

@@ -1,11 +1,11 @@
-// Media types of files, by the endings of their names.
+// Finds the media types of files by the extensions of their names.
 
 import { lookup } from 'mrmime'
 
 /**
- * @param {string} name  of a file
- * @returns {string | undefined} the media type; for text, with `charset=utf-8`, because browsers would assume an older
- *   encoding
+ * @param {string} name  the name of a file
+ * @returns {string | undefined} the media type. Types of text have `charset=utf-8`, because browsers would otherwise
+ *   assume an older encoding
  */
 export function typeOfName (name) {
   const file = name.slice(name.lastIndexOf('/') + 1)

@@ -20,10 +20,10 @@ import { DrislReader, SHA256, TEXT } from './drisl.js'
 
 /** Multicodec of DAG-CBOR, and of DRISL. */
 export const DRISL = 0x71
-/** Bytes of a CID in DASL: version, codec, name and length of the hash, and the hash. */
+/** The length of a CID of DASL in bytes: version, codec, hash function, length of the hash, and the hash. */
 export const CID_LEN = 36
 
-/** The one header whose value must be a text. */
+/** The one header whose value must be text. */
 const TYPE = 'content-type'
 const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
 
@@ -31,7 +31,7 @@ const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new 
 export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is not a MASL manifest: ${fault}`)
 
 /**
- * Returns true if DASL has CIDs of this kind.
+ * Returns true if DASL allows CIDs of this kind.
  *
  * @param {number} version @param {number} codec @param {number} hash  the code of its function
  * @param {number} len  bytes of the hash
@@ -39,14 +39,14 @@ export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is not a 
 const isKindOfDasl = (version, codec, hash, len) => version === 1 && (codec === RAW || codec === DRISL) &&
   (hash === blake3.code || hash === SHA256) && len === HASH_LEN
 
-/** Returns true if a CID is of a kind that DASL has. @param {CID} cid */
+/** Returns true if a CID is of a kind that DASL allows. @param {CID} cid */
 export const isDasl = ({ version, code, multihash }) =>
   isKindOfDasl(version, code, multihash.code, multihash.digest.length)
 
 /**
  * Says what is wrong with the name of a header, or with a media type; undefined if nothing is.
  *
- * @param {string} path  of the resource @param {string} name @param {unknown} value
+ * @param {string} path  the path of the resource @param {string} name @param {unknown} value
  */
 export function faultOfHeader (path, name, value) {
   if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(name)) return `names of headers in lower case, got '${name}'`
@@ -59,11 +59,11 @@ export function faultOfHeader (path, name, value) {
  *
  * @param {Uint8Array} bytes
  * @param {object} [options]
- * @param {number} [options.maxItems]  the most items of CBOR in it, including keys, tags and their content
+ * @param {number} [options.maxItems]  the maximum number of items of CBOR in it, including keys, tags and their content
  * @param {Set<string>} [options.wanted]  names of the headers to pass to `onResource`
  * @param {(resource: FoundResource) => void} [options.onResource]  called for each resource, in the order of the
  *   manifest
- * @throws {BaoError} MANIFEST_INVALID, maybe after calls of `onResource`
+ * @throws {BaoError} MANIFEST_INVALID, possibly after calls of `onResource`
  */
 export function readResources (bytes, { maxItems = Infinity, wanted = new Set(), onResource = () => {} } = {}) {
   const reader = new DrislReader(bytes, maxItems, invalid)
@@ -105,6 +105,6 @@ function readResource (reader, path, wanted) {
   return { src, headers }
 }
 
-/** Returns true if bytes are a CID of a kind that DASL has. @param {Uint8Array} bytes @param {Span} span */
+/** Returns true if bytes are a CID of a kind that DASL allows. @param {Uint8Array} bytes @param {Span} span */
 const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN &&
   isKindOfDasl(bytes[start], bytes[start + 1], bytes[start + 2], bytes[start + 3])

@@ -1,6 +1,6 @@
 // Keeps manifests in a store and reads them. A tag can protect the members of a hash sequence, but not the blobs of a
-// manifest. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
-// of this sequence cover the manifest and its blobs.
+// manifest. So a manifest is kept together with a sequence, which names first the manifest and then its blobs. Tags,
+// downloads and copies of this sequence cover the manifest and its blobs.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
@@ -19,12 +19,12 @@ import { Manifest } from './manifest.js'
 /** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutCollectionOptions } from '../put-collection.js' */
 
-/** The default limit of the bytes of a manifest in memory: a few hundred thousand resources. */
+/** The default of `maxBytes`: enough for a few hundred thousand resources. */
 const MAX_LEN = 1 << 24
 
 /**
  * @typedef {object} PutManifestResult
- * @property {CID} cid  of the manifest, with the codec of DRISL
+ * @property {CID} cid  the CID of the manifest, with the codec of DRISL
  * @property {CID} sequence  the CID of the hash sequence of the manifest and its blobs, which the tag names
  * @property {number} length  the number of resources
  * @property {boolean} isNew  true if the store lacked the manifest or the sequence before
@@ -32,13 +32,13 @@ const MAX_LEN = 1 << 24
 
 /**
  * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. Does not check
- * the blobs: the store need not have them.
+ * the blobs, because the store need not have them.
  *
  * @param {Store} store @param {Manifest} manifest
- * @param {PutCollectionOptions} [options]  those of the tag, which protects the manifest and its blobs
+ * @param {PutCollectionOptions} [options]  the options of the tag, which protects the manifest and its blobs
  * @returns {Promise<PutManifestResult>}
- * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is not an alias
- *   in the store
+ * @throws {BaoError} the errors of `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that is
+ *   not an alias in the store
  */
 export async function putManifest (store, manifest, options = {}) {
   assertStore(store)
@@ -69,9 +69,9 @@ export async function putManifest (store, manifest, options = {}) {
  * Reads a manifest into memory.
  *
  * @param {Store} store
- * @param {BlobName} cid  of the manifest
- * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: the most bytes that it
- *   may have. Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
+ * @param {BlobName} cid  the CID of the manifest
+ * @param {{ maxBytes?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxBytes`: the maximum number of
+ *   bytes that it may have. Default: 16 MiB. `maxItems`: the same as in `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxBytes`; and
  *   the errors of `store.bytes`
@@ -83,12 +83,12 @@ export async function getManifest (store, cid, options = {}) {
 }
 
 /**
- * Reads a blob as a manifest. If it is not a manifest, reads the first member of the hash sequence as one.
+ * Reads a blob as a manifest. If the blob is not a manifest, reads it as a hash sequence whose first member is one.
  *
  * @param {Store} store @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
  * @returns {Promise<Manifest | undefined>} undefined if neither is a manifest: the blob may be a collection
- * @throws {BaoError} as `getManifest`, except MANIFEST_INVALID
+ * @throws {BaoError} the errors of `getManifest`, except MANIFEST_INVALID
  */
 export async function findManifest (store, cid, options = {}) {
   const { size } = await store.stat(cid)
@@ -97,7 +97,7 @@ export async function findManifest (store, cid, options = {}) {
   for (const name of [cid, first]) {
     if (name === undefined || !await store.has(name)) continue
     const [byte] = await store.bytes(name, { end: 1 }, options)
-    if (!isMapHead(byte)) continue // so that long sequences and lists of names are not read
+    if (!isMapHead(byte)) continue // so that long sequences and lists of names are not read to their end
     try {
       return await getManifest(store, name, options)
     } catch (error) {

@@ -1,5 +1,5 @@
-// Downloads one blob, in steps: its head, a proof of its size, then the missing segments. What mirrors send is verified
-// and stored as by `receive`, so a download can be resumed.
+// Downloads one blob, in steps: its head, a proof of its size, then the missing segments. The bytes that mirrors send
+// are verified and stored as in `receive`, so a download can be resumed.
 
 import { ChunkRanges, rangesLen } from '../../../lib/tree/ranges.js'
 import { Candidates } from '../../../verifier/mirrors/candidate.js'
@@ -21,7 +21,7 @@ import { WholeFiles } from './whole-files.js'
  *   the head of a small blob is the whole blob
  * @property {number} [maxUnverified]  bytes that may be written before they are verified, if mirrors cannot prove parts
  *   of the blob and everything is wanted. Default: 0
- * @property {(size: number) => void} [assertSize]  throws for sizes that must not be downloaded
+ * @property {(size: number) => void} [assertSize]  throws if a blob of this size must not be downloaded
  */
 
 /** The work of downloading one blob: see `Work` in work.js. */
@@ -31,11 +31,11 @@ export class BlobDownload {
   #heads
   #assertSize
   #candidates
-  /** What the store lacked at the beginning. */
+  /** The wanted chunks that the store lacked at the beginning. */
   #lacked = ChunkRanges.none
   /** Undefined until the download begins. @type {Step | undefined} */
   #step
-  /** The step that is used instead of `#step` while a whole file is read. */
+  /** The step that replaces `#step` while a whole file is read. */
   #wholeFiles
 
   /** @param {Session} session @param {BlobOptions} options */
@@ -48,12 +48,12 @@ export class BlobDownload {
     this.#wholeFiles = new WholeFiles(this.#blob, maxUnverified, size => this.#planSegments(size))
   }
 
-  /** Bytes of the blob, once their number is proven. @returns {number | undefined} */
+  /** The size of the blob in bytes; undefined until it is proven. @returns {number | undefined} */
   get size () { return this.#blob.size }
 
   get isDone () { return this.size !== undefined && this.#current?.isDone === true }
 
-  /** Once it is done, the bytes that were missing at the beginning. */
+  /** When the download is done, the number of bytes that were missing at the beginning. */
   get received () {
     const size = this.size ?? 0
     return rangesLen(this.#blob.groups(size).intersect(this.#lacked), size)
@@ -61,7 +61,7 @@ export class BlobDownload {
 
   get progress () { return this.#current?.progress ?? { done: 0 } }
 
-  /** What each mirror has done, if it is asked for this blob alone. */
+  /** The report of each mirror, if the mirrors are asked for this blob alone. */
   get reports () { return this.#candidates.all.map(({ report }) => report) }
 
   /** True if no mirror can give the missing chunks. */

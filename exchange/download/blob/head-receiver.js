@@ -1,6 +1,6 @@
 // Receives the heads of blobs whose size is not known. The head of a small blob is the whole blob, so one request is
-// enough. Small blobs are verified in memory and kept in batches, because a thousand writes of one blob each would wait
-// for the disk a thousand times.
+// enough. Small blobs are verified in memory and written in batches, because a thousand single writes would wait for
+// the disk a thousand times.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -15,7 +15,7 @@ import { verifyPieces } from '../../../verifier/slice/pieces.js'
 /** The chunks of the head: 1 MiB. */
 export const HEAD = new ChunkRanges([0, FILE_FROM / CHUNK_LEN])
 
-/** Blobs that are written together, at most. */
+/** The maximum number of blobs that are written together. */
 const MAX_BATCH = 256
 
 /** @typedef {{ bytes: Uint8Array, resolve: (value?: undefined) => void, reject: (error: unknown) => void }} Waiting */
@@ -34,11 +34,11 @@ export class HeadReceiver {
   /**
    * Keeps the part of a slice that verifies.
    *
-   * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
-   * @param {AsyncIterable<Uint8Array>} pieces  of the slice with its header, unverified
+   * @param {Uint8Array} root @param {ChunkRanges} ranges  the ranges of the head
+   * @param {AsyncIterable<Uint8Array>} pieces  the pieces of the slice with its header, unverified
    * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  those of `Store.receive`; `onKept` is not
    *   called for a blob that is verified in memory
-   * @returns {Promise<number | undefined>} bytes of the blob, if it was verified in memory and is kept now
+   * @returns {Promise<number | undefined>} the size of the blob, if it was verified in memory and the store has it now
    */
   async receive (root, ranges, pieces, options) {
     const source = pieces[Symbol.asyncIterator]()
@@ -90,7 +90,7 @@ export class HeadReceiver {
 
 /**
  * @param {AsyncIterator<Uint8Array>} source
- * @returns {Promise<Uint8Array>} the first pieces, up to the one that completes the header
+ * @returns {Promise<Uint8Array>} the bytes of the first pieces, up to the one that completes the header
  */
 async function readHeader (source) {
   const head = new ByteQueue()

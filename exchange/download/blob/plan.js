@@ -7,9 +7,9 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
 
-/** Milliseconds that a segment should take the mirror that fetches it. */
+/** How many milliseconds a mirror should need for a segment. */
 const SEGMENT_MS = 2000
-/** The least and the most bytes of a segment. The first segment of every mirror has the least. */
+/** The minimum and the maximum length of a segment, in bytes. The first segment of every mirror has the minimum. */
 const MIN_LEN = 1 << 20
 const MAX_LEN = 1 << 28
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
@@ -29,7 +29,7 @@ export class Plan {
   /** @type {Set<Segment>} */
   segments = new Set()
 
-  /** @param {ChunkRanges} missing  whole groups, in closed ranges */
+  /** @param {ChunkRanges} missing  whole groups; every range has an end */
   constructor (missing) {
     this.free = missing
   }
@@ -37,11 +37,12 @@ export class Plan {
   get isDone () { return this.free.isEmpty && this.segments.size === 0 }
 
   /**
-   * A segment for an idle mirror: a new one, or otherwise the one that would be finished last without its help.
+   * Returns a segment for an idle mirror: a new one, or if none is left, the one that would be finished last without
+   * the help of this mirror.
    *
    * @param {Candidate} candidate
-   * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
-   *   `mayRace`: true if the mirror may help with a segment that another mirror is fetching. Default: true
+   * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many mirrors may be
+   *   asked; `mayRace`: true if the mirror may help with a segment that another mirror is fetching. Default: true
    * @returns {Segment | undefined} undefined when the mirror cannot be given a segment now
    */
   nextSegment (candidate, { now, mirrorCount, mayRace = true }) {
@@ -51,7 +52,7 @@ export class Plan {
   }
 
   /**
-   * Removes a segment that no mirror is fetching any longer.
+   * Removes a segment that is no longer being fetched.
    *
    * @param {Segment} segment @param {ChunkRanges} missing  the part of it that is still missing
    */
@@ -61,7 +62,8 @@ export class Plan {
   }
 
   /**
-   * Begins the next segment. It is short when little is left, so that all mirrors finish at about the same time.
+   * Begins the next segment. The segment is short when little is left, so that all mirrors finish at about the same
+   * time.
    *
    * @param {Candidate} candidate @param {ChunkRanges} possible @param {number} mirrorCount
    */
@@ -98,7 +100,7 @@ export class Plan {
 }
 
 /**
- * Milliseconds that the request still needs, at its pace so far.
+ * Milliseconds that a request still needs if it continues at its average rate.
  *
  * @param {MirrorRequest} request
  * @param {number} segmentLen
@@ -109,5 +111,5 @@ function timeLeft ({ since, len }, segmentLen, now) {
   return len === 0 ? Infinity : left * (now - since) / len
 }
 
-/** @param {ChunkRanges} ranges  closed */
+/** @param {ChunkRanges} ranges  every range has an end */
 const chunksIn = ranges => [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)

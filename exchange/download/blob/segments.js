@@ -1,5 +1,5 @@
-// Makes mirrors fetch the segments of a plan, and keeps the parts that verify. So a mirror that fails or lies costs
-// only the time of its requests.
+// Makes mirrors fetch the segments of a plan, and keeps the parts that verify. So if a mirror fails or lies, only the
+// time of its requests is lost.
 
 import { rangesLen, ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Plan } from './plan.js'
@@ -81,7 +81,7 @@ export class Segments {
    *
    * @param {MirrorRequest} request @param {ChunkRanges} ranges
    * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing
-   *   before; `sizeIfWhole`: bytes of the blob, if the head was the whole blob
+   *   before; `sizeIfWhole`: the size of the blob, if the head was the whole blob
    */
   async #receive (request, ranges) {
     if (ranges.isEmpty) return { kept: 0 }
@@ -102,8 +102,8 @@ export class Segments {
   }
 
   /**
-   * Ends a segment after a request for it, if the segment is whole or has no other request. If it is whole, the other
-   * requests that race for it are ended, too.
+   * Ends a segment after a request for it, if the segment is whole or has no other request. If the segment is whole,
+   * this also ends the other requests for it.
    *
    * @param {Segment} segment @param {ChunkRanges} left  the part of it that is still missing
    */
@@ -115,7 +115,7 @@ export class Segments {
 }
 
 /**
- * The error of a mirror whose slice had neither a fault nor anything that could be kept.
+ * The error for a slice that had neither a fault nor anything that could be kept.
  *
  * @param {MirrorRequest} request
  */

@@ -1,5 +1,5 @@
-// Makes mirrors prove the size of a blob by its last chunk. Until then, only the head is fetched, because any size may
-// be a lie. The first mirror that proves the size is enough.
+// Makes mirrors prove the size of a blob by its last chunk. Before that, only the head is fetched, because any claimed
+// size may be a lie. One mirror that proves the size is enough.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
@@ -20,7 +20,7 @@ export class SizeProof {
   isDone = false
 
   /**
-   * @param {WantedBlob} blob @param {number} done  bytes of the blob that the store has
+   * @param {WantedBlob} blob @param {number} done  how many bytes of the blob the store has
    * @param {(size: number) => Promise<void>} onProven  called once, by the task that has proven the size. It makes the
    *   next step of the download, so this step is asked for nothing after that
    */

@@ -1,5 +1,5 @@
-// The blob of a download: which of its groups are wanted, which of them the store lacks, and how a mirror is asked for
-// some of them.
+// The blob of a download. Says which of its groups are wanted and which of those the store lacks, and asks mirrors for
+// groups.
 
 import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -16,9 +16,9 @@ import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 export class WantedBlob {
   #session
   #wanted
-  /** Files of mirrors that have all bytes of the blob, but nothing that proves a part of them. */
+  /** Files that have all bytes of the blob, on servers that have nothing to prove a part of them, by mirror. */
   wholeFiles = /** @type {Map<Candidate, WholeFile>} */ (new Map())
-  /** Bytes of the blob, once their number is proven. @type {number | undefined} */
+  /** The size of the blob in bytes; undefined until it is proven. @type {number | undefined} */
   size
 
   /** @param {Session} session @param {{ root: Uint8Array, wanted: ChunkRanges }} blob */
@@ -29,13 +29,13 @@ export class WantedBlob {
     this.#wanted = wanted
   }
 
-  /** The wanted groups, if the blob has this size. @param {number} size */
+  /** The wanted groups of a blob of this size. @param {number} size */
   groups (size) {
     return this.#wanted.canonical(size).roundToGroups(DEFAULT_GROUP_LOG).intersect(ChunkRanges.all.canonical(size))
   }
 
   /**
-   * What the store knows about the blob, if it has any part of it.
+   * Returns what the store knows about the blob; undefined if the store has no part of it.
    *
    * @returns {Promise<BlobDetails | undefined>}
    * @throws {BaoError} STORE_CORRUPT when the record of the blob is damaged
@@ -54,7 +54,7 @@ export class WantedBlob {
   async missing (groups) { return this.missingBy(await this.stat(), groups) }
 
   /**
-   * Does what `missing` does, from a result of `stat`.
+   * Does what `missing` does, but uses a result of `stat` that the caller already has.
    *
    * @param {BlobDetails | undefined} stat @param {ChunkRanges} groups
    */
@@ -63,7 +63,7 @@ export class WantedBlob {
     return stat.complete ? ChunkRanges.none : groups.difference(stat.present)
   }
 
-  /** Bytes of the wanted groups that the store has. @param {BlobDetails | undefined} stat */
+  /** How many bytes of the wanted groups the store has. @param {BlobDetails | undefined} stat */
   presentLen (stat) {
     return stat === undefined ? 0 : rangesLen(stat.present.intersect(this.groups(stat.size)), stat.size)
   }

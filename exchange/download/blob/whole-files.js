@@ -1,5 +1,5 @@
-// The last resort of a download: files that only their last byte proves, on servers that have nothing to prove a part
-// of the blob. So their length is limited, and the store does not name them before they are proven.
+// The last resort of a download: whole files from servers that have nothing to prove a part of the blob. Such a file is
+// unproven until its last byte has arrived, so its length is limited, and the store does not name it before that.
 
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -10,7 +10,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 /** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** A step of a download, while a file is chosen: see `Step` in work.js. */
+/** The step of a download while a file is chosen: see `Step` in work.js. */
 export class WholeFiles {
   #blob
   #maxLen
@@ -32,7 +32,7 @@ export class WholeFiles {
   get isChosen () { return this.#chosen !== undefined }
 
   /**
-   * Chooses a file, and removes it from the list. Only another request to its server can add it again.
+   * Chooses a file, and removes it from `wholeFiles`. Only another request to its server can add it again.
    *
    * @returns {boolean} false if none is left
    */
@@ -84,13 +84,13 @@ export class WholeFiles {
   }
 
   /**
-   * The bytes of a file, unverified.
+   * Yields the bytes of a file, unverified.
    *
    * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_REFUSED when the file has more bytes than allowed
    */
   async * #pieces ({ candidate }, file, signal) {
-    // If the size is proven, the store never takes more bytes than that.
+    // If the size is proven, no limit is needed, because the store never takes more bytes than that.
     const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const [limit, advice] = maxLen === this.#blob.store.quota

@@ -1,5 +1,5 @@
-// The members of a sequence that no mirror has. They wait as long as a mirror may be added. After that, they are lost,
-// and the download ends with an error that names the first ones.
+// The members of a sequence that no mirror has. They wait as long as more mirrors may be added. After that, they are
+// lost, and the download ends with an error that names the first ones.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
@@ -7,9 +7,9 @@ import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Member } from './member-queue.js' */
 
-/** The most members that wait. */
+/** The maximum number of members that wait. */
 const MAX_WAITING = 1000
-/** The most members that the error names. */
+/** The maximum number of members that the error names. */
 const MAX_NAMED = 100
 
 /** @typedef {Member & { error: BaoError }} LostMember */
@@ -27,11 +27,11 @@ export class LostMembers {
   /** The number of waiting members. */
   get waitingCount () { return this.#waiting.length }
 
-  /** True if a member is lost and the error names it. @param {string} name */
+  /** True if the member of this name is lost, and the error will list it. @param {string} name */
   has (name) { return this.#names.has(name) }
 
   /**
-   * Makes a member wait, or counts it as lost.
+   * Makes a member wait if more mirrors may be added. Otherwise counts it as lost.
    *
    * @param {LostMember} member @param {boolean} moreMirrorsMayCome
    * @returns {boolean} false when too many are waiting
@@ -44,7 +44,8 @@ export class LostMembers {
   }
 
   /**
-   * Ends the wait of members when mirrors were added, or when no more will be: then the members are lost.
+   * Ends the wait of the members if mirrors were added since the last call. If none were, and no more will be, counts
+   * the waiting members as lost.
    *
    * @param {number} mirrorCount @param {boolean} moreMirrorsMayCome
    * @returns {Member[]} the members to try again

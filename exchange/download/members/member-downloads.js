@@ -15,7 +15,7 @@ import { MemberStreams } from './member-streams.js'
 /** @import { MemberState, MembersState } from '../progress.js' */
 /** @import { Member } from './member-queue.js' */
 
-/** The most members that are asked for alone at the same time. */
+/** The maximum number of members that are asked for alone at the same time. */
 const MAX_ACTIVE = 64
 
 /**
@@ -32,7 +32,7 @@ export class MemberDownloads {
   #session
   #sequence
   #heads
-  /** The members that were not begun yet. @type {MemberQueue} */
+  /** The members whose download has not begun. @type {MemberQueue} */
   #queue
   /** The members that are asked for alone, by name, in their order. @type {Map<string, ActiveMember>} */
   #active = new Map()
@@ -41,7 +41,7 @@ export class MemberDownloads {
   /** The members that no mirror has. */
   #lost = new LostMembers()
   #done = { members: 0, bytes: 0 }
-  /** Bytes of the members that are whole now that were missing before. */
+  /** How many bytes of the members that are whole now were missing before. */
   received = 0
 
   /**
@@ -78,7 +78,7 @@ export class MemberDownloads {
   /** When a stream may be ended: see `Work` in work.js. */
   get wakeAt () { return this.#streams.endsAt }
 
-  /** Ends members that are whole, and begins others. */
+  /** Removes members that are whole, and begins others. */
   async refill () {
     for (const member of this.#active.values()) {
       await member.blob.refill()
@@ -100,8 +100,8 @@ export class MemberDownloads {
   }
 
   /**
-   * The next member that is neither lost nor under way. A member may occur in a sequence twice. Then the second one
-   * waits for the first.
+   * Takes the next member that is neither lost nor under way. If a blob occurs twice in the sequence, its second
+   * occurrence waits for the first.
    *
    * @returns {Promise<Member | undefined>}
    */
@@ -136,7 +136,7 @@ export class MemberDownloads {
    * @param {FallBackOptions} options
    * @returns {boolean}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
-   *   FETCH_EXHAUSTED when some members have not, and no mirror is left
+   *   FETCH_EXHAUSTED when no mirror is left and some members have not been tried
    */
   fallBack ({ moreMirrorsMayCome }) {
     const { book } = this.#session

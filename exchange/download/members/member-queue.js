@@ -1,5 +1,5 @@
-// The next members of a sequence. Only some of them wait in memory. The others are read from the sequence later, so
-// that memory does not grow with their number.
+// The next members of a sequence. Only some of them wait in memory, and the others are read from the sequence later, so
+// memory does not grow with the length of the sequence.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { nameOf } from '../../../lib/hash/roots.js'
@@ -11,7 +11,7 @@ import { LOOKUP_COUNT } from '../../../store/interface.js'
 /**
  * @typedef {object} Member
  * @property {number} index @property {Uint8Array} root @property {string} name
- * @property {boolean} [isSingle]  true if it is asked for alone. Default: false
+ * @property {boolean} [isSingle]  true if the member must be asked for alone. Default: false
  */
 
 export class MemberQueue {
@@ -27,8 +27,8 @@ export class MemberQueue {
    * @param {Session} session
    * @param {{ root: Uint8Array, count: number }} sequence  which the store has; `count`: the number of its members
    * @param {object} options
-   * @param {(name: string) => boolean} options.isTaken  true if a member of this name is under way, or lost
-   * @param {(member: Member, size: number) => void} options.onWhole  gets the members that the store has whole
+   * @param {(name: string) => boolean} options.isTaken  returns true if a member of this name is under way, or lost
+   * @param {(member: Member, size: number) => void} options.onWhole  called with each member that the store has whole
    */
   constructor ({ store, signal }, sequence, { isTaken, onWhole }) {
     this.#store = store
@@ -58,7 +58,8 @@ export class MemberQueue {
     const waiting = new Set(this.#members.map(({ name }) => name))
     for (const [i, member] of members.entries()) {
       const stat = stats[i]
-      // A whole member after one that is not whole waits in the queue, too, so that the order of the sequence is kept.
+      // Once a member that is not whole waits in the queue, later members wait there even if they are whole, to keep
+      // the order.
       if (stat?.complete && this.#members.length === 0) {
         this.#onWhole(member, stat.size)
         continue

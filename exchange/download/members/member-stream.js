@@ -1,5 +1,5 @@
 // Receives and keeps the members of a sequence that a mirror sends in one stream, one after the other. So ten thousand
-// small blobs cost ten requests.
+// small blobs need only ten requests.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
@@ -18,9 +18,11 @@ import { FILE_FROM } from '../../../store/interface.js'
 /** @import { MemberState } from '../progress.js' */
 /** @import { StreamOptions } from './member-streams.js' */
 
-/** The most bytes of small blobs that may wait to be kept. The stream is not read while more are waiting. */
+/**
+ * The maximum number of bytes of small blobs that may wait to be kept. The stream is not read while more are waiting.
+ */
 const MAX_WAITING_LEN = 1 << 24
-/** Bytes that are passed on after a size that no blob can have. */
+/** How many bytes are passed on after a header with a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
 
 export class MemberStream {
@@ -29,17 +31,17 @@ export class MemberStream {
   #request
   #sequence
   #onWhole
-  /** Bytes of small members that are waiting to be kept. */
+  /** How many bytes of small members are waiting to be kept. */
   #waitingLen = 0
   /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())
   /** The error of keeping a member, or of telling the caller about it. @type {{ error: unknown } | undefined} */
   #fault
-  /** Bytes of the stream before the first remaining member. */
+  /** The offset of the first remaining member in the stream. */
   #start = 0
   /** The members that are not received yet. */
   left
-  /** Bytes of members that have been kept. */
+  /** How many bytes of members have been kept. */
   received = 0
 
   /**
@@ -81,7 +83,7 @@ export class MemberStream {
     } catch (error) {
       failure = error
     } finally {
-      await slices.close().catch(() => {}) // the failure is known by now
+      await slices.close().catch(() => {}) // the first failure has been noted already
       await Promise.all(this.#keeping)
     }
     if (this.#fault !== undefined) throw this.#fault.error
@@ -138,7 +140,7 @@ export class MemberStream {
 }
 
 /**
- * The next slice of a stream, whole.
+ * Yields the whole next slice of a stream.
  *
  * @param {SliceSource} slices @param {Uint8Array} header  which was already read @param {number} size  in the header
  */

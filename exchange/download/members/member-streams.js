@@ -1,6 +1,6 @@
 // The streams in which mirrors send members of a sequence: one from each mirror that can give many members for one
-// request. Several mirrors share the members. A slow stream does not keep the others waiting: it is ended, and its
-// remaining members are shared again.
+// request. Several mirrors share the members. If a stream is slow and another mirror is idle, the stream is ended, and
+// its remaining members are shared again.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { Candidate } from '../../../verifier/mirrors/candidate.js'
@@ -12,10 +12,10 @@ import { MemberStream } from './member-stream.js'
 /** @import { Asked, Session, Task } from '../work.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
-/** The most members of a stream, and the least, if that many are waiting. */
+/** The maximum and, if enough members are waiting, the minimum number of members of a stream. */
 const MAX_COUNT = 1000
 const MIN_COUNT = 4
-/** The shortest time, in milliseconds, before a stream is ended to share its members with an idle mirror. */
+/** How many milliseconds a stream lasts at least before it may be ended to share its members with an idle mirror. */
 const MIN_MS = 1000
 
 /** @typedef {{ stream: MemberStream, request: MirrorRequest, names: Set<string> }} Running */
@@ -24,7 +24,7 @@ const MIN_MS = 1000
  * @typedef {object} StreamOptions
  * @property {Uint8Array} sequence  its hash
  * @property {HeadReceiver} heads  keeps the small members
- * @property {(member: Member, size: number) => void} onWhole  gets each member when it is kept
+ * @property {(member: Member, size: number) => void} onWhole  called with each member when it is kept
  */
 
 export class MemberStreams {
@@ -32,16 +32,19 @@ export class MemberStreams {
   #queue
   #options
   #running = /** @type {Map<MirrorRecord, Running>} */ (new Map())
-  /** The mirrors whose streams have not brought any member. */
+  /** The mirrors that have sent a stream without a single right member. */
   #noStreams = new WeakSet()
-  /** True if a useful mirror was left without a task when tasks were last given. */
+  /** True if a useful mirror got no task when tasks were last given out. */
   #isHelpWaiting = false
   /** True if a stream has ended since the last `refill`. */
   hasEnded = false
   /** True if all useful mirrors can send streams. Then members are asked for alone only where streams have failed. */
   areEnough = false
 
-  /** @param {Session} session @param {MemberQueue} queue  of the members to be shared @param {StreamOptions} options */
+  /**
+   * @param {Session} session @param {MemberQueue} queue  has the members to be shared
+   * @param {StreamOptions} options
+   */
   constructor (session, queue, options) {
     this.#session = session
     this.#queue = queue
@@ -66,13 +69,13 @@ export class MemberStreams {
     if (isAny) await this.#queue.readAhead(MAX_COUNT)
   }
 
-  /** True if a mirror can send many members in one stream, as far as is known. @param {MirrorRecord} record */
+  /** True if a mirror offers streams, and has not sent one without a right member. @param {MirrorRecord} record */
   #canGive (record) { return record.mirror.members !== undefined && !this.#noStreams.has(record) }
 
   /**
    * Gives a mirror its share of the members to send.
    *
-   * @param {MirrorRecord} record  of an idle mirror @param {Asked} asked
+   * @param {MirrorRecord} record  the record of an idle mirror @param {Asked} asked
    * @returns {Task | undefined} undefined when no member is waiting for a stream, or the mirror cannot send streams
    */
   nextTask (record, { mirrorCount }) {
@@ -109,12 +112,12 @@ export class MemberStreams {
     if (isUseful(record)) this.#isHelpWaiting = true
   }
 
-  /** When the next stream may be ended, by the clock of the book; Infinity if no mirror could help. */
+  /** The time, by the clock of the book, at which the next stream may be ended; Infinity if no mirror could help. */
   get endsAt () {
     return this.#isHelpWaiting ? Math.min(...this.#live.map(({ request }) => request.since + MIN_MS)) : Infinity
   }
 
-  /** Ends the stream with the most remaining members, if it has lasted long enough and another mirror is idle. */
+  /** If another mirror is idle, ends the stream with the most remaining members, unless it has only just begun. */
   endLongest () {
     const now = this.#session.book.clock.now()
     const due = this.#live.filter(({ request }) => request.since + MIN_MS <= now)
@@ -122,7 +125,7 @@ export class MemberStreams {
     if (this.#isHelpWaiting) longest?.request.end('another mirror can help')
   }
 
-  /** The streams that were not ended. */
+  /** The streams whose requests were not ended. */
   get #live () { return [...this.#running.values()].filter(({ request }) => !request.signal.aborted) }
 }
 

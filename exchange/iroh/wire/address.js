@@ -1,5 +1,5 @@
-// Encodes and decodes the addresses of a peer in a ticket. Here they are texts like `192.0.2.1:4433` and
-// `[2001:db8::1]:4433`; in a ticket, they are a set of socket addresses. Source: the Serialize of SocketAddr in serde.
+// Encodes and decodes the addresses of a peer in a ticket. The decoded addresses are strings like `192.0.2.1:4433` and
+// `[2001:db8::1]:4433`. A ticket has them as a set of socket addresses. Source: the Serialize of SocketAddr in serde.
 
 import { varint } from './postcard.js'
 
@@ -7,14 +7,14 @@ import { varint } from './postcard.js'
 
 /** @typedef {{ ip: number[], port: number }} SocketAddress  `ip`: 4 or 16 bytes */
 
-/** Bytes of an IP address, by the kind, which is encoded before the address. */
+/** The length of an IP address in bytes, by its kind. The kind is encoded before the address. */
 const IP_LENS = [4, 16]
 const MAX_PORT = 65_535
 
 /**
  * @param {string[]} texts
  * @returns {number[]} bytes: the count, then each address, sorted as iroh sorts them
- * @throws {TypeError} when a text is not an IP address with a port
+ * @throws {TypeError} when a string is not an IP address with a port
  */
 export function encodeAddresses (texts) {
   const sorted = texts.map(parseAddress).sort(compare)
@@ -46,7 +46,7 @@ function parseAddress (text) {
   const port = Number(digits)
   const ip = host.startsWith('[') ? v6Bytes(host) : v4Bytes(host)
   if (ip !== undefined && port <= MAX_PORT) return { ip, port }
-  throw new TypeError(`"addresses" expected texts like 192.0.2.1:4433 and [2001:db8::1]:4433, got ${text}`)
+  throw new TypeError(`"addresses" expected strings like 192.0.2.1:4433 and [2001:db8::1]:4433, got ${text}`)
 }
 
 /** @param {string} host */
@@ -70,7 +70,11 @@ function v6Text (ip) {
   return new URL(`http://[${groups.join(':')}]`).hostname
 }
 
-/** Short IPs first, then by their bytes, then by port. @param {SocketAddress} a @param {SocketAddress} b */
+/**
+ * Compares addresses by the length of the IP, then by its bytes, then by the port.
+ *
+ * @param {SocketAddress} a @param {SocketAddress} b
+ */
 function compare (a, b) {
   const at = a.ip.length === b.ip.length ? a.ip.findIndex((byte, i) => byte !== b.ip[i]) : -1
   if (at >= 0) return a.ip[at] - b.ip[at]

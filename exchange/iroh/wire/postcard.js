@@ -2,7 +2,7 @@
 // their count. Source: the wire format of postcard, jamesmunns/postcard, "wire-format.md".
 
 const U64_MAX = 2n ** 64n - 1n
-/** Bytes of the longest varint. */
+/** The maximum length of a varint, in bytes. */
 const MAX_VARINT_LEN = 10
 
 /**
@@ -18,7 +18,7 @@ export function varint (value) {
   return [...bytes, Number(left)]
 }
 
-/** Reads values from bytes that a peer has sent. Never allocates memory for a claimed count. */
+/** Reads values from bytes that a peer has sent. Never allocates memory in proportion to a claimed count. */
 export class PostcardReader {
   #bytes
   #error
@@ -26,7 +26,7 @@ export class PostcardReader {
   at = 0
 
   /**
-   * @param {Uint8Array} bytes  not changed while they are read
+   * @param {Uint8Array} bytes  the caller must not change them while they are read
    * @param {(fault: string, at: number) => Error} error  makes the error for invalid bytes
    */
   constructor (bytes, error) {
@@ -34,10 +34,10 @@ export class PostcardReader {
     this.#error = error
   }
 
-  /** Bytes not read yet. */
+  /** How many bytes have not been read yet. */
   get left () { return this.#bytes.length - this.at }
 
-  /** @param {string} fault @param {number} [at]  the byte that is wrong @returns {Error} */
+  /** @param {string} fault @param {number} [at]  the offset of the wrong byte @returns {Error} */
   error (fault, at = this.at) { return this.#error(fault, at) }
 
   /** @param {number} len @returns {Uint8Array} a view */

@@ -1,7 +1,7 @@
-// Encodes and decodes which chunks of which blobs an iroh request asks for. A range specification is a list of
-// boundaries, each as its distance from the previous one. A sequence of specifications is run-length encoded: each
-// applies to its blob and to those after it, up to the next specification. Source: iroh-blobs,
-// src/protocol/range_spec.rs.
+// Encodes and decodes the part of an iroh request that says which chunks of which blobs are wanted. A range
+// specification is a list of boundaries, each encoded as its distance from the previous one. A sequence of
+// specifications is run-length encoded: each applies to its blob and to those after it, up to the next specification.
+// Source: iroh-blobs, src/protocol/range_spec.rs.
 
 import { areEqual, assertInteger } from '../../../lib/core/bytes.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -53,7 +53,8 @@ function decodeRanges (reader) {
 }
 
 /**
- * @param {WantedRanges[]} wanted  by increasing indices, each with other ranges than the previous entry
+ * @param {WantedRanges[]} wanted  in the order of their indices. The ranges of each entry differ from those of the
+ *   previous one
  * @returns {number[]} bytes
  */
 export function encodeWanted (wanted) {
@@ -63,7 +64,7 @@ export function encodeWanted (wanted) {
 }
 
 /**
- * The entries that ask for whole members of a sequence.
+ * Returns the entries that ask for whole members of a sequence.
  *
  * @param {number[]} indices  increasing, from 0
  * @returns {WantedRanges[]}
@@ -95,7 +96,7 @@ export function decodeWanted (reader) {
     if (index > U64_MAX) throw reader.error('a blob above 2^64 - 1', start)
     const from = reader.at
     const ranges = decodeRanges(reader)
-    // Each set has one encoding, so equal bytes are equal sets, even where boundaries are above 2^53 - 1.
+    // Each set has only one encoding, so comparing bytes compares sets, even where boundaries are above 2^53 - 1.
     const bytes = reader.read(from)
     if (bytes.length === before.length && areEqual(bytes, 0, before)) throw reader.error('the same ranges again', from)
     before = bytes

@@ -13,11 +13,11 @@ import { decodeWanted, encodeWanted } from './ranges.js'
 
 /**
  * @typedef {object} GetRequest
- * @property {Uint8Array} root  of the blob or sequence
+ * @property {Uint8Array} root  the hash of the blob or sequence
  * @property {WantedRanges[]} wanted  the last entry applies to all members after it
  */
 
-/** The most bytes of a request. */
+/** The maximum number of bytes of a request. */
 export const MAX_REQUEST_LEN = 1 << 20
 
 const GET = 0
@@ -26,7 +26,7 @@ const OTHERS = /** @type {Record<number, string>} */ ({ 1: 'Observe', 8: 'Push',
 const LAST_VARIANT = 9
 
 /**
- * The request for ranges of one blob.
+ * Encodes a request for ranges of one blob.
  *
  * @param {Uint8Array} root @param {ChunkRanges} ranges  not empty
  * @returns {number[]} bytes
@@ -40,7 +40,7 @@ export const encodeRequest = ({ root, wanted }) => [GET, ...root, ...encodeWante
  * @param {Uint8Array} bytes  a whole request
  * @returns {GetRequest}
  * @throws {BaoError} REQUEST_UNSUPPORTED for a request other than Get; REQUEST_INVALID { start } for bytes that are not
- *   a request, or not in the form that iroh writes
+ *   a request in the form that iroh writes
  */
 export function decodeRequest (bytes) {
   assertBytes('bytes', bytes)
@@ -49,8 +49,8 @@ export function decodeRequest (bytes) {
   const variant = reader.byte()
   if (variant > LAST_VARIANT) throw invalid('an unknown kind', 0)
   if (variant !== GET) {
-    const kind = OTHERS[variant] ?? `of kind ${variant}`
-    throw new BaoError('REQUEST_UNSUPPORTED', `requests ${kind} are not answered, only Get`)
+    const kind = OTHERS[variant] ?? `${variant}`
+    throw new BaoError('REQUEST_UNSUPPORTED', `requests of kind ${kind} are not answered, only Get`)
   }
   const root = reader.bytes(HASH_LEN).slice()
   const wanted = decodeWanted(reader)
@@ -58,7 +58,7 @@ export function decodeRequest (bytes) {
   return { root, wanted }
 }
 
-/** @param {string} fault @param {number} [start]  the byte that is wrong @returns {BaoError} */
+/** @param {string} fault @param {number} [start]  the offset of the wrong byte @returns {BaoError} */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start}`
   return new BaoError('REQUEST_INVALID', `this is not a request to iroh-blobs${where}: ${fault}`, { start })

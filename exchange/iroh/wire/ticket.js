@@ -1,5 +1,6 @@
-// Encodes and decodes tickets of iroh-blobs. A ticket is a text that names a blob and the address of a peer that has
-// it: `blob`, then postcard in base32. Sources: iroh-blobs, src/ticket.rs; iroh-tickets.
+// Encodes and decodes tickets of iroh-blobs. A ticket is a string that contains the hash of a blob, and the address of
+// a peer that has the blob. It begins with `blob`; the rest is postcard in base32. Sources: iroh-blobs, src/ticket.rs;
+// iroh-tickets.
 
 import { base16 } from 'multiformats/bases/base16'
 import { base32 } from 'multiformats/bases/base32'
@@ -26,11 +27,11 @@ import { PostcardReader, varint } from './postcard.js'
  */
 
 const KIND = 'blob'
-/** The most characters of a ticket. They are enough for about 300 addresses. */
+/** The maximum number of characters of a ticket. They are enough for about 300 addresses. */
 const MAX_TICKET_LEN = 4096
 const VARIANT = 0
 const ID_LEN = 32
-/** The fewest digits of a ticket, which then has neither a relay nor addresses. */
+/** The minimum number of digits of a ticket. A ticket of this length has neither a relay nor addresses. */
 const MIN_DIGITS = Math.ceil((4 + ID_LEN + HASH_LEN) * 8 / 5)
 /** The format of a blob in a ticket. */
 const FORMATS = [RAW, HASHSEQ]
@@ -39,14 +40,14 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads a ticket. Nothing in it is verified; received bytes are later compared with its hash.
+ * Reads a ticket. Verifies nothing: bytes that are received later are compared with the hash in the ticket.
  *
  * @param {string} text
  * @returns {Ticket}
  * @throws {BaoError} TICKET_INVALID
  */
 export function parseTicket (text) {
-  if (typeof text !== 'string') throw new TypeError(`"ticket" expected a text, got ${describe(text)}`)
+  if (typeof text !== 'string') throw new TypeError(`"ticket" expected a string, got ${describe(text)}`)
   if (!text.startsWith(KIND)) throw invalid(`it does not begin with '${KIND}'`)
   if (text.length > MAX_TICKET_LEN) throw invalid(`it has more than ${MAX_TICKET_LEN} characters`)
   const reader = new PostcardReader(decodeBase32(text.slice(KIND.length)), invalid)
@@ -64,7 +65,8 @@ export function parseTicket (text) {
 /**
  * Writes a ticket, as iroh-blobs does.
  *
- * @param {{ cid: BlobName, address: PeerAddress }} ticket  with a CID of codec 0x80, it is for all members, too
+ * @param {{ cid: BlobName, address: PeerAddress }} ticket  if the CID has the codec 0x80, the ticket is for all
+ *   members, too
  * @returns {string}
  * @throws {TypeError} for an invalid address
  */
@@ -97,18 +99,18 @@ export function checkedAddress (address) {
   if (relayUrl !== undefined && !(typeof relayUrl === 'string' && URL.canParse(relayUrl))) {
     throw new TypeError('"address.relayUrl" expected a URL')
   }
-  if (!Array.isArray(addresses)) throw new TypeError('"address.addresses" expected an array of texts')
+  if (!Array.isArray(addresses)) throw new TypeError('"address.addresses" expected an array of strings')
   encodeAddresses(addresses)
   return { id: id.toLowerCase(), ...relayUrl !== undefined && { relayUrl: new URL(relayUrl).href }, addresses }
 }
 
-/** True if a text looks like a ticket. @param {string} text */
+/** True if a string looks like a ticket. @param {string} text */
 export const isTicket = text => new RegExp(`^${KIND}[A-Za-z2-7]{${MIN_DIGITS},}$`).test(text)
 
 /** @param {PostcardReader} reader @returns {string | undefined} */
 function decodeRelay (reader) {
   const has = reader.byte()
-  if (has > 1) throw reader.error('neither a relay nor none', reader.at - 1)
+  if (has > 1) throw reader.error('the byte that says whether there is a relay is neither 0 nor 1', reader.at - 1)
   if (has === 0) return undefined
   const start = reader.at
   const bytes = reader.bytes(reader.count())

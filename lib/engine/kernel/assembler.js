@@ -1,6 +1,6 @@
-// A small WebAssembly assembler: only the instructions that the kernel uses, under the names of the core specification
-// (appendix "Index of Instructions"; chapter "Binary Format" for modules). Code is written as nested arrays of bytes:
-// an instruction's operands come before its opcode, so nesting in the source is nesting in the code.
+// A small WebAssembly assembler. It has only the instructions that the kernel uses, under the names of the core
+// specification (appendix "Index of Instructions"; chapter "Binary Format" for modules). Code is written as nested
+// arrays of bytes: an instruction's operands come before its opcode, so nesting in the source is nesting in the code.
 
 /** @import { Code } from '../../core/types.js' */
 /** @typedef {'i32' | 'i64' | 'v128'} Type */
@@ -18,7 +18,7 @@ const op = opcode => (...operands) => {
 }
 /** @param {number} opcode */
 const simd = opcode => op([0xfd, ...u(opcode)])
-/** Loads and stores; the static offset is a region of the arena. @param {number[]} opcode @param {number} align log2 */
+/** A load or store. The static offset is a region of the arena. @param {number[]} opcode @param {number} align log2 */
 const memory = (opcode, align) => (/** @type {Code} */ address, /** @type {Code} */ value = [], offset = 0) =>
   [address, value, ...opcode, align, ...u(offset)]
 
@@ -72,7 +72,7 @@ export const i8x16 = {
   const: (/** @type {number[]} */ bytes) => /** @type {Code} */ ([0xfd, 12, bytes]),
   splat: simd(15),
   gtS: simd(39),
-  /** Byte i of the result is byte `places[i]` of the value, 0 to 15. */
+  /** Byte i of the result is byte `places[i]` (0 to 15) of the value. */
   swizzle: simd(14),
   /** @param {Code} a @param {Code} b @param {number[]} lanes 0..15 of a, 16..31 of b */
   shuffle: (a, b, lanes) => /** @type {Code} */ ([a, b, 0xfd, 13, lanes])
@@ -100,10 +100,14 @@ export const select = (test, a, b) => [a, b, test, 0x1b]
 export const when = (test, then) => [test, 0x04, 0x40, then, 0x0b]
 /** @param {Code} test @param {Code} then @param {Code} otherwise @returns {Code} */
 export const whenElse = (test, then, otherwise) => [test, 0x04, 0x40, then, 0x05, otherwise, 0x0b]
-/** Calls a function of this module. @param {number} index  its place there @param {Code[]} operands @returns {Code} */
+/**
+ * Calls a function of the same module.
+ *
+ * @param {number} index  of the function @param {Code[]} operands @returns {Code}
+ */
 export const call = (index, ...operands) => [...operands, 0x10, u(index)]
 /**
- * Runs the body, and repeats it while the test holds after it.
+ * Runs the body, then the test, and repeats both while the test is true.
  *
  * @param {Code} body @param {Code} test
  * @returns {Code}
@@ -113,7 +117,7 @@ export const loopWhile = (body, test) => [0x03, 0x40, body, test, 0x0d, 0, 0x0b]
 const TYPES = { i32: 0x7f, i64: 0x7e, v128: 0x7b }
 
 /**
- * A function without a result.
+ * Assembles a function without a result.
  *
  * @param {string} name  its exported name; empty for a function that is not exported
  * @param {number} params  how many i32 parameters
@@ -133,9 +137,9 @@ export function func (name, params, write) {
 }
 
 /**
- * A module that imports one memory as `arena.memory` and exports the functions.
+ * Assembles a module that imports one memory as `arena.memory` and exports the functions.
  *
- * @param {number} pages  of the memory, which never grows
+ * @param {number} pages  the size of the memory, which never grows, in pages
  * @param {ReturnType<typeof func>[]} functions
  * @returns {Uint8Array<ArrayBuffer>}
  */

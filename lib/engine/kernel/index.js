@@ -1,5 +1,5 @@
 // Chooses the kernel: SIMD where WebAssembly is allowed, JavaScript elsewhere. Assembling the SIMD kernel takes
-// milliseconds, so that is done only when there is enough to hash.
+// milliseconds, so it is assembled only when there is enough to hash.
 
 import { createSimdKernel } from './simd.js'
 import { jsKernel } from './js.js'
@@ -7,7 +7,7 @@ import { jsKernel } from './js.js'
 /** @import { Kernel } from '../../core/types.js' */
 
 /**
- * The JavaScript kernel compresses this many chunks and blocks in less time than it takes to assemble the SIMD kernel.
+ * The JavaScript kernel compresses this many chunks and blocks in less time than assembling the SIMD kernel takes.
  */
 const FEW = 64
 let calls = 0
@@ -21,7 +21,7 @@ const KERNELS = {
   js: () => jsKernel
 }
 
-/** The kernel until one is chosen. @type {Kernel} */
+/** Used until a kernel is chosen. Its functions choose a kernel when there is enough to hash. @type {Kernel} */
 const undecided = {
   name: 'undecided',
   compressMany: (...args) => choose().compressMany(...args),
@@ -36,14 +36,14 @@ const undecided = {
 /** The kernel of this thread. */
 export let kernel = undecided
 
-/** Assembles and compiles the SIMD kernel now instead of when it is first needed. */
+/** Chooses the kernel now, which assembles and compiles the SIMD kernel, instead of when it is first needed. */
 export function warmup () {
   if (kernel === undecided) choose()
 }
 
 /**
  * The name of the kernel that runs: `simd-rows` or `simd-words`, which hash a single chunk in different ways, or `js`
- * if WebAssembly or its SIMD is refused, or BAOBOX_KERNEL=js is set.
+ * if the runtime refuses WebAssembly or its SIMD, or BAOBOX_KERNEL=js is set.
  */
 export function kernelName () {
   warmup()

@@ -8,29 +8,29 @@ import { BLOCK, CVS, CVS_TABLE, KEY, OUT, ZEROS, u8 } from '../arena.js'
 
 /**
  * The arena as signed words, because bit operators return signed words, and V8 would not keep an unsigned word from
- * 2^31 on as a 32-bit integer. It is a constant of this module, because V8 compiles its address and length into the
- * code, but would load those of an imported constant.
+ * 2^31 on as a 32-bit integer. The array is a constant of this module because then V8 compiles its address and length
+ * into the code. For an imported constant, it would load them each time.
  */
 const words = new Int32Array(u8.buffer)
 const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
 
 /**
- * Compresses adjacent blocks, each from the chaining value of the previous block. All places are word indices.
+ * Compresses adjacent blocks, each with the chaining value of the previous block. All places are word indices.
  *
- * State, message and chaining value stay in local variables. The seven rounds are written out, so that the message
- * stays where it is and each round names the words that it takes (SCHEDULE in constants.js). A loop over one round
- * would move all sixteen words six times.
+ * State, message and chaining value stay in local variables. The seven rounds are written out, so that message words
+ * never move: each round names the words that it takes (SCHEDULE in constants.js). A loop over one round would move all
+ * sixteen words six times.
  *
  * @param {number} cv  where the first chaining value is
  * @param {number} block  where the blocks are
- * @param {number} last  where the last block is: possibly somewhere else, with zeros after its bytes
+ * @param {number} last  where the last block is. It may be somewhere else than the others, with zeros after its bytes
  * @param {number} len  bytes of all blocks: 64 in each except the last
  * @param {number} firstFlags  of the first block
- * @param {number} flags  of the others
+ * @param {number} flags  the flags of the others
  * @param {number} endFlags  further flags of the last one
  * @param {number} counterLo @param {number} counterHi
- * @param {number} out  written: 8 words, the last chaining value
- * @param {boolean} isWhole  true to write 16 words instead; for a single block only
+ * @param {number} out  where the last chaining value, 8 words, is written
+ * @param {boolean} isWhole  true to write all 16 words of the result instead; only for a single block
  */
 function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo, counterHi, out, isWhole) {
   let s0 = words[cv]; let s1 = words[cv + 1]; let s2 = words[cv + 2]; let s3 = words[cv + 3]
@@ -304,8 +304,8 @@ function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo,
 }
 
 /**
- * The word index where a block can be read as 16 words. A short block is copied, with zeros after it: word by word,
- * because for so few words, calls of `copyWithin` and `fill` cost more than a loop.
+ * Returns the word index where a block can be read as 16 words. A short block is copied, and zeros are added. A loop
+ * over words does that, because for so few words, calls of `copyWithin` and `fill` cost more.
  *
  * @param {number} at  in bytes
  * @param {number} len  0 to 64

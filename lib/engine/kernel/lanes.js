@@ -45,10 +45,12 @@ const transpose = (rows, columns, scratch) => {
   ]
 }
 
-/** Places in the module of the functions that compress a block or chunk alone. */
+/** The indices, in the module, of the functions that compress a block or chunk alone. */
 const [COMPRESS_BLOCK, COMPRESS_CHUNK] = [0, 1]
 
-/** @param {number} secondAlone  two chunks are compressed alone when the second has no more bytes than this */
+/**
+ * @param {number} secondAlone  two chunks are compressed one after the other if the second has at most this many bytes
+ */
 export const compressMany = secondAlone => func('compressMany', 7, (params, local) => {
   const [table, count, lastLen, flags, counterLo, counterHi, out] = params
   const start = local('i32')
@@ -67,15 +69,15 @@ export const compressMany = secondAlone => func('compressMany', 7, (params, loca
   const state = WORDS.map(() => local('v128'))
   const scratch = [0, 1, 2, 3].map(() => local('v128'))
   const { arithmetic, setUp: setUpArithmetic } = vectorArithmetic(local)
-  // The state takes 16 of the 16 or 32 vector registers. Less used vectors stay in the arena: with the message in local
-  // variables, JavaScriptCore takes more than twice as long.
+  // The state takes 16 of the 16 or 32 vector registers. Vectors that are used less stay in the arena, because with the
+  // message in local variables, JavaScriptCore takes more than twice as long.
   const message = vectorsAt(LANE_MESSAGE, 16)
   const cv = vectorsAt(LANE_CVS, 8)
 
   const isParent = i32.and(flags.get, i32.const(PARENT))
 
-  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. The remaining inputs are
-  // compressed one by one.
+  // Chunks have 16 blocks and increasing counters. Parents have one block, and all have the counter 0. If at most
+  // `countAlone` inputs remain, they are compressed one by one.
   const setUp = [
     setUpArithmetic,
     countAlone.set(i32.const(1)),

@@ -32,8 +32,8 @@ export const wordArithmetic = {
 }
 
 /**
- * Arithmetic on vectors of four words. Rotations by whole bytes are swizzles. Their masks are locals, because
- * engines build a constant again at each use.
+ * Arithmetic on vectors of four words. Rotations by whole bytes are swizzles. The masks of the swizzles are locals,
+ * because engines build a constant again at each use.
  *
  * @param {(type: Type) => Local} local
  * @returns {{ arithmetic: Arithmetic, setUp: Code }} `setUp` must come before all other code
@@ -55,8 +55,8 @@ export const vectorArithmetic = local => {
 }
 
 /**
- * Mixings that do not depend on each other, interleaved line by line, because some engines keep the order of the code.
- * The message word is added first, because it is ready before `b` is.
+ * Interleaves mixings that do not depend on each other, line by line, because some engines do not reorder code. The
+ * message word is added first, because it is available before `b` is.
  *
  * @param {Arithmetic} arithmetic @param {Mixing[]} mixings
  * @returns {Code}
@@ -73,7 +73,7 @@ export const mix = ({ add, xor, setRotated }, mixings) => [
 ]
 
 /**
- * All seven rounds, written out, so that message words stay where they are and each mixing names the two that it takes.
+ * All seven rounds, written out, so that message words never move: each mixing names the two words that it takes.
  *
  * @param {Arithmetic} arithmetic
  * @param {Local[]} state  16

@@ -1,7 +1,7 @@
 // Measures the latency of vector operations, which decides whether rows.js or words.js hashes one chunk alone faster.
 // Within one block, each operation waits for the previous one. If a vector operation takes one cycle, as a scalar one
-// does, rows.js wins, because it has a quarter of the operations. If it takes two (Zen 5, Arm), words.js wins. The
-// clocks of some browsers are too coarse to tell.
+// does, rows.js wins, because it has a quarter of the operations. If it takes two (Zen 5, Arm), words.js wins. In some
+// browsers, the clock is too coarse to measure this.
 
 import { func, i32, i32x4, loopWhile, module, v128, whenElse } from './assembler.js'
 import { KEY, OUT, PAGES, memory } from '../arena.js'
@@ -11,15 +11,15 @@ import { KEY, OUT, PAGES, memory } from '../arena.js'
 
 /** @typedef {(a: Code, b: Code) => Code} Operation */
 
-/** Additions in one run of the loop. */
+/** How many additions one pass of the loop has. */
 const ADDITIONS = 24
 const LOOPS = 1000
 /** How many times each loop runs. The quickest run counts. */
 const RUNS = 5
 
 /**
- * From this ratio on, vector additions count as slow. If their latency is one cycle, the ratio is 1.0, or 1.4 in code
- * that an engine has compiled in a hurry; if it is two cycles, the ratio is 1.9 or more.
+ * From this ratio of the times on, vector additions count as slow. If their latency is one cycle, the ratio is 1.0, or
+ * 1.4 in code that an engine has compiled without optimising; if it is two cycles, the ratio is 1.9 or more.
  */
 const SLOW_VECTORS = 1.6
 

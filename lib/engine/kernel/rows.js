@@ -1,7 +1,8 @@
 // Assembles `compressBlock` and `compressChunk` with vectors: each of four vectors holds a row of the state. After the
-// columns, rows are rotated so that the diagonals become columns. Row b is the last to be ready, so it stays and the
-// others rotate around it. The four message vectors hold the words in the order in which a round takes them: x and y of
-// the columns, x and y of the diagonals. The last two are in the lanes of their b. Source: BLAKE3 paper 5.3.
+// columns, rows are rotated so that the diagonals become columns. Row b is computed last, so it stays in place and the
+// other three are rotated instead. The four message vectors hold the words in the order in which a round takes them: x
+// and y of the columns, then x and y of the diagonals. The words of the diagonals are in the lanes of the b that they
+// belong to. Source: BLAKE3 paper 5.3.
 
 import { BLOCK_LEN, CHUNK_START, IV, PERMUTATION, SCHEDULE } from '../../core/constants.js'
 import { KEY } from '../arena.js'
@@ -15,8 +16,8 @@ const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 const [A, B, C, D] = [0, 1, 2, 3]
 
 /**
- * If the second of two chunks is up to this long, they are quicker one after the other than in four lanes, two of them
- * empty.
+ * If the second of two chunks is at most this long, hashing the two one after the other is quicker than hashing them in
+ * four lanes, two of which are empty.
  */
 export const SECOND_ALONE = 9 * BLOCK_LEN
 const MESSAGE_VECTORS = [[0, 2, 4, 6], [1, 3, 5, 7], [14, 8, 10, 12], [15, 9, 11, 13]]
@@ -28,7 +29,7 @@ const placeOfWord = i => {
 }
 
 /**
- * A vector of four words, each from anywhere in up to three vectors.
+ * Makes a vector of four words. Each word may come from any lane of up to three vectors.
  *
  * @param {{ vector: number, lane: number }[]} places
  * @param {Local[]} from
@@ -60,7 +61,7 @@ const oneBlock = local => {
   /** @param {Local} row @param {number} by @returns {Code} */
   const rotate = (row, by) => row.set(i32x4.shuffle(row.get, row.get, [0, 1, 2, 3].map(lane => (lane + by) % 4)))
 
-  // The bytes after the end of the block may have any value, and count as zero.
+  // Sets the bytes after the end of the block, which may have any value, to zero.
   /** @param {Code} len @returns {Code} */
   const clearAfter = len => words.map((row, i) => row.set(v128.and(row.get,
     i8x16.gtS(i8x16.splat(len), i8x16.const(WORDS.map(byte => 16 * i + byte))))))

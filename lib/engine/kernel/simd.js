@@ -1,5 +1,5 @@
-// The WebAssembly kernel, assembled at run time. lanes.js compresses many chunks or parents. For one chunk or block
-// alone there are two forms, rows.js and words.js, and probe.js finds the quicker one. `reduce` joins the chaining
+// The WebAssembly kernel, assembled at run time. lanes.js compresses many chunks or parents. A single chunk or block is
+// compressed in one of two ways, by rows.js or words.js; probe.js finds the quicker one. `reduce` joins the chaining
 // values of a window, `gather` and `scatter` copy, and `compare` compares. The contract is `Kernel` in types.d.ts.
 
 import { BLOCK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../core/constants.js'
@@ -39,7 +39,7 @@ const reduce = compressManyAt => func('reduce', 3, ([count, flags, downTo], loca
 })
 
 /**
- * Copies between adjacent inputs and the places in a table, in one direction or the other.
+ * Copies inputs from the places in a table to adjacent places (`gather`), or back (`scatter`).
  *
  * @param {'gather' | 'scatter'} name
  */

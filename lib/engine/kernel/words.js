@@ -13,14 +13,14 @@ import { wordArithmetic, sevenRounds } from './mixing.js'
 const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 
 /**
- * If the second of two chunks is up to this long, they are quicker one after the other than in four lanes, two of them
- * empty.
+ * If the second of two chunks is at most this long, hashing the two one after the other is quicker than hashing them in
+ * four lanes, two of which are empty.
  */
 export const SECOND_ALONE = CHUNK_LEN
 
 /**
- * Sets `last` to a place where the last block, `len` bytes from `at` on, can be read as 16 words. A short block is
- * copied to BLOCK, with zeros after its bytes.
+ * Sets `last` to a place where the last block can be read as 16 words. The block is the `len` bytes at `at`. A short
+ * block is copied to BLOCK, with zeros after its bytes.
  *
  * @param {Local} last @param {Code} at @param {Code} len
  * @returns {Code}
@@ -38,13 +38,13 @@ const layOut = (last, at, len) => [
 ]
 
 /**
- * Compresses adjacent blocks, each from the chaining value of the previous block. State and message stay in local
+ * Compresses adjacent blocks, each with the chaining value of the previous block. State and message stay in local
  * variables. js.js has the same function.
  *
- * Its parameters: `cv`, where the first chaining value is; `block`, where the blocks are; `last`, where the last one
- * is; `len`, bytes of all blocks; `blockFlags`, flags of the first block; `flags`, those of the others; `endFlags`,
- * further flags of the last one; the counter; `out`, where the last chaining value goes; `isWhole`, true if all 16
- * words go there instead.
+ * Its parameters: `cv`, where the first chaining value is; `block`, where the blocks are; `last`, where the last block
+ * is; `len`, bytes of all blocks; `blockFlags`, the flags of the first block; `flags`, those of the others; `endFlags`,
+ * further flags of the last block; the counter; `out`, where the last chaining value is written; `isWhole`, true if all
+ * 16 words of the result are written there instead.
  */
 const compressBlocks = () => func('', 11, (params, local) => {
   const [cv, block, last, len, blockFlags, flags, endFlags, counterLo, counterHi, out, isWhole] = params

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 
 /** @import { Thread, ThreadEvents } from '../../core/types.js' */
 
-/** How many threads run at the same time. */
+/** How many threads can run at the same time. */
 export const parallelism = () => availableParallelism()
 
 /**

@@ -4,7 +4,7 @@
 
 /** @import { Thread, ThreadEvents } from '../../core/types.js' */
 
-/** How many threads run at the same time. */
+/** How many threads can run at the same time. */
 export const parallelism = () => globalThis.navigator?.hardwareConcurrency ?? 1
 
 /**

@@ -12,12 +12,12 @@ import { truncated } from '../../core/errors.js'
 
 const { buffers: [buffer] } = leaseBuffers()
 
-/** Resolves when all jobs so far have been answered. */
+/** Resolves when all jobs that have arrived so far have been answered. */
 let last = Promise.resolve()
 
 listen((/** @type {SpanJob & { id: number }} */ { id, ...job }) => {
   if ('file' in job.source && !isOpenHere(job.source.file)) return send({ id, isNotShared: true })
-  // A Blob is read while earlier jobs are hashed.
+  // Read the Blob while earlier jobs are being hashed.
   const reading = 'blob' in job.source ? job.source.blob.arrayBuffer() : undefined
   reading?.catch(() => {}) // it may fail before anybody awaits it
   last = last.then(() => answer(id, job, reading))

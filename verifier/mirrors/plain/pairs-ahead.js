@@ -1,5 +1,5 @@
-// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use, because the slice would
-// otherwise wait for the server of the outboard again and again.
+// Reads the pairs that a slice needs from an outboard, many at a time and before they are used. Otherwise the slice
+// would wait for the server of the outboard again and again.
 
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
 import { PAIR_LEN } from '../../../lib/core/constants.js'
@@ -8,14 +8,14 @@ import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 
-/** Pairs that are read together: those of 8 MiB of a blob at group log 4. */
+/** How many pairs are read together: those of 8 MiB of a blob at group log 4. */
 const COUNT = 512
 
 /**
  * @typedef {object} Pairs  pairs that were read together
- * @property {number[]} nodes  the node numbers of the parents
+ * @property {number[]} nodes  the node numbers of the parents that were asked for
  * @property {Uint8Array} bytes  the pairs, in the same order
- * @property {number} count  how many of the parents have a pair: those before the first parent whose pair the outboard
+ * @property {number} count  how many pairs were read: those of the parents before the first one whose pair the outboard
  *   lacks
  */
 
@@ -27,7 +27,7 @@ export class PairsAhead {
   #index = 0
   #next = /** @type {Promise<Pairs> | undefined} */ (undefined)
 
-  /** @param {SliceOutboard} outboard @param {number} size  of the blob @param {ChunkRanges} ranges */
+  /** @param {SliceOutboard} outboard @param {number} size  the size of the blob @param {ChunkRanges} ranges */
   constructor (outboard, size, ranges) {
     this.#walk = new Walk(size, outboard.groupLog, ranges)
     this.#reader = pairsOf(outboard)
@@ -52,7 +52,7 @@ export class PairsAhead {
     return this.#index < count ? bytes.subarray(at, at + PAIR_LEN) : undefined
   }
 
-  /** Waits for the next pairs. @returns {Promise<boolean>} false at the end */
+  /** Waits for the next pairs. @returns {Promise<boolean>} false when the walk has ended */
   async load () {
     this.#current = await (this.#next ?? this.#read())
     this.#index = 0

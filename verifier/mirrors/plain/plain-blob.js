@@ -15,7 +15,8 @@ import { sliceOfPlain } from './plain-slice.js'
 /** @import { PlainBlob } from './plain-slice.js' */
 
 /**
- * True if the last chunk of the blob verifies. Then its size is right, and its outboard has the pairs above its end.
+ * True if the last chunk of the blob verifies. Then the size is right, and the outboard has the pairs above the last
+ * chunk.
  *
  * @param {PlainBlob} blob @param {{ root: Uint8Array, key?: Uint8Array }} name @param {AbortSignal} signal
  */
@@ -51,7 +52,7 @@ export function blobInMemory (bytes, { root, key }) {
 }
 
 /**
- * The outboard of a blob of one group, which has no pairs.
+ * Makes the outboard of a blob of one group, which has no pairs.
  *
  * @param {Uint8Array} root @param {number} size @param {number} groupLog
  * @returns {SliceOutboard}

@@ -1,5 +1,5 @@
 // Makes slices of a blob whose bytes and outboard are in different places, in files or on a server. It does not verify
-// anything: the caller does that.
+// the slices, because the caller does that.
 
 import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
@@ -18,28 +18,28 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 /**
  * @typedef {object} PlainBlob
  * @property {ReadPieces} pieces
- * @property {SliceOutboard} outboard  at any group log
+ * @property {SliceOutboard} outboard  its group log may be another one than that of the slice
  * @property {number} size  a claim
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
 /**
- * Waits until more of a slice can be made. False at the end of the slice, or if the blob or its outboard ends too
- * early.
+ * Waits until more of a slice can be made. Returns false at the end of the slice, or if the blob or its outboard ends
+ * too early.
  *
  * @typedef {() => Promise<boolean> | boolean} ReadOn
  */
 
 /** The length at which a piece of the slice is complete. */
 const PIECE_LEN = 1 << 17
-/** The length with a last pair, which may exceed PIECE_LEN. */
+/** The maximum length of a piece: the last pair in it may exceed PIECE_LEN. */
 const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
 
 /**
- * The slice with its header. The bytes of each contiguous range are read in one stream. Bytes that have arrived are
- * yielded before it waits for more.
+ * Yields the slice with its header. The bytes of each contiguous range are read in one stream. Bytes that have arrived
+ * are yielded before the function waits for more.
  *
  * If the groups of the outboard are larger than those of the slice, the outboard has fewer pairs than the slice needs.
- * The other pairs are computed from the bytes of the outboard's groups, which are therefore read whole.
+ * The other pairs are computed from the bytes of the outboard's groups, so these groups are read whole.
  *
  * @param {PlainBlob} blob
  * @param {Wanted} wanted
@@ -71,7 +71,7 @@ class PlainSlice {
   #mode
   /** The next piece of the slice. The caller clears it. */
   piece = new ByteQueue()
-  /** True while the current step of the walk is not yet in the slice, or only in part. */
+  /** True while the current step of the walk is not in the slice, or only in part. */
   #isDue = false
   /** Where the rest of the current leaf begins, in the blob. */
   #at = 0
@@ -93,7 +93,7 @@ class PlainSlice {
   /**
    * Puts the bytes and pairs that have arrived into the piece.
    *
-   * @returns {ReadOn} which the caller must call before the next `advance`
+   * @returns {ReadOn} a function that the caller must call before the next `advance`
    */
   advance () {
     while (this.piece.len < PIECE_LEN) {
@@ -148,8 +148,8 @@ class PlainSlice {
   /**
    * Reads the bytes of a group of the outboard, and computes the pairs inside it.
    *
-   * @param {number} within  the offset of a byte in the group @returns {Promise<boolean>} true if the blob has all of
-   *   it
+   * @param {number} within  the offset of any byte in the group @returns {Promise<boolean>} true if the blob has the
+   *   whole group
    */
   async #openGroup (within) {
     const groupLen = CHUNK_LEN * 2 ** this.#groupLog

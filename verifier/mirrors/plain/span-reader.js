@@ -1,7 +1,8 @@
 // Reads spans of a blob in increasing order, each span as one stream.
 
 /**
- * Gives the bytes of a blob from `start` to `end`, in pieces of any length: fewer where the blob ends earlier.
+ * Gives the bytes of a blob from `start` to `end`, in pieces of any length. There are fewer bytes if the blob ends
+ * earlier.
  *
  * @callback ReadPieces
  * @param {number} start  bytes
@@ -17,7 +18,7 @@ export class SpanReader {
   /** The pieces of the span that is being read. */
   #current = /** @type {AsyncIterator<Uint8Array> | undefined} */ (undefined)
   #end = 0
-  /** The last piece, and where it ends in the blob. */
+  /** The last piece, and the offset of its end in the blob. */
   #piece = /** @type {Uint8Array} */ (new Uint8Array(0))
   #at = 0
 
@@ -29,7 +30,7 @@ export class SpanReader {
   }
 
   /**
-   * The bytes of a range that have arrived.
+   * Returns those bytes of a range that have arrived.
    *
    * @param {number} start  in a span, and not below that of any earlier call @param {number} end
    * @returns {Uint8Array} borrowed until `readOn` or `read`; empty if none have arrived
@@ -40,10 +41,10 @@ export class SpanReader {
   }
 
   /**
-   * Continues to read up to the piece that has a byte.
+   * Reads on until the byte at `start` has arrived.
    *
    * @param {number} start
-   * @returns {Promise<boolean>} false if the blob ends
+   * @returns {Promise<boolean>} false if the blob ends before it
    */
   async readOn (start) {
     while (this.#at <= start) {

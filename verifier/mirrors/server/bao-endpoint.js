@@ -1,5 +1,5 @@
 // Asks a Bao endpoint for slices. Its answers have the type `application/vnd.bao-slice`: the size of the blob in 8
-// bytes, then the slice. Some endpoints can give many members of a hash sequence in one answer, too.
+// bytes, then the slice. Some endpoints can also give many members of a hash sequence in one answer.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
@@ -14,21 +14,22 @@ import { locationOf } from '../../sources/http/urls.js'
 const SLICE_TYPE = 'application/vnd.bao-slice'
 const MEMBERS_TYPE = 'application/vnd.bao-members'
 /**
- * The most ranges of members in a request, and the most characters of them, because servers limit the length of a URL.
+ * The maximum number of ranges of members in a request, and the maximum length of their text, because servers limit the
+ * length of a URL.
  */
 const MAX_RANGES = 256
 const MAX_TEXT_LEN = 2048
-/** The most characters of the JSON in which a server says which bytes it lacks. */
+/** The maximum number of characters of the JSON in which a server says which bytes it lacks. */
 const MAX_REPORT_LEN = 1 << 16
 
 /**
- * The slice as it arrives, unverified.
+ * Yields the slice as it arrives, unverified.
  *
  * @param {URL} url
  * @param {{ ranges: ChunkRanges, groupLog: number }} wanted
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
- * @param {(link: LinkHeader) => void} [onLink]  gets the `Link` header of the answer, if it has one
+ * @param {(link: LinkHeader) => void} [onLink]  called with the `Link` header of the answer, if the answer has one
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is not a slice; FETCH_STATUS, with `ranges` if the server says
  *   which bytes it lacks; FETCH_FAILED
@@ -39,16 +40,16 @@ export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onL
 }
 
 /**
- * Whole members of a sequence, as slices one after the other, unverified. They end early where the server lacks a
- * member, or where the URL does not have space for more indices.
+ * Yields whole members of a sequence, as slices one after the other, unverified. Ends early where the server lacks a
+ * member, or if the URL does not have space for all indices.
  *
- * @param {URL} url  of the sequence
+ * @param {URL} url  the URL of the sequence
  * @param {number[]} indices  in increasing order, counted from 0
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
- * @throws {BaoError} FETCH_REFUSED, FETCH_STATUS when the server does not know this request, or lacks the first
- *   member; FETCH_FAILED
+ * @throws {BaoError} FETCH_REFUSED; FETCH_STATUS when the server does not know this request, or lacks the first member;
+ *   FETCH_FAILED
  */
 export function membersOfEndpoint (url, indices, options, signal) {
   const query = [['format', 'bao-members'], ['members', membersText(indices)]]
@@ -56,7 +57,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
 }
 
 /**
- * The body of the answer, if it has the right type.
+ * Yields the body of the answer, if the answer has the right type.
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} wanted
  * @param {HttpOptions} options @param {AbortSignal} signal
@@ -81,7 +82,7 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
 }
 
 /**
- * The indices of members as half-open ranges, as many of them as fit into a URL.
+ * Writes the indices of members as ranges whose ends are not included. Leaves out those that do not fit into a URL.
  *
  * @param {number[]} indices  in increasing order
  */
@@ -99,15 +100,15 @@ function membersText (indices) {
 }
 
 /**
- * Ranges as a query: a single range in bytes, which every endpoint understands; several ranges in chunks. Both are
- * half-open. Without ranges, the query asks for an empty range, which means one chunk.
+ * Writes ranges as a query: a single range in bytes, which every endpoint understands, and several ranges in chunks.
+ * The ends are not included. If there are no ranges, the query asks for an empty range, which means one chunk.
  *
  * @param {ChunkRanges} ranges
  * @returns {[name: string, value: string][]}
  */
 function rangeQuery (ranges) {
   const parts = [...ranges]
-  if (parts.length === 0) return [['start', '0'], ['end', '0']] // endpoints give the last chunk, or the first
+  if (parts.length === 0) return [['start', '0'], ['end', '0']] // Endpoints give the last chunk, or the first one.
   if (parts.length !== 1) {
     return [['chunks', parts.map(([start, end]) => `${start}-${end === Infinity ? '' : end}`).join(',')]]
   }

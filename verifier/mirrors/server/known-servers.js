@@ -1,6 +1,6 @@
-// Remembers how servers have answered, so that the next request to a server begins with the way that has worked. Each
-// set of headers counts as a separate server, because a server may answer other credentials differently. Notes expire,
-// because servers change.
+// Remembers how servers have answered, so that the next request to a server begins with the way that has worked. A
+// server with other headers counts as another server, because it may answer other credentials differently. Notes
+// expire, because servers change.
 
 import { LruCache } from '../../../lib/core/lru.js'
 import { hash } from '../../../lib/hash/hasher.js'
@@ -9,7 +9,7 @@ import { systemClock } from '../patience.js'
 /** @import { Clock } from '../patience.js' */
 /** @import { HttpOptions } from '../../sources/http/options.js' */
 
-/** The most servers that are remembered, and the milliseconds after which a note about one expires. */
+/** The maximum number of remembered servers, and the milliseconds after which a note about a server expires. */
 const MAX_SERVERS = 1000
 const MAX_AGE = 10 * 60_000
 
@@ -47,7 +47,8 @@ export class KnownServers {
 }
 
 /**
- * The name under which a server is known. It contains a hash of the headers, because the headers may be secret.
+ * The name under which a server is remembered. It has a hash of the headers instead of the headers, because they may be
+ * secret.
  *
  * @param {URL} url @param {HttpOptions} http
  */

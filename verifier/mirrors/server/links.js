@@ -3,7 +3,7 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../lib/core/constants.js'
 
-/** How many characters of a header are read. */
+/** How many characters of a `Link` header are read. */
 const MAX_LEN = 1 << 13
 const MAX_OUTBOARDS = 3
 /** How many duplicates of one header are used. */
@@ -30,7 +30,7 @@ export function outboardLinks (header, base, asked = base) {
 
 /**
  * The other URLs of the same blob that a header names, as `<https://b.example/movie>; rel=duplicate; pri=1`, in the
- * server's order of preference.
+ * order that the server prefers.
  *
  * @param {string} header @param {URL} base  the URL of the answer
  * @param {URL} [asked]  the URL of the request, if it redirects to `base`
@@ -48,8 +48,8 @@ export function duplicateLinks (header, base, asked = base) {
 }
 
 /**
- * The links of a relation that may be followed. These do not have a user or password, and their protocol is https, or
- * http if the request and the answer used http.
+ * The links with a relation that may be followed: those without a user and password, whose protocol is https, or http
+ * if the request and the answer used http.
  *
  * @param {string} header @param {{ base: URL, asked: URL }} from @param {string} relation
  * @returns {Link[]}

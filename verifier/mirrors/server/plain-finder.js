@@ -1,5 +1,5 @@
 // Finds the outboard and the size of a blob on a plain server. Nothing that the server says is believed: a size counts
-// only if the last chunk and the pairs above it verify with it.
+// only if the last chunk, and the pairs above it, verify for this size.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -23,9 +23,9 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 /** @import { SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */
 
-/** Bytes of the first request. Many small blobs fit into it. */
+/** How many bytes the first request asks for. Many small blobs are not longer. */
 const FIRST_READ_LEN = 1 << 14
-/** The longest blob without an outboard that is read into memory. */
+/** The maximum length of a blob that is read into memory because it has no outboard, in bytes. */
 const MAX_WHOLE_LEN = 1 << 24
 /** Where the first pair of an outboard may begin: some outboards begin with the size. */
 const STARTS = [0, HEADER_LEN]
@@ -35,7 +35,7 @@ const OUTBOARD_MS = 30_000
 /**
  * @typedef {object} FoundBlob
  * @property {PlainBlob} blob
- * @property {boolean} isSettled  true if the last chunk has verified, or if reading it would cost too much. If false,
+ * @property {boolean} isSettled  true if the last chunk has verified, or if it would cost too much to read. If false,
  *   only the first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  a possible outboard, and the URLs that led to it */
@@ -48,11 +48,11 @@ export class PlainFinder {
   #http
   #file
   /**
-   * The errors of outboards that stalled until the request for them was ended, by URL. The next search skips these
+   * The errors of outboards that stalled until the request for the slice was ended, by URL. The next search skips these
    * URLs.
    */
   #stalled = /** @type {Map<string, unknown>} */ (new Map())
-  /** The errors of places in the last search. @type {unknown[]} */
+  /** The errors of the places that failed in the last search. @type {unknown[]} */
   #failures = []
 
   /** The blob that was wanted, and the one whose outboard is there instead. @type {OtherBlob | undefined} */
@@ -66,8 +66,8 @@ export class PlainFinder {
   }
 
   /**
-   * Looks for the outboard where the server says that it is, then beside the blob. A place that fails does not end the
-   * search.
+   * Looks for the outboard where the server says that it is, then beside the blob. After an error, the search continues
+   * with the next place.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {() => void} onAnswer  called when the server has answered the request for the blob
@@ -95,8 +95,8 @@ export class PlainFinder {
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
-   * @throws {BaoError} BAO_LEAF_MISMATCH; when the blob is too long, the error of an outboard, or FETCH_REFUSED if
-   *   there is none
+   * @throws {BaoError} BAO_LEAF_MISMATCH when the bytes are wrong; when the blob is too long, the first error of a
+   *   place, or FETCH_REFUSED if there was none
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
@@ -138,7 +138,7 @@ export class PlainFinder {
     try {
       return await untilAborted(this.#look(place, request, signal), signal)
     } catch (error) {
-      // The mirror has stalled here, and will be asked again.
+      // The mirror has stalled at this place, and the next search should skip it.
       if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
       signal.throwIfAborted()
       if (!meansNotHere(error)) this.#failures.push(error)
@@ -177,7 +177,7 @@ export class PlainFinder {
         const log = logOf(file.size, at, size) ?? groupLog
         const blob = this.#blobWith(await outboardIn(file, at, { cid: root, size, groupLog: log }))
         const pieces = tail ?? blob.pieces
-        // A server that ignores ranges would send all of a long blob to give its end.
+        // To give the end of a long blob, a server that ignores ranges would send all of it.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
         if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
@@ -195,8 +195,9 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have: first the size that the server states. The others follow from the length of the
-   * outboard, which says where the last group begins, and from the number of bytes in that group.
+   * Yields sizes that the blob may have: first the size that the server states. The others follow from the length of
+   * the outboard, which says where the last group begins, and from the number of bytes that the server has from there
+   * on.
    *
    * @param {SliceRequest} request
    * @param {{ file: HttpFile, at: number, groupLog: number }} outboard  `at`: where its first pair begins

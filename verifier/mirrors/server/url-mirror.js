@@ -1,5 +1,5 @@
 // The mirror at a URL. It finds out how the server gives the blob: as a Bao endpoint, as a plain file with an outboard,
-// or as a plain file alone. For the next URL of that server, the way that has worked is tried first.
+// or as a plain file alone. For the next URL of the same server, it first tries the way that has worked.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -20,7 +20,7 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 /** @import { FoundBlob } from './plain-finder.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 
-/** How many bytes of an endpoint's smallest slice are read. */
+/** How many bytes of an endpoint's smallest slice are read, to get the size at its start. */
 const FIRST_READ_LEN = 1 << 14
 
 /** Statuses that do not rule out requests for members: the server wants credentials, or lacks the first member. */
@@ -33,8 +33,9 @@ const allKnown = new KnownServers()
  * @property {Uint8Array} root  the hash of the blob
  * @property {ChunkRanges} ranges
  * @property {number} groupLog
- * @property {Uint8Array} [key]  of a keyed tree
- * @property {number} [size]  bytes of the blob, if the size is proven. Then the size that the server states is not used
+ * @property {Uint8Array} [key]  the key of a keyed tree
+ * @property {number} [size]  the size of the blob in bytes, if it is proven. Then the size that the server states is
+ *   ignored
  * @property {OnDuplicate} [onDuplicate]
  * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the
  *   blob but no outboard, and the blob is too long to be verified in memory
@@ -87,7 +88,7 @@ export class UrlMirror {
   get isSequential () { return this.#file.ignoresRanges }
 
   /**
-   * The slice with its header, unverified.
+   * Yields the slice with its header, unverified.
    *
    * 1. Usually the request for the slice itself shows whether the server is an endpoint.
    * 2. If it is not, or if that request cannot be made yet, `#findAccess` finds the way.
@@ -105,7 +106,7 @@ export class UrlMirror {
   async * slice (request, signal) {
     this.#reportDuplicates(request)
     if (typeof this.#access === 'object' && request.size !== undefined && this.#access.size !== request.size) {
-      this.#access = undefined // its size was an unproven claim
+      this.#access = undefined // the size that it was found with was only a claim
     }
     const way = this.#known.ways.get(this.#server)
     const mayBeEndpoint = this.#access === undefined && way !== 'plain' && !isLastChunk(request.ranges)
@@ -119,8 +120,8 @@ export class UrlMirror {
   }
 
   /**
-   * Whole members of the sequence at the URL, as slices one after the other, unverified. A server that does not know
-   * this kind of request is not sent another one for ten minutes.
+   * Yields whole members of the sequence at the URL, as slices one after the other, unverified. If the server does not
+   * know this kind of request, it does not get another one for ten minutes.
    *
    * @param {number[]} indices  in increasing order, counted from 0
    * @param {AbortSignal} signal
@@ -157,13 +158,13 @@ export class UrlMirror {
     this.#reportDuplicates(request)
   }
 
-  /** Tells a caller the other URLs that are known so far. @param {SliceRequest} request */
+  /** Passes the other URLs that are known so far to a caller. @param {SliceRequest} request */
   #reportDuplicates (request) {
     for (const [url, http] of this.#duplicates ?? []) request.onDuplicate?.(url, http)
   }
 
   /**
-   * The slice of a server that may be an endpoint.
+   * Yields the slice of a server, if the server is an endpoint.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncGenerator<Uint8Array, boolean>} returns false if it is not one
@@ -181,7 +182,7 @@ export class UrlMirror {
   }
 
   /**
-   * Tries the ways in which a server may give a blob, one after the other.
+   * Tries the ways in which a server may give a blob, one after the other. Returns the first one that works.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {{ isNoEndpoint: boolean }} tried  `isNoEndpoint`: true if the server has just answered that it is not an
@@ -223,7 +224,7 @@ export class UrlMirror {
     try {
       return { access: await this.#finder.readWhole(request, signal) }
     } catch (error) {
-      // If the end of the blob is wrong or missing, this outboard still proves the rest.
+      // Even if the end of the blob is wrong or missing, this outboard can prove the rest.
       if (likely === undefined || signal.aborted) throw error
       return { access: likely }
     }

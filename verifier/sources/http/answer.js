@@ -10,7 +10,7 @@ import { BaoError, fetchStatus } from '../../../lib/core/errors.js'
  * @property {string | null} etag
  * @property {string | null} modified
  * @property {number} [size]  bytes of the whole file
- * @property {{ start: number, end: number }} [range]  bytes of the file that are in the body; NaN where unknown
+ * @property {{ start: number, end: number }} [range]  which bytes of the file are in the body; NaN where unknown
  * @property {boolean} isEncoded  true if the body is compressed
  */
 
@@ -26,7 +26,7 @@ export function claimsOf ({ status, headers }) {
   }
 }
 
-/** Bytes of the whole file, from the headers of an answer of status 200. @param {Headers} headers */
+/** The size of the whole file, from the headers of an answer of status 200. @param {Headers} headers */
 export const wholeLen = headers => isEncoded(headers) ? undefined : lengthOf(headers.get('content-length'))
 
 /** @param {Headers} headers */
@@ -70,7 +70,7 @@ export function statusError (location, { status, headers }) {
   return error
 }
 
-/** True if an error says that the server does not have this resource. It may have others. @param {unknown} error */
+/** True if an error says that the server lacks this resource, but may have others. @param {unknown} error */
 export function meansNotHere (error) {
   if (!(error instanceof BaoError) || error.ranges !== undefined) return false
   return error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))

@@ -1,8 +1,8 @@
 // Works around a fault of Node.js (seen from 20.20 to 26.10). Its `fetch` rejects an answer with more than five content
 // encodings, but leaves the connection open without an error listener. If the server then breaks the connection, or the
-// caller aborts, the process ends.
+// caller aborts, the unhandled error ends the process.
 
-/** The most that `fetch` of Node.js accepts. */
+/** The maximum number of content encodings that `fetch` of Node.js accepts. */
 const MAX_ENCODINGS = 5
 
 let isDone = false

@@ -1,5 +1,5 @@
 // Reads a file at a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked only
-// to fail early with a clear error, and never to download more than was asked for.
+// so that a read fails early with a clear error, and never downloads more than was asked for.
 
 import { BaoError, fetchChanged, fetchRefused } from '../../../lib/core/errors.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
@@ -11,9 +11,9 @@ import { locationOf, urlOf } from './urls.js'
 /** @import { FileClaims, LinkHeader } from './answer.js' */
 /** @import { HttpOptions } from './options.js' */
 
-/** The most bytes that are read and dropped when a server gives files only from their start. */
+/** The maximum number of bytes that are read and dropped when a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
-/** How many answers in a row may end too early with less than 16 KiB. */
+/** How many answers in a row may end too early before 16 KiB have arrived. */
 const MAX_BREAKS = 4
 const MIN_ANSWER_LEN = 1 << 14
 
@@ -34,8 +34,8 @@ export class HttpFile {
   /**
    * @param {string | URL} url @param {HttpOptions} [options]
    * @param {{ isLenient?: boolean }} [reading]  `isLenient`: true if all bytes are verified later. Then answers that
-   *   may be right are accepted: a changed file, a range with another end, any file that must be read from its start.
-   *   Default: false
+   *   may still be right are accepted: those of a changed file, those with another end of the range, and those that
+   *   begin at the start of the file. Default: false
    */
   constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
     this.#url = urlOf(url)
@@ -57,7 +57,7 @@ export class HttpFile {
   }
 
   /**
-   * The bytes of a range, piece by piece. If an answer ends too early, the next request continues there.
+   * Yields the bytes of a range, piece by piece. If an answer ends too early, another request continues there.
    *
    * @param {number} start @param {number} end  Infinity for the end of the file
    * @param {AbortSignal} [signal]
@@ -90,8 +90,8 @@ export class HttpFile {
   }
 
   /**
-   * Bytes of the whole file, from a request without a range: the Content-Length, which scripts may read from other
-   * origins, or else a count to the end.
+   * Finds the size of the whole file by a request without a range: from the Content-Length, which scripts may read from
+   * other origins, or otherwise by counting the bytes.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<number>} a claim
@@ -109,7 +109,7 @@ export class HttpFile {
   }
 
   /**
-   * The bytes of one answer, at most those that were asked for.
+   * Yields the bytes of one answer, at most those that were asked for.
    *
    * @param {number} start @param {number} end
    * @param {{ isWhole: boolean }} answer  `isWhole` is set when the server answers with the whole file
@@ -141,8 +141,8 @@ export class HttpFile {
   /** @param {number} start @param {number} end @returns {Record<string, string>} */
   #rangeHeaders (start, end) {
     const range = `bytes=${start}-${end === Infinity ? '' : end - 1}`
-    // With If-Range, the server never sends a part of a changed file. A browser would ask another origin for permission
-    // to send this header, so pages leave it out there.
+    // With If-Range, the server never sends a part of a changed file. Pages leave the header out for other origins,
+    // because the browser would first ask the origin for permission.
     const etag = this.#isLenient ? undefined : this.#first?.etag
     const origin = globalThis.location?.origin ?? this.#url.origin
     return etag?.startsWith('"') && origin === this.#url.origin ? { range, 'if-range': etag } : { range }

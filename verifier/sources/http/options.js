@@ -5,16 +5,16 @@
  * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's `fetch`, for example to add credentials, to
  *   retry, or to refuse redirects or hosts. It is called for each redirect, with `redirect: 'manual'`. In a page, it is
  *   called once more after a redirect, with `redirect: 'follow'` and without `headers`
- * @property {ConstructorParameters<typeof Headers>[0]} [headers]  for every request to the origin of the URL, in
- *   any form that `new Headers` takes. They are not sent to other origins, to which a server redirects or refers
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  for every request to the origin of the URL, in any
+ *   form that `new Headers` takes. They are never sent to another origin to which a server redirects or links
  * @property {AbortSignal} [signal]
  */
 
 export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
 
 /**
- * Options for requests to a URL that a server has named. The headers and cookies that the caller sends to one origin
- * are not sent to another.
+ * Options for requests to a URL that a server has named. The caller's headers and cookies for one origin are not sent
+ * to another.
  *
  * @param {URL} url
  * @param {URL[]} from  the URL of the request, and the one that answered after redirects

@@ -18,12 +18,12 @@ import { locationOf } from './urls.js'
 const MAX_REDIRECTS = 20
 const STATUSES = [301, 302, 303, 307, 308]
 
-/** Functions that hide the targets of redirects, as `fetch` does in pages. Their first redirect shows that they do. */
+/** The `fetch` functions that hide the targets of redirects, as that of a page does. The first redirect shows this. */
 const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
 
 /**
- * Requests a URL and follows its redirects. The caller's headers are sent until a redirect leaves the origin of the
- * URL, and not after that. If `fetch` hides redirects, the headers are not sent after the first one.
+ * Requests a URL and follows its redirects. The caller's headers are sent only until a redirect leaves the origin of
+ * the URL. If `fetch` hides redirects, the headers are not sent after the first redirect.
  *
  * @param {FileRequest} request @param {AbortSignal} signal
  * @returns {Promise<{ response: Response, url: URL }>} `url`: the URL that answered

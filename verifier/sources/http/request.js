@@ -9,11 +9,11 @@ import { locationOf } from './urls.js'
 /** @import { FileRequest } from './redirects.js' */
 
 /**
- * The body of an answer, piece by piece.
+ * Yields the body of an answer, piece by piece.
  *
  * @param {FileRequest & { signal?: AbortSignal }} request
- * @param {(response: Response, url: URL) => boolean | Promise<boolean>} check  gets the answer and its URL, and returns
- *   true if the body is wanted. It throws if the answer does not belong to the request
+ * @param {(response: Response, url: URL) => boolean | Promise<boolean>} check  gets the answer and its URL. It returns
+ *   true if the body is wanted, and throws if the answer does not belong to the request
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_FAILED; FETCH_REFUSED when a redirect must not be followed; errors of `check`
  */

@@ -8,16 +8,19 @@ import { HTTP_OPTIONS } from './options.js'
 /** @import { RandomAccess } from '../../../lib/core/types.js' */
 /** @import { HttpOptions } from './options.js' */
 
-/** Bytes of the first request: an encoding's header and the pairs above its first group, or all of a small file. */
+/**
+ * How many bytes the first request asks for: enough for an encoding's header and the pairs above its first group, or
+ * for all of a small file.
+ */
 const FIRST_READ_LEN = 1 << 14
 
 /**
- * Opens a file at a URL that can be read at any offset, as a source for `VerifiedReader`, `openOutboard`
- * and every other call that takes a source.
+ * Opens a file at a URL as a source that can be read at any offset, for `VerifiedReader`, `openOutboard` and every
+ * other call that takes a source.
  *
- * Every read requests exactly its bytes. When a connection breaks, another request continues
- * where it broke. If the file is replaced while it is read, the read fails, provided that the server
- * shows the change (ETag, Last-Modified, length).
+ * Every read requests exactly its bytes. When a connection breaks, another request continues where the answer ended. If
+ * the file is replaced while it is read, the read fails, provided that the server shows the change by the ETag,
+ * Last-Modified or the length.
  *
  *     const reader = new VerifiedReader({ cid, encoded: await httpSource('https://example.org/movie.bao') })
  *

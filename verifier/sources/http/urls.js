@@ -7,8 +7,8 @@ export const locationOf = url => url.origin + url.pathname
 
 /**
  * @param {string | URL} url
- * @param {{ name?: string, shown?: string | URL }} [inErrors]  `name`: of the argument, default: url; `shown`: the
- *   caller's text, default: the URL
+ * @param {{ name?: string, shown?: string | URL }} [inErrors]  `name`: the name of the argument, default: url; `shown`:
+ *   the text that the caller gave, default: the URL
  * @returns {URL} a copy
  */
 export function urlOf (url, { name = 'url', shown = url } = {}) {
