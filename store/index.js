@@ -10,7 +10,7 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/calls/lookups.js').BlobDetails} BlobDetails */
 /** @typedef {import('./catalog/calls/lookups.js').BlobStat} BlobStat */
 /** @typedef {import('./catalog/calls/lookups.js').ListedBlob} ListedBlob */
-/** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
+/** @typedef {import('./catalog/calls/census.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */

@@ -26,7 +26,7 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Aliases } from './catalog/names/aliases.js' */
 /** @import { TagFormat } from './storage/format/tags.js' */
-/** @import { StoreInfo } from './catalog/calls/info.js' */
+/** @import { StoreInfo } from './catalog/calls/census.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
 /** @import { BlobDetails, BlobStat, ListedBlob } from './catalog/calls/lookups.js' */
 /** @import { StoreEvent } from './catalog/events/watch.js' */

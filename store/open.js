@@ -4,7 +4,7 @@ import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Locks } from '../lib/async/locks.js'
 import { Deleter } from './catalog/calls/deleter.js'
-import { Census } from './catalog/calls/info.js'
+import { Census } from './catalog/calls/census.js'
 import { Lister } from './catalog/calls/list.js'
 import { Lookups } from './catalog/calls/lookups.js'
 import { Catalog } from './catalog/catalog.js'
@@ -29,6 +29,7 @@ import { BlobAccess } from './read/blob-access.js'
 import { FileExporter } from './read/export-file.js'
 import { ManyReader } from './read/get-many.js'
 import { BlobReader } from './read/reader.js'
+import { Reads } from './read/reads.js'
 import { SliceReader } from './read/slice-reader.js'
 import { Supplies } from './read/supplies.js'
 import { Activity } from './storage/concurrency/activity.js'
@@ -185,12 +186,11 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const receiver = new BlobReceiver({
     activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
   })
-  const supplies = new Supplies({
-    activity, catalog, damage, databases, life, presence, protection, receiver, uses
-  }, supply)
-  const reader = new BlobReader({ access, databases, life, protection, supplies, verifies })
+  const supplies = new Supplies({ activity, catalog, protection, receiver }, supply)
+  const reads = new Reads({ catalog, damage, databases, life, presence, supplies, uses })
+  const reader = new BlobReader({ access, databases, life, protection, reads, verifies })
   const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
-  const slices = new SliceReader({ access, databases, protection, supplies, verifies })
+  const slices = new SliceReader({ access, databases, protection, reads, verifies })
   const exporter = new FileExporter({ catalog, databases, deleter, protection, reader })
   const writer = new BlobWriter({
     activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags
@@ -199,7 +199,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     activity, catalog, databases, life, locks, presence, protection, quota, uses, writer
   })
   const importer = new FileImporter({ databases, writer })
-  const composing = { access, databases, protection, reader, supplies, verifies, writer }
+  const composing = { access, databases, protection, reader, reads, verifies, writer }
   const appender = new Appender({ ...composing, activity, catalog, locks, uses })
 
   /** @type {Promise<void> | undefined} */

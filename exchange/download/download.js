@@ -23,7 +23,7 @@ import { protectByTag } from './part-tag.js'
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { Store } from '../../store/interface.js' */
 /** @import { MirrorReport } from '../../verifier/mirrors/mirror-record.js' */
-/** @import { Session } from './downloader.js' */
+/** @import { Session } from './work.js' */
 /** @import { WholeMember } from './members/member-downloads.js' */
 /** @import { DownloadEvent } from './progress.js' */
 

@@ -1,6 +1,5 @@
 // Gives the tasks of a download to its mirrors. The downloader knows which mirrors are idle, and the book knows which
-// mirrors may be asked. The work decides what the tasks are. There are two kinds of work: that of one blob
-// (blob/blob-download.js), and that of the members of a sequence (members/member-downloads.js).
+// mirrors may be asked. The work decides what the tasks are: see work.js.
 
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
@@ -9,8 +8,7 @@ import { abortable, untilAborted } from '../../lib/source/async-util.js'
 /** @import { MirrorBook } from '../../verifier/mirrors/mirror-book.js' */
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
 /** @import { MirrorRecord } from '../../verifier/mirrors/mirror-record.js' */
-/** @import { Store } from '../../store/interface.js' */
-/** @import { DownloadProgress } from './progress.js' */
+/** @import { Task, Work } from './work.js' */
 
 /**
  * The maximum number of requests to one mirror at a time. Browsers use the same number for a server by HTTP/1.1. All
@@ -24,41 +22,6 @@ const MAX_REQUESTS = 6
  * @property {boolean} [anyBlob]  true if mirrors must be able to give any blob. Default: false
  * @property {number} parallel  how many mirrors are asked at the same time
  * @property {AbortSignal} signal
- */
-
-/**
- * @typedef {object} Session  what the parts of one download share
- * @property {Store} store
- * @property {MirrorBook} book
- * @property {DownloadProgress} progress
- * @property {AbortSignal} signal  aborts when the download ends, in success or failure
- */
-
-/**
- * @typedef {object} Task  one request to a mirror
- * @property {() => Promise<void>} run  rejects only with errors that end the download
- * @property {boolean} isSmall  true if the request is for at most 1 MiB
- */
-
-/**
- * @typedef {object} Asked  what a mirror may be asked for
- * @property {number} now
- * @property {number} mirrorCount  how many mirrors may be asked at the same time
- * @property {boolean} isIdle  true if the mirror has no task
- * @property {boolean} smallOnly  true if the task must be small
- */
-
-/**
- * @typedef {object} Work
- * @property {() => Promise<void>} refill  prepares tasks. The downloader calls it before it takes tasks
- * @property {boolean} isDone
- * @property {(record: MirrorRecord, asked: Asked) => Task | undefined} take  undefined when the mirror cannot be given
- *   a task now
- * @property {(isOpen: boolean) => boolean} giveUp  gives up parts that no mirror can give, or begins to fetch them in a
- *   whole file, unless more mirrors may be added (`isOpen`). Returns true if the work changed. Throws when the work has
- *   failed
- * @property {number} [wakeAt]  the time, by the clock of the book, at which the downloader should look for tasks again,
- *   even if no task has ended
  */
 
 export class Downloader {
@@ -102,7 +65,7 @@ export class Downloader {
       if (work.isDone) return
       const now = this.#book.clock.now() // the same for both calls, so that no mirror is missed
       this.#giveTasks(work, now)
-      if (!work.giveUp(this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
+      if (!work.fallBack({ moreMirrorsMayCome: this.#isOpen })) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
     }
   }
@@ -155,7 +118,7 @@ export class Downloader {
         const tasks = [...this.#busy.get(record) ?? []]
         if (tasks.length === 0 ? this.#busy.size >= parallel : tasks.length >= MAX_REQUESTS) continue
         const smallOnly = tasks.some(({ isSmall }) => !isSmall)
-        const task = work.take(record, { now, mirrorCount, isIdle: tasks.length === 0, smallOnly })
+        const task = work.nextTask(record, { now, mirrorCount, isIdle: tasks.length === 0, smallOnly })
         if (task === undefined) continue
         this.#begin(record, task)
         isGiven = true

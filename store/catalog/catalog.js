@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Records } from './records.js'
 import { damagedRecord, orIfUnreadable } from '../storage/errors.js'
-import { VIEWS, blobKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { VIEWS, blobKey, pathKey } from '../storage/format/keys.js'
 import { encodePath, encodeRecord, isWellFormed } from '../storage/format/records.js'
 import { Bases } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -30,10 +30,11 @@ import { contentOf } from '../storage/content/content-of.js'
  * @property {BlobRecord} [before]  the old record; undefined when there is none, or it is damaged. If `after` has
  *   another id, the data under the old id is deleted
  * @property {BlobRecord} [after]  the new record; undefined to forget the blob and all its names
- * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes
+ * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes. The
+ *   caller leaves out the bytes that the bases of sharers gain or lose: the commit adds them to this object
  * @property {Reservation[]} [reservations]  reservations of quota for these bytes
  * @property {Uint8Array[]} [aliases]  multihashes to add as aliases; when the blob is forgotten, the aliases to delete
- * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: the result of `UsesInOrder.noUseAsOfFlush`
+ * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: see `Uses.forget`
  * @property {string} [path]  the path of the file of a reference
  */
 
@@ -54,6 +55,15 @@ import { contentOf } from '../storage/content/content-of.js'
  * @property {string} name
  * @property {Tag} [before]  the old tag; undefined when there was none, or it was damaged
  * @property {Tag} [after]  the new tag; undefined when the tag is deleted
+ */
+
+/**
+ * @typedef {object} CommitOptions
+ * @property {boolean} [sync]  true to wait until the batch is on the disk, if the store syncs. Default: true
+ * @property {Operation[]} [also]  more operations for the same batch: those that change tags
+ * @property {TagChange[]} [tags]  the changes of tags that `also` makes
+ * @property {boolean} [deletesData]  true to delete the data that the changes give up. Otherwise the caller calls
+ *   `deleteData`. Default: true
  */
 
 /**
@@ -106,23 +116,25 @@ export class Catalog extends Records {
    * Writes changes of records in one batch, and tells the subscribers. In the same batch, it notes which data the
    * changes give up. It deletes this data after the batch; after an interruption, the next opening does so.
    *
-   * @param {Change[]} changes
-   * @param {object} [options]
-   * @param {boolean} [options.sync]  true to wait until the batch is on the disk, if the store syncs. Default: true
-   * @param {Operation[]} [options.also]  more operations for the same batch: those that change tags
-   * @param {TagChange[]} [options.tags]  the changes of tags that `also` makes
-   * @param {boolean} [options.deletesData]  true to delete the data that the changes give up. Otherwise the caller
-   *   calls `deleteData`. Default: true
+   * @param {Change[]} changes @param {CommitOptions} [options]
    */
-  async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
-    // `removal` has already loaded the bases of the changes that it makes, so nothing is awaited here for these.
+  async commit (changes, options) {
     const records = changes.flatMap(({ before, after }) => [before, after])
     while (!this.bases.knows(records)) await this.bases.load(records)
+    return this.commitNow(changes, options)
+  }
+
+  /**
+   * Does the same as `commit`, and queues the batch before it returns. So what the caller has checked just before the
+   * call still holds when the batch is written. For this, nothing may be awaited before `#batch`, and the bases of all
+   * changes must be in memory: `removal` has loaded those of its changes.
+   *
+   * @param {Change[]} changes @param {CommitOptions} [options]
+   */
+  async commitNow (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // Forget unwritten uses of these blobs. If they were written later, they would be uses without blobs.
-    for (const { root, after } of changes) if (after === undefined) this.#uses.forget(root)
-    // Await nothing between making this entry and its batch, because entries must be in the order of their batches.
+    // Entries must have the order of their batches, which is another reason to await nothing before the batch.
     const entry = this.#log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
@@ -300,12 +312,12 @@ export class Catalog extends Records {
   }
 
   /**
-   * Makes the change that forgets a blob and all its names, for `commit`.
+   * Makes the change that forgets a blob and all its names, for `commit` or `commitNow`.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  the record; undefined when it is damaged
    * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  `hasAliases`: false if the blob certainly has
-   *   no aliases. Default: true. `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
+   *   no aliases. Default: true. `noUseAsOfFlush`: see `Uses.forget`
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
@@ -323,10 +335,7 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip this deletion if the index certainly lacks a use of the blob, because no uses were flushed since the
-        // last look.
-        const hasNoUse = change.noUseAsOfFlush === this.#uses.flushCount
-        if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
+        operations.push(...this.#uses.forget(root, change.noUseAsOfFlush))
         for (const alias of aliases) operations.push(...this.#aliases.dels(alias, root))
       } else {
         if (after !== before) {

@@ -11,7 +11,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { Records } from './records.js' */
-/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
+/** @import { Operation, SafeDatabase } from '../storage/level/safe-database.js' */
 
 /**
  * The uses are written once this many blobs were used. While they cannot be written, at most MAX_UNWRITTEN are kept.
@@ -29,7 +29,7 @@ export class Uses {
   /** How many flushes are under way. */
   #flushing = 0
   /** How many flushes have begun. */
-  flushCount = 0
+  #flushCount = 0
 
   /** @param {SafeDatabase} index @param {Pick<Records, 'filterRecorded'>} records */
   constructor (index, records) {
@@ -48,8 +48,19 @@ export class Uses {
     if (this.#added >= UNWRITTEN_USES && this.#flushing === 0) this.flush().catch(() => {})
   }
 
-  /** Forgets the use of a blob that is being deleted. @param {Uint8Array} root */
-  forget (root) { if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root)) }
+  /**
+   * Forgets the use of a blob that is being deleted. If an unwritten use stayed and was written later, it would be one
+   * without a blob.
+   *
+   * @param {Uint8Array} root
+   * @param {number} [noUseAsOfFlush]  what `UsesInOrder.noUseAsOfFlush` has returned for the blob
+   * @returns {Operation[]} for the index: deletes the stored use. Empty if there is certainly none, because no uses
+   *   were flushed since `noUseAsOfFlush` was called
+   */
+  forget (root, noUseAsOfFlush) {
+    if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root))
+    return noUseAsOfFlush === this.#flushCount ? [] : [{ type: 'del', key: usedKey(root) }]
+  }
 
   /**
    * Returns when a blob was last used. A stored use before the blob's creation does not count, because the blob was
@@ -72,7 +83,7 @@ export class Uses {
   async flush () {
     if (this.#index.isReadOnly) return
     this.#flushing++
-    this.flushCount++
+    this.#flushCount++
     this.#added = 0
     try {
       const noted = [...this.#unwritten.values()]
@@ -108,7 +119,7 @@ export class Uses {
     return new UsesInOrder(this.#index, range, {
       unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
       lastUse: (root, record) => this.lastUse(root, record),
-      flushCount: this.#flushing > 0 ? undefined : this.flushCount
+      flushCount: this.#flushing > 0 ? undefined : this.#flushCount
     })
   }
 }
@@ -149,8 +160,8 @@ class UsesInOrder {
    * blobs in the order of their hashes.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} a number if the index does not have a use of the blob as long as
-   *   `Uses.flushCount` is this number; undefined when the index may have a use
+   * @returns {Promise<number | undefined>} for `Uses.forget`: until the next flush begins, the index does not have a
+   *   use of the blob; undefined when it may have one
    */
   async noUseAsOfFlush (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
 

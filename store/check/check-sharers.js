@@ -3,7 +3,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
-import { TrustedTree } from '../read/verified/tree-cache.js'
+import { TrustedTree } from '../read/verified/trusted-trees.js'
 import { sharerOf } from '../storage/content/bases.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { nameOf } from '../../lib/hash/roots.js'

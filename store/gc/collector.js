@@ -106,7 +106,7 @@ export class Collector {
       // A damaged table may hide a tag.
       await this.#databases.assertTablesSound({ names: ['index'], signal })
     })
-    const sweep = this.sweep(marks)
+    const sweep = this.sweepBy(marks)
     const trial = this.#catalog.bases.trial()
     let done = 0
     let deleting = Promise.resolve()
@@ -165,18 +165,18 @@ export class Collector {
    * Marks the protected blobs. The marks are kept up to date until the caller calls `end`.
    *
    * @param {AbortSignal} [signal]
-   * @param {() => Promise<void>} [prepare]  runs before the tags are read. Sequences that have a temporary tag when
-   *   `mark` is called stay marked, even if the tag is released during `prepare`
+   * @param {() => Promise<void>} [beforeTags]  runs before the tags are read, and may throw to end the collection.
+   *   Sequences that have a temporary tag when `mark` is called stay marked, even if it is released in the meantime
    * @throws {BaoError} STORE_CORRUPT when damage hides which blobs are protected
    */
-  async mark (signal, prepare = async () => {}) {
+  async mark (signal, beforeTags = async () => {}) {
     const protection = this.#protection
     const marks = new Marks({ access: this.#access, catalog: this.#catalog })
     const end = protection.watch(marks)
     for (const root of protection.sequences) marks.keep(root, 'hashseq')
     try {
       await this.#databases.ids.assertStateSound()
-      await prepare()
+      await beforeTags()
       const { sequences, aliases } = await this.#tags.survey()
       for (const root of [...protection.sequences, ...sequences]) marks.keep(root, 'hashseq')
       for (const alias of aliases) {
@@ -246,8 +246,8 @@ export class Collector {
     }
   }
 
-  /** @param {Marks} marks */
-  sweep (marks) {
+  /** Returns a sweep that deletes what these marks do not protect. @param {Marks} marks */
+  sweepBy (marks) {
     return new Sweep({ catalog: this.#catalog, locks: this.#locks, protection: this.#protection }, marks)
   }
 }
@@ -290,10 +290,9 @@ export class Sweep {
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
       await this.#marks.readSequences(signal)
-      // Nothing is awaited from here until the deletion is under way. So a call that protects a blob later finds it
-      // deleted.
+      // `commitNow` queues the deletion at once, so a call that protects a blob after this check finds it deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
-      await catalog.commit(free, { deletesData: false })
+      await catalog.commitNow(free, { deletesData: false })
       return free
     })
     const gone = forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))

@@ -169,7 +169,7 @@ export class Evictor {
       await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
       await marks.readSequences()
     }
-    this.#sweep = this.#collector.sweep(marks)
+    this.#sweep = this.#collector.sweepBy(marks)
     const times = this.#uses.inOrder()
     const first = new FirstItems(KEPT_CANDIDATES, byUse)
     const trial = this.#catalog.bases.trial()

@@ -1,11 +1,12 @@
-// Opens views of blobs for reads, and turns the failure of a read into the error for its caller.
+// Opens views of blobs for reads, and turns the failure of a read into the error for its caller. The readers call it,
+// and it calls them back with the view.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
-import { StoredView } from './snapshot.js'
-import { TrustedTrees } from './verified/tree-cache.js'
+import { StoredView } from './stored-view.js'
+import { TrustedTrees } from './verified/trusted-trees.js'
 import { verified } from './verified/verified-pieces.js'
 
 /** @import { Catalog } from '../catalog/catalog.js' */

@@ -1,4 +1,5 @@
-// Reads the bytes of blobs, and verifies them. Small reads take a fast path; all others go piece by piece.
+// Reads the bytes of blobs, and verifies them. Small reads take a fast path; all others go piece by piece, as reads.js
+// says.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, joined, toRange } from '../../lib/tree/ranges.js'
@@ -16,7 +17,7 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
-/** @import { Supplies } from './supplies.js' */
+/** @import { Reads } from './reads.js' */
 /** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
@@ -50,7 +51,7 @@ const EVERYTHING = [{ start: 0, end: Infinity }]
 export class BlobReader {
   #access
   #databases
-  #supplies
+  #reads
   #life
   #protection
   #smallReads
@@ -60,15 +61,15 @@ export class BlobReader {
    * @param {object} parts
    * @param {BlobAccess} parts.access
    * @param {Databases} parts.databases
-   * @param {Supplies} parts.supplies
+   * @param {Reads} parts.reads
    * @param {Lifetime} parts.life
    * @param {Protection} parts.protection
    * @param {boolean} parts.verifies  true to compare bytes with the hash, unless a call says otherwise
    */
-  constructor ({ access, databases, life, protection, supplies, verifies }) {
+  constructor ({ access, databases, life, protection, reads, verifies }) {
     this.#access = access
     this.#databases = databases
-    this.#supplies = supplies
+    this.#reads = reads
     this.#life = life
     this.#protection = protection
     this.#smallReads = new SmallReads(databases, access.trees)
@@ -152,7 +153,7 @@ export class BlobReader {
   #pieces (wanted) {
     const { content: { databases, root, record }, start, end, verify, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#supplies.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#reads.retried(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
@@ -165,7 +166,7 @@ export class BlobReader {
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#supplies.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#reads.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -180,7 +181,7 @@ export class BlobReader {
    * @returns {Promise<Wanted[]>}
    */
   async #findAll (cid, { ranges, options }) {
-    const { root, record: found } = await this.#supplies.use(cid, () => chunksOf(ranges), options.signal)
+    const { root, record: found } = await this.#reads.lookUp(cid, () => chunksOf(ranges), options.signal)
     if (!(ranges instanceof ChunkRanges)) {
       return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
     }
@@ -210,7 +211,7 @@ export class BlobReader {
    * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#verifies, signal }) {
-    const read = this.#supplies.read(root, { notes: verify, signal })
+    const read = this.#reads.retried(root, { notes: verify, signal })
     return this.#life.run(() => read.present(record, wanted))
   }
 }

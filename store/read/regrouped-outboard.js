@@ -12,7 +12,7 @@ import { levelOf, nodesInPreOrder, placeOf } from '../../lib/tree/geometry.js'
 import { GROUP_LEN } from '../sizes.js'
 
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
-/** @import { StoredView } from './snapshot.js' */
+/** @import { StoredView } from './stored-view.js' */
 
 /** A piece of an outboard has at most this many pairs. */
 const PIECE_PAIRS = 1024

@@ -1,4 +1,5 @@
-// Continues a failed read once the damaged or missing groups are repaired or fetched.
+// Continues a failed read once the damaged or missing groups are repaired or fetched. reads.js makes each
+// `RetriedRead`, and says who calls whom.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -26,6 +27,12 @@ import { missing } from '../storage/errors.js'
  */
 
 /**
+ * @typedef {object} RetryOptions
+ * @property {boolean} notes  true if the read compares bytes with the hash, so that a fault is noted as damage
+ * @property {AbortSignal} [signal]
+ */
+
+/**
  * One read. It fetches every group at most once, and checks every place at most once. So it ends even if the disk
  * damages the fetched groups, too.
  */
@@ -42,7 +49,7 @@ export class RetriedRead {
   /**
    * @param {RetryParts} parts
    * @param {Uint8Array} root
-   * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Supplies.read`
+   * @param {RetryOptions} options
    */
   constructor (parts, root, { notes, signal }) {
     this.#parts = parts
@@ -94,7 +101,7 @@ export class RetriedRead {
   }
 
   /**
-   * Handles the failure of a read: notes damage, and says how the read may continue.
+   * Handles the failure of a read: notes damage, fetches what is lost, and says how the read may continue.
    *
    * @param {unknown} error
    * @param {BlobRecord} seen  the record that the read has used
@@ -104,7 +111,7 @@ export class RetriedRead {
    *   `supply`
    */
   async #recordAfter (error, seen, wanted) {
-    const { catalog, databases, presence, supplies } = this.#parts
+    const { catalog, databases, presence } = this.#parts
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
       // The bytes are where they were. A longer blob was made from this one, and both share the bytes now.
@@ -122,19 +129,29 @@ export class RetriedRead {
     const now = isInDoubt ? await this.#check(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
-    if (lost.isEmpty) {
-      if (this.#checked.has(first)) throw error
-      this.#checked.add(first)
-      return now
-    }
+    if (!lost.isEmpty) return this.#fetch(lost, now, /** @type {BaoError} */ (error))
+    if (this.#checked.has(first)) throw error
+    this.#checked.add(first)
+    return now
+  }
+
+  /**
+   * Fetches groups that the store lacks, unless this read has fetched some of them before.
+   *
+   * @param {ChunkRanges} lost @param {BlobRecord} record @param {BaoError} error  the failure of the read
+   * @returns {Promise<BlobRecord>} the record as it is now
+   * @throws the failure of the read
+   */
+  async #fetch (lost, record, error) {
+    const { catalog, supplies } = this.#parts
     if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
-      this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, now, lost, this.#signal))
+      this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, record, lost, this.#signal))
     } catch (cause) {
       this.#signal?.throwIfAborted()
-      throw Object.assign(/** @type {BaoError} */ (error), { cause })
+      throw Object.assign(error, { cause })
     }
-    return await catalog.get(this.#root) ?? now
+    return await catalog.get(this.#root) ?? record
   }
 
   /**

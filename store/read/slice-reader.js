@@ -1,4 +1,4 @@
-// Reads slices and outboards of stored blobs.
+// Reads slices and outboards of stored blobs, as reads.js says.
 
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
@@ -18,7 +18,7 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { BlobAccess } from './blob-access.js' */
-/** @import { Supplies } from './supplies.js' */
+/** @import { Reads } from './reads.js' */
 
 /**
  * @typedef {object} SliceOptions
@@ -46,22 +46,22 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 export class SliceReader {
   #access
   #databases
-  #supplies
+  #reads
   #protection
   #verifies
 
   /**
    * @param {object} parts
    * @param {BlobAccess} parts.access
-   * @param {Supplies} parts.supplies
+   * @param {Reads} parts.reads
    * @param {Databases} parts.databases
    * @param {Protection} parts.protection
    * @param {boolean} parts.verifies  true to compare bytes with the hash
    */
-  constructor ({ access, databases, protection, supplies, verifies }) {
+  constructor ({ access, databases, protection, reads, verifies }) {
     this.#access = access
     this.#databases = databases
-    this.#supplies = supplies
+    this.#reads = reads
     this.#protection = protection
     this.#verifies = verifies
   }
@@ -85,7 +85,7 @@ export class SliceReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
-    const { root, record } = await this.#supplies.use(cid, () => wanted, signal)
+    const { root, record } = await this.#reads.lookUp(cid, () => wanted, signal)
     const release = this.#protection.use(root)
     const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
     // A group that is larger than those of the store is hashed from all of its bytes, even when only a part of it is
@@ -101,7 +101,7 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#supplies.read(root, { notes: verify, signal }).pieces(record, () => needed, read)
+      yield * this.#reads.retried(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -115,7 +115,7 @@ export class SliceReader {
     assertKnownOptions(options, ['groupLog', 'signal'])
     const { groupLog = GROUP_LOG, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, signal)
+    const { root, record } = await this.#reads.lookUp(cid, () => ChunkRanges.all, signal)
     const pieces = []
     // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog, start: 0, signal })) pieces.push(piece)
@@ -139,7 +139,7 @@ export class SliceReader {
 
   /** @param {Uint8Array} cid @param {Part} part */
   async * #outboardPart (cid, part) {
-    const { root, record } = await this.#supplies.use(cid, () => ChunkRanges.all, part.signal)
+    const { root, record } = await this.#reads.lookUp(cid, () => ChunkRanges.all, part.signal)
     yield * this.#outboardPieces(root, record, part)
   }
 
@@ -154,7 +154,7 @@ export class SliceReader {
         outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
     }
     try {
-      yield * this.#supplies.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
+      yield * this.#reads.retried(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }

@@ -4,24 +4,17 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from '../../lib/hash/roots.js'
-import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { cancelSource } from '../../lib/source/source.js'
 import { notFound } from '../storage/errors.js'
-import { RetriedRead } from './retried-read.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Uses } from '../catalog/uses.js' */
-/** @import { DamageNotes } from '../check/damage-notes.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Activity } from '../storage/concurrency/activity.js' */
-/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
-/** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobReceiver } from '../write/receive/receive.js' */
 
 /** A call of `supply` asks for at most this many chunks (8 MiB), so that `supply` may hold them in memory. */
@@ -60,11 +53,8 @@ const MAX_PROOFS = 3
 export class Supplies {
   #activity
   #catalog
-  #life
   #protection
-  #readParts
   #receiver
-  #uses
   #supply
   /** The calls of `supply` that are under way, by the names of the blobs. */
   #calls = /** @type {Map<string, Set<Call>>} */ (new Map())
@@ -73,54 +63,20 @@ export class Supplies {
    * @param {object} parts
    * @param {Activity} parts.activity
    * @param {Catalog} parts.catalog
-   * @param {DamageNotes} parts.damage
-   * @param {Databases} parts.databases
-   * @param {Lifetime} parts.life
-   * @param {Presence} parts.presence
    * @param {Protection} parts.protection
    * @param {BlobReceiver} parts.receiver
-   * @param {Uses} parts.uses
    * @param {Supply} [supply]
    */
-  constructor ({ activity, catalog, damage, databases, life, presence, protection, receiver, uses }, supply) {
+  constructor ({ activity, catalog, protection, receiver }, supply) {
     this.#activity = activity
     this.#catalog = catalog
-    this.#life = life
     this.#protection = protection
-    this.#readParts = { catalog, damage, databases, presence, supplies: this }
     this.#receiver = receiver
-    this.#uses = uses
     this.#supply = supply
   }
 
   /** True if the store has a `supply`. */
   get hasSupply () { return this.#supply !== undefined }
-
-  /**
-   * Looks up a blob for a read, and notes its use. If the blob has no record and the store has a `supply`, it fetches
-   * the first wanted groups, and the end of the blob, which proves the size.
-   *
-   * @param {BlobName} cid
-   * @param {() => ChunkRanges} wantedOf  returns the wanted chunks
-   * @param {AbortSignal} [signal]
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid }
-   */
-  async use (cid, wantedOf, signal) {
-    signal?.throwIfAborted()
-    const root = parseRoot(cid, 'cid')
-    return this.#life.run(async () => {
-      const record = await this.#catalog.get(root) ?? await this.#find(root, wantedOf(), signal)
-      this.#uses.touch(root)
-      return { root, record }
-    })
-  }
-
-  /**
-   * @param {Uint8Array} root
-   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: true if the read compares bytes with the hash,
-   *   so that a fault is noted as damage
-   */
-  read (root, options) { return new RetriedRead(this.#readParts, root, options) }
 
   /**
    * Fetches the first wanted groups of a blob without a record, and the end of the blob, which proves its size.
@@ -129,7 +85,7 @@ export class Supplies {
    * @returns {Promise<BlobRecord>} with a proven size
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND, with the reason as its `cause`
    */
-  async #find (root, wanted, signal) {
+  async find (root, wanted, signal) {
     if (!this.hasSupply) throw notFound(root)
     const release = this.#protection.use(root)
     try {

@@ -6,7 +6,7 @@ import { contentOf } from '../storage/content/content-of.js'
 import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
-import { IncomingBlob } from './blob-builder.js'
+import { IncomingBlob } from './incoming-blob.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertMayBeWeak, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
@@ -62,32 +62,33 @@ export const PUT_OPTIONS = [
 ]
 
 /**
- * Options that only other parts of the store can pass to `fill`.
+ * How another part of the store puts a blob with `putFilled`.
  *
- * @typedef {object} InternalPutOptions
+ * @typedef {object} Filling
+ * @property {WriteBytes<any>} writeBytes  not called when the store already has the whole blob that `expect` names
+ * @property {MakeBlob} [makeBlob]  makes the blob to fill. Default: an empty blob in a home of its own
  * @property {string} [path]  the file of a reference, in which the bytes stay
- * @property {Begin} [begin]  makes the blob to fill. Default: an empty blob in a home of its own
  * @property {AbortController} [closing]  aborted when the store is closed
- * @property {() => void} cancel  called if the put ends or fails without a call of `fill`
+ * @property {() => void} cancel  called if the put ends or fails without a call of `writeBytes`
  */
 
 /**
  * Makes a blob to fill: one that continues another blob in its file, or one whose bytes are in an imported file.
  *
  * @template [Blob=AppendedBlob | FileBlob]
- * @callback Begin
+ * @callback MakeBlob
  * @param {number} id  of the new blob
  * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be that long
  * @returns {Promise<Blob | undefined>} undefined when this is not possible; then an empty blob is filled
  */
 
-/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `Begin` returned another one */
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} AnyNewBlob  `IncomingBlob` unless `makeBlob` made another one */
 
 /**
  * Writes all bytes of a blob. Rejects soon after the signal is aborted.
  *
  * @template [Blob=IncomingBlob]
- * @callback Fill
+ * @callback WriteBytes
  * @param {Blob} blob
  * @param {AbortSignal} [signal]  aborted by the caller, or when the store is closed
  * @returns {Promise<void>}
@@ -102,7 +103,7 @@ export const PUT_OPTIONS = [
  * @property {(now: number) => Pick<Tag, 'weak' | 'meta' | 'expires'>} lasting  returns the tag's other properties
  * @property {Uint8Array} [alias]  a multihash of the bytes by another hash function. It becomes a name of the blob
  * @property {string} [path]
- * @property {Begin} [begin]
+ * @property {MakeBlob} [makeBlob]
  * @property {boolean} recheck  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
@@ -150,24 +151,22 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   put (source, { onProgress, ...options }) {
-    /** @type {Fill} */
-    const fill = async (blob, signal) => {
+    /** @type {WriteBytes} */
+    const writeBytes = async (blob, signal) => {
       for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
     }
     // `close` never waits for bytes in memory.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
-    return this.fill(fill, options, { closing, cancel: () => cancelSource(source) })
+    return this.putFilled(options, { writeBytes, closing, cancel: () => cancelSource(source) })
   }
 
   /**
-   * Puts a blob that `fill` writes.
+   * Puts a blob whose bytes `writeBytes` writes.
    *
-   * @param {Fill<any>} fill  not called when the store already has the whole blob that `expect` names
-   * @param {Omit<PutOptions, 'onProgress'>} options
-   * @param {InternalPutOptions} internal
+   * @param {Omit<PutOptions, 'onProgress'>} options @param {Filling} filling
    * @returns {Promise<PutResult>}
    */
-  fill (fill, options, { path, begin, closing, cancel }) {
+  putFilled (options, { writeBytes, makeBlob, path, closing, cancel }) {
     const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = false, alias: aliasCid, ...expectation } = rest
     return this.#activity.run(async () => {
@@ -179,18 +178,18 @@ export class BlobWriter {
       if (weak) assertMayBeWeak({ format })
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, recheck, signal }
-      let isCalled = false
-      const call = (/** @type {AnyNewBlob} */ blob) => {
-        isCalled = true
-        return fill(blob, eitherOf(signal, closing?.signal))
+      const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, makeBlob, recheck, signal }
+      let isReading = false
+      const read = (/** @type {AnyNewBlob} */ blob) => {
+        isReading = true
+        return writeBytes(blob, eitherOf(signal, closing?.signal))
       }
       try {
         const root = alwaysRead ? undefined : expected.root
         const result = root && await this.#putUnread(root, expected, plan)
-        return result ?? await this.#putRead(call, expected, plan)
+        return result ?? await this.#putRead(read, expected, plan)
       } finally {
-        if (!isCalled) cancel()
+        if (!isReading) cancel()
       }
     }, closing && (reason => closing.abort(reason)))
   }
@@ -218,10 +217,13 @@ export class BlobWriter {
   }
 
   /**
-   * @param {(blob: AnyNewBlob) => Promise<void>} fill @param {Expectation} expected @param {PutPlan} plan
+   * Puts a blob whose source must be read.
+   *
+   * @param {(blob: AnyNewBlob) => Promise<void>} read  writes the bytes of the source to the blob
+   * @param {Expectation} expected @param {PutPlan} plan
    * @returns {Promise<PutResult>}
    */
-  async #putRead (fill, expected, plan) {
+  async #putRead (read, expected, plan) {
     const databases = this.#databases
     const isElsewhere = plan.path !== undefined
     const id = await databases.ids.newId()
@@ -230,15 +232,15 @@ export class BlobWriter {
       expected.assertSizeAllowed(size)
       if (!isElsewhere && size > this.#quota.limit) throw fullError(size, this.#quota.limit)
     }
-    const begun = await plan.begin?.(id, assertSizeAllowed).catch(error => {
+    const made = await plan.makeBlob?.(id, assertSizeAllowed).catch(error => {
       databases.ids.release(id)
       throw error
     })
-    const blob = begun ?? new IncomingBlob(databases, id, assertSizeAllowed)
+    const blob = made ?? new IncomingBlob(databases, id, assertSizeAllowed)
     let release = () => {}
     try {
       assertSizeAllowed(expected.size ?? 0)
-      await fill(blob)
+      await read(blob)
       expected.assertSize(blob.size)
       const root = blob.root()
       expected.assertRoot(root)

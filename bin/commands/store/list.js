@@ -13,7 +13,7 @@ import { DRISL } from '../../../exchange/collections/web/resources.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { BlobStat, ListedBlob, ByteRange } from '../../../store/index.js' */
-/** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
+/** @import { StoreInfo } from '../../../store/catalog/calls/census.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 

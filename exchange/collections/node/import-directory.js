@@ -57,7 +57,7 @@ import { assertTop, walkFolder } from './walk-folder.js'
 
 const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress', 'onError']
 /** The maximum number of files that are looked up together. The small ones among them are read at the same time. */
-const GROUP_COUNT = 16
+const LOOKUP_FILES = 16
 /** How many long files are put at the same time. */
 const LONG_AHEAD = 2
 
@@ -146,11 +146,16 @@ class Importing {
     this.#terms = terms
   }
 
-  /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
+  /**
+   * Yields the entries for `putCollection`. Nothing is read or put until it asks for the next entry: then this walks
+   * on, reads and puts some files, and yields their entries.
+   *
+   * @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order
+   */
   async * entries (files) {
-    const aheadOf = (/** @type {FoundFile[]} */ group) => group.some(isLong) ? LONG_AHEAD : 1
-    const groups = inOrder(groupsOf(files), aheadOf, group => this.#loadAll(group))
-    for await (const batch of inOrder(batchesOf(groups), () => 1, batch => this.#keep(batch))) {
+    const aheadOf = (/** @type {FoundFile[]} */ lookup) => lookup.some(isLong) ? LONG_AHEAD : 1
+    const loaded = inOrder(lookupsOf(files), aheadOf, lookup => this.#loadAll(lookup))
+    for await (const batch of inOrder(batchesOf(loaded), () => 1, batch => this.#keep(batch))) {
       for (const stored of batch) yield await this.#entryOf(stored)
     }
   }
@@ -181,17 +186,17 @@ class Importing {
     return [file.name, toCid(root)]
   }
 
-  /** @param {FoundFile[]} group @returns {Promise<Loaded[]>} */
-  async #loadAll (group) {
+  /** @param {FoundFile[]} files  of one lookup @returns {Promise<Loaded[]>} */
+  async #loadAll (files) {
     const { store, hold, known, leaveOut } = this.#terms
-    const roots = await Promise.all(group.map(file => known?.find(file)))
+    const roots = await Promise.all(files.map(file => known?.find(file)))
     for (const root of roots) if (root !== undefined) hold.add(root) // before the lookup, so that found blobs are kept
     const stats = await store.statMany(roots.flatMap(root => root ?? []))
-    const loading = group.map((file, i) => this.#load(file, roots[i] && stats.shift()))
+    const loading = files.map((file, i) => this.#load(file, roots[i] && stats.shift()))
     const loaded = /** @type {Loaded[]} */ ([])
     for (const [i, result] of (await Promise.allSettled(loading)).entries()) {
       if (result.status === 'fulfilled') loaded.push(result.value)
-      else leaveOut(group[i].name, result.reason)
+      else leaveOut(files[i].name, result.reason)
     }
     return loaded
   }
@@ -249,35 +254,35 @@ const isOfFile = error => error instanceof Error && 'code' in error && OF_FILES.
 const isLong = ({ stat }) => Number(stat.size) > FILE_FROM
 
 /**
- * Gathers files that are looked up together. A group ends with a long file.
+ * Gathers files that are looked up together. A lookup ends with a long file.
  *
  * @param {AsyncIterable<FoundFile>} files
  * @returns {AsyncGenerator<FoundFile[]>}
  */
-async function * groupsOf (files) {
-  let group = /** @type {FoundFile[]} */ ([])
+async function * lookupsOf (files) {
+  let lookup = /** @type {FoundFile[]} */ ([])
   for await (const file of files) {
-    group.push(file)
-    if (group.length < GROUP_COUNT && !isLong(file)) continue
-    yield group
-    group = []
+    lookup.push(file)
+    if (lookup.length < LOOKUP_FILES && !isLong(file)) continue
+    yield lookup
+    lookup = []
   }
-  if (group.length > 0) yield group
+  if (lookup.length > 0) yield lookup
 }
 
 /**
  * Gathers small files, so that they are put together. A batch without small files, or with a long file, does not wait
  * for later files.
  *
- * @param {AsyncIterable<Loaded[]>} groups
+ * @param {AsyncIterable<Loaded[]>} lookups
  * @returns {AsyncGenerator<Loaded[]>}
  */
-async function * batchesOf (groups) {
+async function * batchesOf (lookups) {
   let batch = /** @type {Loaded[]} */ ([])
   let len = 0
   let hasSmall = false
-  for await (const group of groups) {
-    for (const loaded of group) {
+  for await (const files of lookups) {
+    for (const loaded of files) {
       batch.push(loaded)
       hasSmall ||= loaded.bytes !== undefined
       len += loaded.bytes?.length ?? 0

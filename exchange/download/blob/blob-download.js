@@ -9,9 +9,8 @@ import { SizeProof } from './size-proof.js'
 import { WantedBlob } from './wanted-blob.js'
 import { WholeFiles } from './whole-files.js'
 
-/** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
-/** @import { Asked, Session, Task } from '../downloader.js' */
+/** @import { Asked, FallBackOptions, Session, Step, Task } from '../work.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 
 /**
@@ -25,22 +24,7 @@ import { WholeFiles } from './whole-files.js'
  * @property {(size: number) => void} [assertSize]  throws if a blob of this size must not be downloaded
  */
 
-/**
- * @typedef {Asked & { mayRace: boolean }} AskedForBlob  `mayRace`: true if the mirror may fetch a segment that another
- *   one is fetching
- */
-
-/**
- * @typedef {object} Step
- * @property {boolean} isDone  true when the step has nothing left to fetch
- * @property {(candidate: Candidate, asked: AskedForBlob) => Task | undefined} take  returns undefined when there is no
- *   task for the mirror now
- * @property {(candidates: Candidate[]) => boolean} isHopeless  returns true if nothing is under way and none of the
- *   candidates can help
- * @property {{ done: number, total?: number }} progress  bytes
- */
-
-/** The work of downloading one blob: see `Work` in downloader.js. */
+/** The work of downloading one blob: see `Work` in work.js. */
 export class BlobDownload {
   #session
   #blob
@@ -86,7 +70,7 @@ export class BlobDownload {
   /** @returns {Step | undefined} */
   get #current () { return this.#wholeFiles.isChosen ? this.#wholeFiles : this.#step }
 
-  /** Chooses the first step, and the one after the head. */
+  /** Chooses the first step, and the one after the head. The other steps call `#planSegments` when they end. */
   async refill () {
     const isFirst = this.#step === undefined
     if (!isFirst && (this.size !== undefined || !this.#step?.isDone)) return
@@ -112,16 +96,18 @@ export class BlobDownload {
    * @param {MirrorRecord} record @param {Asked & { mayRace?: boolean }} asked  `mayRace`: default: true
    * @returns {Task | undefined}
    */
-  take (record, asked) { return this.#current?.take(this.#candidates.of(record), { mayRace: true, ...asked }) }
+  nextTask (record, asked) {
+    return this.#current?.nextTask(this.#candidates.of(record), { mayRace: true, ...asked })
+  }
 
   /**
-   * Begins to read a whole file if no mirror can help in another way.
+   * Begins to read a whole file if no mirror can help in another way, and none can be added.
    *
-   * @param {boolean} isOpen  true if more mirrors may be added
+   * @param {FallBackOptions} options
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when no whole file is left
    */
-  giveUp (isOpen) {
-    if (isOpen || !this.isHopeless) return false
+  fallBack ({ moreMirrorsMayCome }) {
+    if (moreMirrorsMayCome || !this.isHopeless) return false
     if (!this.#wholeFiles.choose()) throw this.makeExhaustedError()
     return true
   }

@@ -45,7 +45,7 @@ export class Plan {
    *   asked; `mayRace`: true if the mirror may help with a segment that another mirror is fetching. Default: true
    * @returns {Segment | undefined} undefined when the mirror cannot be given a segment now
    */
-  take (candidate, { now, mirrorCount, mayRace = true }) {
+  nextSegment (candidate, { now, mirrorCount, mayRace = true }) {
     const possible = this.free.difference(candidate.lacks)
     if (!possible.isEmpty) return this.#begin(candidate, possible, mirrorCount)
     return mayRace ? this.#slowest(candidate, now) : undefined

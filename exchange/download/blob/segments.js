@@ -6,13 +6,12 @@ import { Plan } from './plan.js'
 
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
-/** @import { Task } from '../downloader.js' */
-/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 /** @import { Segment } from './plan.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** A step of a download: see `Step` in blob-download.js. */
+/** A step of a download: see `Step` in work.js. */
 export class Segments {
   #blob
   #plan
@@ -31,10 +30,10 @@ export class Segments {
   get isDone () { return this.#plan.isDone }
 
   /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (candidate, asked) {
+  nextTask (candidate, asked) {
     const isSmall = this.#heads !== undefined
     if (!candidate.isUsable || (asked.smallOnly && !isSmall)) return undefined
-    const segment = this.#plan.take(candidate, asked)
+    const segment = this.#plan.nextSegment(candidate, asked)
     return segment && { run: () => this.#fetch(candidate, segment), isSmall }
   }
 

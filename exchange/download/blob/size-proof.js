@@ -7,22 +7,22 @@ import { verifyPieces } from '../../../verifier/slice/pieces.js'
 
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
-/** @import { Task } from '../downloader.js' */
-/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** A step of a download: see `Step` in blob-download.js. */
+/** A step of a download: see `Step` in work.js. */
 export class SizeProof {
   #blob
   #onProven
   #requests = /** @type {Map<Candidate, MirrorRequest>} */ (new Map())
   #isProven = false
-  /** Never true, because another step follows when the size is known. */
+  /** Never true, because `onProven` replaces this step by another one. */
   isDone = false
 
   /**
    * @param {WantedBlob} blob @param {number} done  how many bytes of the blob the store has
-   * @param {(size: number) => Promise<void>} onProven  called once, with the proven size
+   * @param {(size: number) => Promise<void>} onProven  called once, by the task that has proven the size. It makes the
+   *   next step of the download, so this step is asked for nothing after that
    */
   constructor (blob, done, onProven) {
     this.progress = { done }
@@ -31,7 +31,7 @@ export class SizeProof {
   }
 
   /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (candidate, { mayRace }) {
+  nextTask (candidate, { mayRace }) {
     if (this.#isProven || !mayProve(candidate) || this.#requests.has(candidate)) return undefined
     if (this.#requests.size > 0 && !mayRace) return undefined
     return { run: () => this.#ask(candidate), isSmall: true }

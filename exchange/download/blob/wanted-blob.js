@@ -9,7 +9,7 @@ import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js'
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
 /** @import { Store } from '../../../store/interface.js' */
-/** @import { Session } from '../downloader.js' */
+/** @import { Session } from '../work.js' */
 
 /** @typedef {Awaited<ReturnType<Store['stat']>>} BlobDetails */
 

@@ -7,11 +7,10 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 /** @import { WholeFile } from '../../../verifier/mirrors/server/url-mirror.js' */
 /** @import { Candidate } from '../../../verifier/mirrors/candidate.js' */
 /** @import { MirrorRequest } from '../../../verifier/mirrors/mirror-request.js' */
-/** @import { Task } from '../downloader.js' */
-/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { AskedForBlob, Task } from '../work.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
-/** The step of a download while a file is chosen: see `Step` in blob-download.js. */
+/** The step of a download while a file is chosen: see `Step` in work.js. */
 export class WholeFiles {
   #blob
   #maxLen
@@ -49,7 +48,7 @@ export class WholeFiles {
   }
 
   /** @param {Candidate} candidate @param {AskedForBlob} asked @returns {Task | undefined} */
-  take (candidate, { smallOnly }) {
+  nextTask (candidate, { smallOnly }) {
     const chosen = this.#chosen
     if (smallOnly || chosen?.candidate !== candidate || chosen.request !== undefined) return undefined
     const request = this.#blob.request(candidate)

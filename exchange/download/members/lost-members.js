@@ -33,11 +33,11 @@ export class LostMembers {
   /**
    * Makes a member wait if more mirrors may be added. Otherwise counts it as lost.
    *
-   * @param {LostMember} member @param {boolean} isOpen  true if more mirrors may be added
+   * @param {LostMember} member @param {boolean} moreMirrorsMayCome
    * @returns {boolean} false when too many are waiting
    */
-  add (member, isOpen) {
-    if (!isOpen) this.#lose(member)
+  add (member, moreMirrorsMayCome) {
+    if (!moreMirrorsMayCome) this.#lose(member)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(member)
     else return false
     return true
@@ -47,13 +47,13 @@ export class LostMembers {
    * Ends the wait of the members if mirrors were added since the last call. If none were, and no more will be, counts
    * the waiting members as lost.
    *
-   * @param {number} mirrorCount @param {boolean} isOpen  true if more mirrors may be added
+   * @param {number} mirrorCount @param {boolean} moreMirrorsMayCome
    * @returns {Member[]} the members to try again
    */
-  takeWaiting (mirrorCount, isOpen) {
+  takeWaiting (mirrorCount, moreMirrorsMayCome) {
     const hasMore = mirrorCount > this.#mirrorCount
     this.#mirrorCount = mirrorCount
-    if (isOpen && !hasMore) return []
+    if (moreMirrorsMayCome && !hasMore) return []
     const waiting = this.#waiting.splice(0)
     if (hasMore) return waiting
     for (const member of waiting) this.#lose(member)

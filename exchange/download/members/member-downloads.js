@@ -11,7 +11,7 @@ import { MemberStreams } from './member-streams.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
-/** @import { Asked, Session, Task } from '../downloader.js' */
+/** @import { Asked, FallBackOptions, Session, Task } from '../work.js' */
 /** @import { MemberState, MembersState } from '../progress.js' */
 /** @import { Member } from './member-queue.js' */
 
@@ -27,7 +27,7 @@ const MAX_ACTIVE = 64
  */
 /** @typedef {Member & { blob: BlobDownload }} ActiveMember */
 
-/** The work of downloading the members of a sequence: see `Work` in downloader.js. */
+/** The work of downloading the members of a sequence: see `Work` in work.js. */
 export class MemberDownloads {
   #session
   #sequence
@@ -75,7 +75,7 @@ export class MemberDownloads {
   /** @param {string} name */
   #isUnderWay (name) { return this.#active.has(name) || this.#streams.has(name) }
 
-  /** The time at which a stream may be ended: see `Work` in downloader.js. */
+  /** When a stream may be ended: see `Work` in work.js. */
   get wakeAt () { return this.#streams.endsAt }
 
   /** Removes members that are whole, and begins others. */
@@ -117,12 +117,12 @@ export class MemberDownloads {
   }
 
   /** @param {MirrorRecord} record @param {Asked} asked @returns {Task | undefined} */
-  take (record, asked) {
-    const stream = asked.isIdle ? this.#streams.take(record, asked) : undefined
+  nextTask (record, asked) {
+    const stream = asked.isIdle ? this.#streams.nextTask(record, asked) : undefined
     if (stream !== undefined) return stream
     for (const mayRace of asked.isIdle ? [false, true] : [false]) {
       for (const { blob } of this.#active.values()) {
-        const task = blob.take(record, { ...asked, mayRace })
+        const task = blob.nextTask(record, { ...asked, mayRace })
         if (task !== undefined) return task
       }
     }
@@ -131,23 +131,25 @@ export class MemberDownloads {
   }
 
   /**
-   * @param {boolean} isOpen  true if more mirrors may be added
+   * Gives up the members that no mirror has. They wait while more mirrors may be added.
+   *
+   * @param {FallBackOptions} options
    * @returns {boolean}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_MEMBERS_MISSING when all members have been tried;
    *   FETCH_EXHAUSTED when no mirror is left and some members have not been tried
    */
-  giveUp (isOpen) {
+  fallBack ({ moreMirrorsMayCome }) {
     const { book } = this.#session
     const isHelpless = book.usable.length === 0
-    if (isHelpless && isOpen) return false
+    if (isHelpless && moreMirrorsMayCome) return false
     if (isHelpless && (!this.#queue.isAtEnd || this.#queue.length > 0)) throw fetchExhausted(book.errors)
     const countBefore = this.#lost.waitingCount
-    this.#queue.putBack(this.#lost.takeWaiting(book.records.length, isOpen))
+    this.#queue.putBack(this.#lost.takeWaiting(book.records.length, moreMirrorsMayCome))
     this.#streams.endLongest()
     let hasChanged = this.#streams.hasEnded || this.#lost.waitingCount < countBefore
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless) continue
-      if (!this.#lost.add({ ...member, error: blob.makeExhaustedError() }, isOpen)) continue
+      if (!this.#lost.add({ ...member, error: blob.makeExhaustedError() }, moreMirrorsMayCome)) continue
       this.#active.delete(member.name)
       hasChanged = true
     }

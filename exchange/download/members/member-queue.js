@@ -6,7 +6,7 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { LOOKUP_COUNT } from '../../../store/interface.js'
 
 /** @import { Store } from '../../../store/interface.js' */
-/** @import { Session } from '../downloader.js' */
+/** @import { Session } from '../work.js' */
 
 /**
  * @typedef {object} Member

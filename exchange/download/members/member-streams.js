@@ -9,7 +9,7 @@ import { MemberStream } from './member-stream.js'
 
 /** @import { MirrorRecord } from '../../../verifier/mirrors/mirror-record.js' */
 /** @import { HeadReceiver } from '../blob/head-receiver.js' */
-/** @import { Asked, Session, Task } from '../downloader.js' */
+/** @import { Asked, Session, Task } from '../work.js' */
 /** @import { Member, MemberQueue } from './member-queue.js' */
 
 /** The maximum and, if enough members are waiting, the minimum number of members of a stream. */
@@ -78,7 +78,7 @@ export class MemberStreams {
    * @param {MirrorRecord} record  the record of an idle mirror @param {Asked} asked
    * @returns {Task | undefined} undefined when no member is waiting for a stream, or the mirror cannot send streams
    */
-  take (record, { mirrorCount }) {
+  nextTask (record, { mirrorCount }) {
     if (!this.#canGive(record)) return undefined
     const share = mirrorCount === 1 ? MAX_COUNT : Math.ceil(this.#queue.length / (2 * mirrorCount))
     const members = this.#queue.takeForStream(Math.min(Math.max(share, MIN_COUNT), MAX_COUNT))

@@ -6,7 +6,7 @@ import { concat } from '../../../lib/core/bytes.js'
 import { GROUP_LEN } from '../../sizes.js'
 import { VIEWS } from '../../storage/format/keys.js'
 
-/** @import { TrustedTree } from './tree-cache.js' */
+/** @import { TrustedTree } from './trusted-trees.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
 /**

@@ -1,6 +1,6 @@
 // The fast path for small reads at any place of a complete blob: one read of the bytes, mostly synchronous
-// (sync-reads.js), and a comparison with pairs that are mostly in memory (tree-cache.js). It returns right bytes, or
-// undefined. Then the caller reads piece by piece (snapshot.js, verified-pieces.js), and so finds the fault.
+// (sync-reads.js), and a comparison with pairs that are mostly in memory (trusted-trees.js). It returns right bytes, or
+// undefined. Then the caller reads piece by piece (stored-view.js, verified-pieces.js), and so finds the fault.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../sizes.js'
@@ -10,7 +10,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { Wanted } from '../reader.js' */
-/** @import { TrustedTrees } from './tree-cache.js' */
+/** @import { TrustedTrees } from './trusted-trees.js' */
 
 /** A small read has at most this many bytes. Longer ones are faster when one piece is hashed while the next is read. */
 const MAX_LEN = 17 * GROUP_LEN

@@ -7,7 +7,7 @@ import { leafMismatch, truncated } from '../../../lib/core/errors.js'
 import { subtreesOf } from './subtrees.js'
 import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
 
-/** @import { StoredView } from '../snapshot.js' */
+/** @import { StoredView } from '../stored-view.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 /**

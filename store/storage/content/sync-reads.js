@@ -56,13 +56,6 @@ export function forbidSyncReads (place) {
   if (place !== undefined) paces.set(place, new Pace({ isSyncAllowed: false }))
 }
 
-/**
- * Returns a pace for files that do not belong to the store. It allows synchronous reads only if the store does.
- *
- * @param {SafeDatabase} place  of the store
- */
-export const paceBeside = place => new Pace({ isSyncAllowed: paceOf(place).isSyncAllowed })
-
 const paces = /** @type {WeakMap<SafeDatabase | BlobFolder, Pace>} */ (new WeakMap())
 
 /** @param {SafeDatabase | BlobFolder} place */

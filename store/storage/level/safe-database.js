@@ -165,7 +165,7 @@ export class SafeDatabase {
   snapshot () { return this.#level.snapshot() }
 
   /**
-   * Writes all operations or none, after all earlier writes.
+   * Writes all operations or none, after all earlier writes. The write is queued before this returns.
    *
    * @param {Operation[]} operations  callers must not change them until this resolves
    * @param {{ sync?: boolean }} [options]  `sync`: true if this write and all earlier ones must be on the disk when the

@@ -5,7 +5,7 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, toPieces } from '../../../lib/source/source.js'
-import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { TrustedTree } from '../../read/verified/trusted-trees.js'
 import { sharerOf } from '../../storage/content/bases.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
@@ -25,8 +25,8 @@ import { readRightEdge } from '../../read/verified/right-edge.js'
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { NewOptions } from './appended-blob.js' */
 /** @import { ComposeOptions, ComposeParts } from '../compose/compose.js' */
-/** @import { Begin, Fill } from '../put.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { MakeBlob, WriteBytes } from '../put.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 /** @import { PutResult } from '../put-many.js' */
 
 /**
@@ -53,15 +53,16 @@ export class Appender {
     const root = parseRoot(cid, 'cid')
     const composition = new Composition(this.#parts, { verify, onProgress, type: 'baobox:append' })
     const release = this.#parts.protection.tag(root, 'raw')
-    /** @type {Fill<IncomingBlob | AppendedBlob>} */
-    const fill = (blob, signal) => blob instanceof AppendedBlob
+    /** @type {WriteBytes<IncomingBlob | AppendedBlob>} */
+    const writeBytes = (blob, signal) => blob instanceof AppendedBlob
       ? fillAppended(blob, source, { signal, onProgress })
       : composition.fill(blob, [{ cid: root }, { source }], signal)
     const closing = new AbortController()
-    /** @type {Begin<AppendedBlob>} */
-    const begin = (id, assertSizeAllowed) => this.#begin(root, id, assertSizeAllowed)
+    /** @type {MakeBlob<AppendedBlob>} */
+    const makeBlob = (id, assertSizeAllowed) => this.#continue(root, id, assertSizeAllowed)
     try {
-      return await this.#parts.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
+      const cancel = () => cancelSource(source)
+      return await this.#parts.writer.putFilled(options, { writeBytes, makeBlob, closing, cancel })
     } finally {
       composition.release()
       release()
@@ -74,7 +75,7 @@ export class Appender {
    * @param {Uint8Array} root  of the old blob @param {number} id  of the new blob
    * @param {(size: number) => void} assertSizeAllowed
    */
-  async #begin (root, id, assertSizeAllowed) {
+  async #continue (root, id, assertSizeAllowed) {
     const { record } = await this.#parts.catalog.find(root)
     if (!record?.complete) return undefined
     const { fileId } = contentOf(this.#parts.databases, root, record)

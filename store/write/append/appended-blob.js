@@ -25,7 +25,7 @@ import { NewBlob } from '../new-blob.js'
 /** Bytes between two writes of the pages of whole subtrees. */
 const PAGES_EACH = 1 << 28
 
-/** @typedef {{ id: number, assertSizeAllowed: (size: number) => void }} NewOptions  see `Begin` in put.js */
+/** @typedef {{ id: number, assertSizeAllowed: (size: number) => void }} NewOptions  see `MakeBlob` in put.js */
 
 /**
  * @typedef {object} Beginning  the old blob

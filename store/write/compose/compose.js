@@ -15,8 +15,8 @@ import { Original } from './original.js'
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { Protection } from '../../gc/protection.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
-/** @import { BlobWriter, Fill, PutOptions } from '../put.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
+/** @import { BlobWriter, PutOptions, WriteBytes } from '../put.js' */
 /** @import { OriginalParts } from './original.js' */
 /** @import { PutResult } from '../put-many.js' */
 
@@ -86,11 +86,11 @@ export const COMPOSE_OPTIONS = [
 export async function compose (store, parts, { verify, onProgress, ...options }) {
   assertMany('parts', parts, EXPECTED)
   const composition = new Composition(store, { verify, onProgress, type: 'baobox:compose' })
-  /** @type {Fill} */
-  const fill = (blob, signal) => composition.fill(blob, parts, signal)
+  /** @type {WriteBytes} */
+  const writeBytes = (blob, signal) => composition.fill(blob, parts, signal)
   const cancel = () => composition.cancel(parts)
   try {
-    return await store.writer.fill(fill, options, { closing: new AbortController(), cancel })
+    return await store.writer.putFilled(options, { writeBytes, closing: new AbortController(), cancel })
   } finally {
     composition.release()
   }
@@ -119,9 +119,9 @@ export class Composition {
    *   `ComposeOptions`. `type`: the type of the progress events
    */
   constructor (store, { verify = store.verifies, onProgress, type }) {
-    const { access, databases, protection, reader, supplies } = store
+    const { access, databases, protection, reader, reads } = store
     this.#protection = protection
-    this.#originalParts = { access, databases, reader, supplies }
+    this.#originalParts = { access, databases, reader, reads }
     this.#verifies = verify
     this.#onProgress = onProgress
     this.#type = type

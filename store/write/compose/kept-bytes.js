@@ -9,7 +9,7 @@ import { subtreeCv } from '../../../lib/hash/subtree.js'
 /** @import { BlobFolder } from '../../storage/disk/blob-folder.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
-/** @import { IncomingBlob, Subtree } from '../blob-builder.js' */
+/** @import { IncomingBlob, Subtree } from '../incoming-blob.js' */
 
 /**
  * @typedef {object} KeptOptions

@@ -12,10 +12,10 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { BlobAccess } from '../../read/blob-access.js' */
 /** @import { BlobReader } from '../../read/reader.js' */
-/** @import { Supplies } from '../../read/supplies.js' */
+/** @import { Reads } from '../../read/reads.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 
 /**
  * @typedef {object} OriginalOptions
@@ -28,7 +28,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
  * @property {BlobAccess} access
  * @property {Databases} databases
  * @property {BlobReader} reader
- * @property {Supplies} supplies
+ * @property {Reads} reads
  */
 
 export class Original {
@@ -57,7 +57,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (parts, root, options) {
-    const { record } = await parts.supplies.use(root, () => ChunkRanges.last, options.signal)
+    const { record } = await parts.reads.lookUp(root, () => ChunkRanges.last, options.signal)
     const original = new Original(parts, root, record, options)
     await original.#require(ChunkRanges.last)
     return original
@@ -151,7 +151,7 @@ export class Original {
 
   /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
   async #require (wanted) {
-    const reading = this.#parts.supplies.read(this.#root, { notes: true, signal: this.#options.signal })
+    const reading = this.#parts.reads.retried(this.#root, { notes: true, signal: this.#options.signal })
     this.#record = await reading.present(this.#record, wanted)
   }
 }

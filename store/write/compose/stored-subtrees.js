@@ -14,7 +14,7 @@ import { VIEWS } from '../../storage/format/keys.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { BlobAccess } from '../../read/blob-access.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Subtree } from '../blob-builder.js' */
+/** @import { Subtree } from '../incoming-blob.js' */
 /** @import { ByteRange } from '../../../lib/tree/ranges.js' */
 
 export class StoredSubtrees {

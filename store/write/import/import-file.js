@@ -9,9 +9,9 @@ import { PUT_OPTIONS } from '../put.js'
 import { FileBlob } from './file-blob.js'
 
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { BlobWriter, Begin, Fill, PutOptions } from '../put.js' */
+/** @import { BlobWriter, MakeBlob, PutOptions, WriteBytes } from '../put.js' */
 /** @import { PutResult } from '../put-many.js' */
-/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { IncomingBlob } from '../incoming-blob.js' */
 
 /**
  * @typedef {object} ImportFileOwnOptions
@@ -57,22 +57,23 @@ export class FileImporter {
       }
       if (check === undefined) await assertRegular(location)
     }
-    /** @type {Begin<FileBlob>} */
-    const begin = async (id, assertSizeAllowed) => {
+    /** @type {MakeBlob<FileBlob>} */
+    const makeBlob = async (id, assertSizeAllowed) => {
       if (mode === 'reference') return new FileBlob(databases, id, { source, assertSizeAllowed })
       const file = await files?.clone(location, id, { from: FILE_FROM + 1, check })
       if (files === undefined || file === undefined) return undefined
       return new FileBlob(databases, id, { source: files.pathOf(id), file, assertSizeAllowed })
     }
-    /** @type {Fill<IncomingBlob | FileBlob>} */
-    const fill = async (blob, signal) => {
+    /** @type {WriteBytes<IncomingBlob | FileBlob>} */
+    const writeBytes = async (blob, signal) => {
       const reading = { signal, onProgress, type: 'baobox:put' }
       if (blob instanceof FileBlob) return blob.hash(reading)
       for await (const piece of toPieces(source, reading)) await blob.write(piece)
     }
-    return this.#writer.fill(fill, options, {
+    return this.#writer.putFilled(options, {
+      writeBytes,
+      makeBlob,
       path: mode === 'reference' ? location : undefined,
-      begin,
       closing: new AbortController(),
       cancel () {}
     })

@@ -14,11 +14,11 @@ import { SliceVerifier } from '../../../verifier/slice/slice.js'
 export class IncomingSlice {
   #databases
   root
-  received = new ProvenGroups()
+  groups = new ProvenGroups()
   /** @type {SliceVerifier} */
   verifier
   #onKept
-  /** Recorded bytes of this slice that were missing before. */
+  /** Marked bytes of this slice that were missing before. */
   len = 0
   /** True if the blob is complete now. */
   complete = false
@@ -29,7 +29,7 @@ export class IncomingSlice {
 
   /**
    * @param {Databases} databases @param {SliceOptions & { cid: Uint8Array }} options
-   * @param {(len: number) => void} [onKept]  called each time bytes are recorded, with how many of them were missing
+   * @param {(len: number) => void} [onKept]  called each time bytes are marked, with how many of them were missing
    *   before
    */
   constructor (databases, options, onKept = () => {}) {
@@ -37,15 +37,15 @@ export class IncomingSlice {
     this.#onKept = onKept
     this.root = options.cid
     this.verifier = new SliceVerifier(options, {
-      pair: (node, at) => this.received.pair(node, at),
+      pair: (node, at) => this.groups.pair(node, at),
       leaf: (start, memory, at, len) => {
         const size = /** @type {number} */ (this.verifier.size)
-        this.received.leaf(start, memory, at, len, size)
+        this.groups.leaf(start, memory, at, len, size)
       }
     })
   }
 
-  /** Counts bytes that were missing and are recorded now. @param {number} len */
+  /** Counts bytes that were missing and are marked now. @param {number} len */
   kept (len) {
     this.len += len
     this.#onKept(len)
@@ -59,7 +59,7 @@ export class IncomingSlice {
    * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
    * @param {{ hasFile: boolean }} [pending]  the blob, if it has no record yet
    */
-  async spill (id, batches, options, pending) {
+  async writeToFile (id, batches, options, pending) {
     const held = batches.filter(batch => batch.isHeld)
     if (held.length === 0) return
     const { files, isSync } = this.#databases
@@ -73,7 +73,7 @@ export class IncomingSlice {
     const file = this.#file
     if (!file.isNamed) await files.sync()
     file.isNamed = true
-    for (const batch of held) await this.received.spill(batch, file.writer, id, options)
+    for (const batch of held) await this.groups.moveToFile(batch, file.writer, id, options)
   }
 
   /** Adds the blob's CID to the error of a file that cannot be opened. @param {unknown} error @returns {never} */

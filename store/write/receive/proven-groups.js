@@ -1,4 +1,5 @@
-// Holds the chunk groups that a slice has proven, and the pairs above them, until they are recorded.
+// Holds the chunk groups that a slice has proven, and the pairs above them, until the pages of the blob mark the groups
+// as present.
 
 import { GROUP_CHUNKS, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../../sizes.js'
@@ -35,8 +36,8 @@ const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 
 /**
  * Groups and pairs that were proven one after the other and are stored together. The life of a batch:
- * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
- * A batch that need not be recorded goes from taken to forgotten by `discard`.
+ * gathered -> `take` -> taken -> (`moveToFile`, if the blob is in a file) -> `takeDue` -> `marked` -> forgotten.
+ * A batch that need not be marked goes from taken to forgotten by `discard`.
  */
 export class ProvenBatch {
   runs = /** @type {Run[]} */ ([])
@@ -47,12 +48,12 @@ export class ProvenBatch {
   /** Index of the first chunk after the last leaf. */
   position = 0
   /** The id of the file that has the bytes; undefined while they are held in memory. */
-  file = /** @type {number | undefined} */ (undefined)
+  fileId = /** @type {number | undefined} */ (undefined)
   /** Quota that was reserved for these bytes. */
   reservation = /** @type {Reservation | undefined} */ (undefined)
 
   /** True if any bytes are only in memory. */
-  get isHeld () { return this.file === undefined && this.len > 0 }
+  get isHeld () { return this.fileId === undefined && this.len > 0 }
 
   /** Yields each group, in increasing order. */
   * groups () {
@@ -88,12 +89,12 @@ export class ProvenGroups {
   /** Pairs that are not in a batch yet. Below the first `#provenPairs` of them, a leaf was verified. */
   #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
-  /** Recorded pairs that are above the next groups, and the id under which they are recorded. */
+  /** Stored pairs that are above the next groups, and the id under which they are stored. */
   #path = /** @type {Pair[]} */ ([])
   #id = -1
-  /** Batches that were taken and are not recorded yet. */
+  /** Batches that were taken and are not marked yet. */
   provenBatches = /** @type {ProvenBatch[]} */ ([])
-  /** Bytes of batches whose recording has not begun. */
+  /** Bytes of batches whose marking has not begun. */
   waiting = 0
   #since = 0
 
@@ -104,7 +105,7 @@ export class ProvenGroups {
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
-   * The time, as `performance.now` gives it, since which bytes have waited for their recording to begin; Infinity when
+   * The time, as `performance.now` gives it, since which bytes have waited for their marking to begin; Infinity when
    * no bytes wait.
    */
   get oldestSince () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
@@ -155,17 +156,13 @@ export class ProvenGroups {
     this.#filled = 0
   }
 
-  /** Returns all taken batches for the caller to record now; they no longer count as waiting. */
+  /** Returns all taken batches for the caller to mark now; they no longer count as waiting. */
   takeDue () {
     this.#nothingWaits()
     return [...this.provenBatches]
   }
 
-  /**
-   * Forgets batches that need not be recorded. After that, nothing counts as waiting.
-   *
-   * @param {ProvenBatch[]} batches
-   */
+  /** Forgets batches that need not be marked. After that, nothing counts as waiting. @param {ProvenBatch[]} batches */
   discard (batches) {
     this.#nothingWaits()
     this.forget(batches)
@@ -177,12 +174,12 @@ export class ProvenGroups {
   }
 
   /**
-   * Writes the bytes of a batch to their positions in a file. They count as present once the batch is recorded.
+   * Writes the bytes of a batch to their positions in a file. They count as present once the batch is marked.
    *
    * @param {ProvenBatch} batch @param {FileWriter} file @param {number} id  of the file
    * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
    */
-  async spill (batch, file, id, { hasFailed = false }) {
+  async moveToFile (batch, file, id, { hasFailed = false }) {
     const { runs } = batch
     for (let i = 0; i < runs.length;) {
       const first = i
@@ -198,16 +195,16 @@ export class ProvenGroups {
     }
     this.#recycle(runs)
     batch.runs = batch.runs.map(({ start, len }) => ({ start, len, memory: NOTHING, at: 0 }))
-    batch.file = id
+    batch.fileId = id
   }
 
   /** Gives up groups whose bytes were written to a file, because the disk may not have them. */
   cutFiled () {
-    for (const batch of this.provenBatches) if (batch.file !== undefined) batch.cut()
+    for (const batch of this.provenBatches) if (batch.fileId !== undefined) batch.cut()
   }
 
   /**
-   * Forgets batches, recorded or not, and remembers the pairs on the path from the root to the next groups.
+   * Forgets batches, marked or not, and remembers the pairs on the path from the root to the next groups.
    *
    * @param {ProvenBatch[]} [batches]
    */
@@ -220,8 +217,9 @@ export class ProvenGroups {
   }
 
   /**
-   * Returns batch operations that record the proven groups that are not present yet, and their pairs. The batches are
-   * kept until the caller has written the operations, so that it can try again.
+   * Returns batch operations that mark the proven groups that are not present yet. They also store the pairs, and those
+   * bytes that are not in a file. The batches are kept until the caller has written the operations, so that it can try
+   * again.
    *
    * @param {ProvenBatch[]} batches
    * @param {Content} content
@@ -234,7 +232,7 @@ export class ProvenGroups {
   async operations (batches, { databases: { data, extentLen }, fileId, record: { id } }, present) {
     // If the blob was deleted and has a new id, its old file and the pairs on the path were deleted, too.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
-    const there = batches.filter(({ file }) => file === undefined || file === fileId)
+    const there = batches.filter(batch => batch.fileId === undefined || batch.fileId === fileId)
 
     const pages = new PageEditor(id)
     await pages.load(data, [
@@ -273,10 +271,10 @@ export class ProvenGroups {
   /**
    * Forgets batches whose operations the caller has written.
    *
-   * @param {ProvenBatch[]} batches @param {number} id  the id under which they are recorded
+   * @param {ProvenBatch[]} batches @param {number} id  the id under which they are stored
    */
-  recorded (batches, id) {
-    for (const { file, runs } of batches) if (file === undefined) this.#recycle(runs)
+  marked (batches, id) {
+    for (const { fileId, runs } of batches) if (fileId === undefined) this.#recycle(runs)
     this.forget(batches)
     this.#id = id
   }

@@ -1,5 +1,6 @@
 // Receives slices, and stores the groups that they prove. Three stages run side by side: (1) verify the next piece, (2)
-// write the groups of earlier pieces, (3) sync the file, and record the groups that stage 2 has written.
+// write the groups of earlier pieces, (3) sync the file, and mark the groups that stage 2 has written: the pages of the
+// blob then say that they are present. Each marking also commits the record of the blob.
 
 import { Background } from '../../storage/concurrency/activity.js'
 import { eitherOf } from '../../../lib/source/async-util.js'
@@ -29,16 +30,16 @@ import { contentOf } from '../../storage/content/content-of.js'
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
-/** How many bytes are written to a file before the file is synced and their groups are recorded. */
-const RECORD_LEN = 1 << 24
-/** Bytes wait at most about this many milliseconds to be recorded, because each piece checks how long they waited. */
-const RECORD_MS = 1000
+/** How many bytes are written to a file before the file is synced and their groups are marked. */
+const MARK_LEN = 1 << 24
+/** Bytes wait at most about this many milliseconds to be marked, because each piece checks how long they waited. */
+const MARK_MS = 1000
 
 /**
  * @typedef {object} ReceiveOwnOptions
  * @property {number} [size]  the length of the blob, for slices without a header
- * @property {(len: number) => void} [onKept]  called each time bytes are recorded, with how many of them were missing
- *   before
+ * @property {(len: number) => void} [onKept]  called each time bytes are marked as present, with how many of them were
+ *   missing before
  */
 /** @typedef {ProgressOptions & ReceiveOwnOptions} ReceiveOptions  `onProgress` gets `baobox:receive` */
 
@@ -51,7 +52,7 @@ export const RECEIVE_OPTIONS = ['size', 'onKept', 'signal', 'onProgress']
  * @typedef {object} KeepOptions
  * @property {boolean} [isLast]  true for the last call, which syncs with the durability `sync`. Default: false
  * @property {boolean} [hasFailed]  true if the slice has failed. Then groups that cannot be written are given up, so
- *   that the rest can be recorded. Default: false
+ *   that the rest can be marked. Default: false
  */
 
 export class BlobReceiver {
@@ -103,33 +104,33 @@ export class BlobReceiver {
     return this.#activity.run(async () => {
       const root = parseRoot(cid, 'cid')
       const slice = new IncomingSlice(this.#databases, { cid: root, ranges: toRanges(ranges), size }, onKept)
-      const { verifier, received } = slice
+      const { verifier, groups } = slice
       const writing = new Background(error => failing.abort(error))
-      const recording = new Background(error => failing.abort(error))
-      const isLate = () => !recording.isBusy && performance.now() - received.oldestSince >= RECORD_MS
+      const marking = new Background(error => failing.abort(error))
+      const isLate = () => !marking.isBusy && performance.now() - groups.oldestSince >= MARK_MS
       /** @param {KeepOptions} options */
       const keep = async options => {
-        received.take()
+        groups.take()
         const waitsForDisk = await this.#write(slice, options)
-        const isDue = options.isLast || received.waiting >= RECORD_LEN || isLate()
-        if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, options))
+        const isDue = options.isLast || groups.waiting >= MARK_LEN || isLate()
+        if (waitsForDisk && isDue) await marking.begin(() => this.#markSynced(slice, options))
       }
       const release = this.#protection.use(root)
       try {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
-          if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
+          if (groups.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
           onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead, unit: 'bytes' } })
           if (verifier.done) break
         }
         verifier.end()
         await writing.begin(() => keep({ isLast: true }))
         await writing.end()
-        await recording.end()
+        await marking.end()
       } catch (error) {
         // A failure of the background work aborts the loop. Then throw that failure, because it is the cause.
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
-        await this.#keepProven(slice, { writing, recording, keep }).catch(() => {})
+        await this.#keepProven(slice, { writing, marking, keep }).catch(() => {})
         await this.#end(slice, release).catch(() => {})
         throw first
       }
@@ -142,21 +143,21 @@ export class BlobReceiver {
    * Stores the groups that were proven before a failure. They are still right.
    *
    * @param {IncomingSlice} slice
-   * @param {{ writing: Background, recording: Background, keep: (options: KeepOptions) => Promise<void> }} stages
+   * @param {{ writing: Background, marking: Background, keep: (options: KeepOptions) => Promise<void> }} stages
    */
-  async #keepProven (slice, { writing, recording, keep }) {
-    const { received, verifier } = slice
+  async #keepProven (slice, { writing, marking, keep }) {
+    const { groups, verifier } = slice
     // 1. Verify the rest of the buffered bytes.
     if (verifier.error === undefined) flush(verifier)
     // 2. Wait for the background work.
     await writing.waitQuietly()
-    await recording.waitQuietly()
+    await marking.waitQuietly()
     // 3. If a sync has failed, nobody knows which bytes the disk has. So give up the bytes in files that are not
-    // recorded yet.
-    if (slice.isUnsure) received.cutFiled()
-    // 4. Write and record the rest.
+    // marked yet.
+    if (slice.isUnsure) groups.cutFiled()
+    // 4. Write and mark the rest.
     await keep({ isLast: true, hasFailed: true })
-    await recording.end()
+    await marking.end()
   }
 
   /**
@@ -168,33 +169,33 @@ export class BlobReceiver {
     try {
       await slice.close()
     } finally {
-      slice.received.forget()
+      slice.groups.forget()
       if (this.#pending.has(slice)) await this.#locks.run(nameOf(slice.root), () => this.#pending.leave(slice))
       release()
     }
   }
 
   /**
-   * Writes the batches that were taken, to a file or to the database. It records them, too, unless a file must be
+   * Writes the batches that were taken, to a file or to the database. It marks them, too, unless a file must be
    * synced first.
    *
    * @param {IncomingSlice} slice @param {KeepOptions} options
-   * @returns {Promise<boolean>} true if a file must be synced before the batches can be recorded
+   * @returns {Promise<boolean>} true if a file must be synced before the batches can be marked
    */
   async #write (slice, options) {
-    const { root, received } = slice
+    const { root, groups } = slice
     const forCopy = await this.#reserveCopy(root)
     try {
-      for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
+      for (const batch of groups.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
       return await this.#locks.run(nameOf(root), async () => {
-        const { provenBatches } = received
-        const record = await this.#prepareRecord(slice, provenBatches, forCopy)
+        const { provenBatches } = groups
+        const record = await this.#findOrMakeRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
         const { fileId } = contentOf(this.#databases, root, record)
         const isFile = fileId !== undefined
-        if (isFile) await slice.spill(fileId, provenBatches, options, this.#pending.under(root, record.id))
+        if (isFile) await slice.writeToFile(fileId, provenBatches, options, this.#pending.under(root, record.id))
         if (isFile && this.#databases.isSync) return true
-        await this.#record(slice, received.takeDue(), record, options)
+        await this.#mark(slice, groups.takeDue(), record, options)
         return false
       })
     } finally {
@@ -203,35 +204,35 @@ export class BlobReceiver {
   }
 
   /**
-   * Syncs the file, and then records the groups in it.
+   * Syncs the file, and then marks the groups in it.
    *
    * @param {IncomingSlice} slice @param {KeepOptions} options
    */
-  async #recordSynced (slice, options) {
-    const batches = slice.received.takeDue()
+  async #markSynced (slice, options) {
+    const batches = slice.groups.takeDue()
     await slice.sync()
     await this.#locks.run(nameOf(slice.root), async () => {
-      const record = await this.#prepareRecord(slice, batches)
-      if (record !== undefined) await this.#record(slice, batches, record, options)
+      const record = await this.#findOrMakeRecord(slice, batches)
+      if (record !== undefined) await this.#mark(slice, batches, record, options)
     })
   }
 
   /**
-   * Commits the groups of batches, and then the record. The caller holds the blob's lock.
+   * Marks the groups of batches as present, and then commits the record. The caller holds the blob's lock.
    *
    * @param {IncomingSlice} slice
    * @param {ProvenBatch[]} batches
    * @param {BlobRecord} before
    * @param {KeepOptions} options
    */
-  async #record (slice, batches, before, { isLast = false }) {
-    const { root, received, verifier } = slice
+  async #mark (slice, batches, before, { isLast = false }) {
+    const { root, groups, verifier } = slice
     const catalog = this.#catalog
     const content = contentOf(this.#databases, root, before)
     const present = await this.#presence.of(before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, content, present)
+    const { puts, fresh, reach, lens } = await groups.operations(batches, content, present)
     const now = present.union(fresh)
-    if (now.isEmpty) return received.forget(batches)
+    if (now.isEmpty) return groups.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     after.isDamaged = !after.complete && before.isDamaged
@@ -243,11 +244,11 @@ export class BlobReceiver {
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     // A sharer's bytes count for its base as long as the base has a sharer.
-    const groups = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
-    await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
+    const change = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
+    await catalog.commitGroups(change, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
-    received.recorded(batches, before.id)
+    groups.marked(batches, before.id)
     this.#uses.touch(root)
     slice.complete = after.complete
   }
@@ -284,16 +285,16 @@ export class BlobReceiver {
   /**
    * Finds the record of the blob, or makes the record that it will get. The caller holds the blob's lock.
    *
-   * Sets `slice.complete`. Discards the batches if they need not be recorded. If the blob is already complete, tells
-   * the catalog that the blob was put again.
+   * Sets `slice.complete`. Discards the batches if they need not be marked. If the blob is already complete, tells the
+   * catalog that the blob was put again.
    *
    * @param {IncomingSlice} slice
    * @param {ProvenBatch[]} batches
    * @param {Reservation[]} [forCopy]  quota that was reserved for the copy of a reference
    * @returns {Promise<BlobRecord | undefined>} undefined when the batches were discarded
    */
-  async #prepareRecord (slice, batches, forCopy = []) {
-    const { root, received, verifier } = slice
+  async #findOrMakeRecord (slice, batches, forCopy = []) {
+    const { root, groups, verifier } = slice
     let { record } = await this.#catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
     if (record !== undefined && hasGroups && this.#isPartialReference(root, record)) {
@@ -301,7 +302,7 @@ export class BlobReceiver {
     }
     slice.complete = record?.complete ?? false
     if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {
-      received.discard(batches)
+      groups.discard(batches)
       if (record?.complete) await this.#catalog.putAgain(root, record)
       return undefined
     }

@@ -24,13 +24,13 @@ describe('the downloader', () => {
           hasEnded = true
         } else if (hasEnded) work.isDone = true
       },
-      take () {
+      nextTask () {
         if (ends.length === 2) return undefined
         const ended = new Promise(resolve => { ends.push(resolve) })
         if (ends.length === 1) ends[0]()
         return { run: () => ended, isSmall: false }
       },
-      giveUp: () => false
+      fallBack: () => false
     }
     await downloader.run(work)
     await downloader.end()

@@ -2,10 +2,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
-import { BaoError } from '../../../lib/index.js'
+import { BaoError, ChunkRanges } from '../../../lib/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
-import { errorOf, iterable } from '../../support/feeding.js'
+import { collect, errorOf, iterable } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
 import { endings, endpoint, fetchOf, file, silent, status, unreachable } from '../../support/servers.js'
@@ -82,6 +82,18 @@ describe('the resource that fetchVerified finds at a URL', () => {
     expect(asked()).to.equal(1)
     await bytesOf(fetchVerified(`${at}/b`, { cid, fetch }))
     expect(asked()).to.equal(0)
+  })
+
+  it('is asked once for the size of a blob, and then for its last chunk', async () => {
+    const at = origin()
+    const fetch = fetchOf({ [`${at}/movie`]: endpoint(content) })
+    const mirror = mirrorOf(`${at}/movie`, { fetch })
+    const lastChunk = () => collect(mirror.pieces(
+      { root: outboard.root, ranges: ChunkRanges.last, groupLog: 4 }, new AbortController().signal))
+    for (const which of ['first', 'second']) {
+      expect(same(await lastChunk(), encodeSliceSync(content, outboard, ChunkRanges.last)), which).to.equal(true)
+      expect(fetch.requests.splice(0), which).to.have.length(2)
+    }
   })
 
   it('may be a blob of one group, or the empty one', async () => {

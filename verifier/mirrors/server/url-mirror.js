@@ -54,6 +54,8 @@ const allKnown = new KnownServers()
  * @returns {void}
  */
 
+/** @typedef {{ access: 'bao' | PlainBlob, claim?: number }} Access  `claim`: the size that an endpoint has stated */
+
 /** One blob of one server. */
 export class UrlMirror {
   #url
@@ -88,6 +90,14 @@ export class UrlMirror {
   /**
    * Yields the slice with its header, unverified.
    *
+   * 1. Usually the request for the slice itself shows whether the server is an endpoint.
+   * 2. If it is not, or if that request cannot be made yet, `#findAccess` finds the way.
+   * 3. Then the slice is requested in that way.
+   *
+   * `ChunkRanges.last` cannot be requested at once: an endpoint takes only the index of the last chunk, which follows
+   * from the size. So step 2 asks an endpoint for its smallest slice, which begins with the size, and step 3 requests
+   * the last chunk. If the way is known already, step 3 asks for the size first, unless it is proven.
+   *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncGenerator<Uint8Array>}
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_STATUS, FETCH_REFUSED, FETCH_FAILED,
@@ -100,11 +110,13 @@ export class UrlMirror {
     }
     const way = this.#known.ways.get(this.#server)
     const mayBeEndpoint = this.#access === undefined && way !== 'plain' && !isLastChunk(request.ranges)
-    // The request for the slice itself usually shows whether the server is an endpoint.
     if (mayBeEndpoint && (yield * this.#tryEndpoint(request, signal))) return
-    this.#access ??= await this.#findAccess(request, signal, { isNoEndpoint: mayBeEndpoint })
+    let claim
+    if (this.#access === undefined) {
+      ({ access: this.#access, claim } = await this.#findAccess(request, signal, { isNoEndpoint: mayBeEndpoint }))
+    }
     if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, request, signal)
-    else yield * this.#sliceOfEndpoint(await this.#canonical(request, signal), signal)
+    else yield * this.#sliceOfEndpoint(await this.#canonical(request, signal, claim), signal)
   }
 
   /**
@@ -175,20 +187,21 @@ export class UrlMirror {
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @param {{ isNoEndpoint: boolean }} tried  `isNoEndpoint`: true if the server has just answered that it is not an
    *   endpoint
-   * @returns {Promise<'bao' | PlainBlob>}
+   * @returns {Promise<Access>}
    */
   async #findAccess (request, signal, { isNoEndpoint }) {
     const { ways: known } = this.#known
     /** @type {PlainBlob | undefined} */
     let likely
+    /** @type {Record<'bao' | 'plain', () => Promise<Access | undefined>>} */
     const ways = {
       bao: async () => {
-        if (isNoEndpoint || await this.#claimedSize(request, signal) === undefined) return undefined
-        return /** @type {const} */ ('bao')
+        const claim = isNoEndpoint ? undefined : await this.#claimedSize(request, signal)
+        return claim === undefined ? undefined : { access: 'bao', claim }
       },
       plain: async () => {
         const found = await this.#findPlainBlob(request, signal)
-        if (found?.isSettled) return found.blob
+        if (found?.isSettled) return { access: found.blob }
         likely = found?.blob
         return undefined
       }
@@ -198,10 +211,10 @@ export class UrlMirror {
     let refusal
     for (const way of order) {
       try {
-        const access = await ways[way]()
-        if (access === undefined) continue
+        const found = await ways[way]()
+        if (found === undefined) continue
         known.set(this.#server, way)
-        return access
+        return found
       } catch (error) {
         if (!meansNotHere(error)) throw error
         refusal = error
@@ -209,11 +222,11 @@ export class UrlMirror {
     }
     if (refusal !== undefined) throw refusal
     try {
-      return await this.#finder.readWhole(request, signal)
+      return { access: await this.#finder.readWhole(request, signal) }
     } catch (error) {
       // Even if the end of the blob is wrong or missing, this outboard can prove the rest.
       if (likely === undefined || signal.aborted) throw error
-      return likely
+      return { access: likely }
     }
   }
 
@@ -225,12 +238,13 @@ export class UrlMirror {
   /**
    * Makes a request that an endpoint understands: `ChunkRanges.last` becomes the index of the last chunk.
    *
-   * @param {SliceRequest} request @param {AbortSignal} signal
+   * @param {SliceRequest} request @param {AbortSignal} signal @param {number} [claim]  the size, if the endpoint has
+   *   just stated it
    * @returns {Promise<SliceRequest>}
    */
-  async #canonical (request, signal) {
+  async #canonical (request, signal, claim) {
     if (!isLastChunk(request.ranges)) return request
-    const size = request.size ?? await this.#claimedSize(request, signal) ?? 0
+    const size = request.size ?? claim ?? await this.#claimedSize(request, signal) ?? 0
     return { ...request, ranges: request.ranges.canonical(size) }
   }
 

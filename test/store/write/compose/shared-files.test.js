@@ -45,6 +45,7 @@ describe('store.compose() into a cloned file', () => {
         await expectBlob(store, made, expected)
         if (!same(expected, BYTES)) await store.delete(made.cid)
       }), 40)
+    await store.delete((await splice(store, cid, CHANGE)).cid)
     expect(clones.count).to.be.above(0)
     await expectBlob(store, { cid, size: BYTES.length }, BYTES)
     await expectBlob(store, await joined(store, [cid, cid]), concat([BYTES, BYTES]))

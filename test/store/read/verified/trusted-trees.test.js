@@ -1,7 +1,7 @@
 // Pages of trees in memory, and the pairs in them that are trusted.
 import { expect } from 'chai'
 import { createOutboardSync } from '../../../../encoder/index.js'
-import { TrustedTrees } from '../../../../store/read/verified/tree-cache.js'
+import { TrustedTrees } from '../../../../store/read/verified/trusted-trees.js'
 import { flipped, hex } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'

@@ -8,7 +8,7 @@ import { VIEWS } from '../storage/format/keys.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { RandomAccess } from '../../lib/core/types.js' */
-/** @import { TrustedTree } from './verified/tree-cache.js' */
+/** @import { TrustedTree } from './verified/trusted-trees.js' */
 
 const CALM_LEN = 1 << 17
 
@@ -19,6 +19,19 @@ export class StoredView {
   #tree
   #snapshot = /** @type {{ close (): Promise<void> } | undefined} */ (undefined)
   #options = /** @type {object | undefined} */ (undefined)
+
+  /**
+   * Returns options that make reads see the database as it was at the first read. If a database does not have
+   * snapshots (IndexedDB), the read fails when the blob is deleted. The snapshot is made only when it is needed,
+   * because many small reads of a blob in a file do not read the database.
+   */
+  #snapshotWhenNeeded = () => {
+    const { data } = this.#databases
+    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
+    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
+    return this.#options
+  }
+
   /** Where the bytes are read from. */
   source
 
@@ -34,7 +47,7 @@ export class StoredView {
     this.#root = root
     this.#record = record
     this.#tree = tree
-    this.source = contentOf(databases, root, record).reader(span, () => this.#state)
+    this.source = contentOf(databases, root, record).reader(span, this.#snapshotWhenNeeded)
   }
 
   /**
@@ -52,28 +65,18 @@ export class StoredView {
   get size () { return this.#record.size }
 
   /** The pairs. */
-  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
+  get outboard () {
+    return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#snapshotWhenNeeded())
+  }
 
   /** @param {Uint8Array} bytes @param {number} start  see `TrustedTree.isRight` */
-  isRight (bytes, start) { return this.#tree.isRight(bytes, start, this.#databases.data, () => this.#state) }
+  isRight (bytes, start) { return this.#tree.isRight(bytes, start, this.#databases.data, this.#snapshotWhenNeeded) }
 
   /** @param {number} start @param {number} end  see `TrustedTree.expected` */
-  expected (start, end) { return this.#tree.expected(start, end, this.#databases.data, () => this.#state) }
+  expected (start, end) { return this.#tree.expected(start, end, this.#databases.data, this.#snapshotWhenNeeded) }
 
   async close () {
     await this.source.close()
     await this.#snapshot?.close()
-  }
-
-  /**
-   * Options that make reads see the database as it was at the first read. If a database does not have snapshots
-   * (IndexedDB), the read fails when the blob is deleted. The snapshot is made only when it is needed, because many
-   * small reads of a blob in a file do not read the database.
-   */
-  get #state () {
-    const { data } = this.#databases
-    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
-    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
-    return this.#options
   }
 }

@@ -120,7 +120,10 @@ export class IncomingBlob extends NewBlob {
     for (const [node, pair] of pairs) this.#pages.setPair(node, pair, 0)
   }
 
-  /** Returns the root of the blob. The caller must not add bytes after this. */
+  /**
+   * Returns the root of the blob, and cuts its last extent, which `finish` or the caller of `takePuts` writes. The
+   * caller must not add bytes after this.
+   */
   root () {
     const root = this.#tree.hash()
     this.#addExtents(this.#cutter.end())
