@@ -119,7 +119,7 @@ describe('toNodeHandler()', () => {
       it('gives a site whose links stay below the mount, also without a slash at its end', async () => {
         const { store, url } = await served(mount, { site: 'site', collections: { listing: true } })
         const { cid: file } = await store.put(noise(5))
-        const { cid } = await putCollection(store, [['docs/a', file]])
+        const { cid } = await putCollection(store, [['docs/a', file], ['more', file]])
         await store.tags.set('site', cid)
         for (const [path, expected] of [['', '/files/docs/'], ['?x=1', '/files/docs/'], ['/docs', '/files/docs/a']]) {
           const page = await fetch(url + path)
