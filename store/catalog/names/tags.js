@@ -128,7 +128,7 @@ export class Tags {
 
   /**
    * @param {{ prefix?: string, after?: string }} [options]  `prefix`: only tags whose names begin with it.
-   *   `after`: only tags whose names are sorted after this one; there need not be a tag of that name
+   *   `after`: only tags whose names follow this one; there need not be a tag of that name
    * @returns {AsyncGenerator<TagInfo>} sorted by the UTF-8 bytes of their names
    * @throws {BaoError} STORE_CORRUPT { tag } when a tag is damaged, after all other tags have been yielded
    */
