@@ -40,7 +40,7 @@ export class Outboard {
   groupLog
   /** @type {Order} */
   order
-  /** The pairs, `outboardLen(size, groupLog)` bytes. Each pair has 64, the left chaining value first. */
+  /** The pairs, `outboardLen(size, groupLog)` bytes. Each pair has 64 bytes, the left chaining value first. */
   bytes
 
   /**
@@ -57,8 +57,8 @@ export class Outboard {
   }
 
   /**
-   * Makes an outboard from one that was stored or sent. Nothing in it is believed: pairs are checked against the root
-   * when they are used.
+   * Makes an outboard from pairs that were stored or sent. They are not trusted: whenever pairs are used, they are
+   * compared with the root.
    *
    * @param {OutboardParts} parts  `bytes` is not copied
    */
@@ -81,13 +81,13 @@ export class Outboard {
   static fromBao (bytes, cid) {
     assertBytes('bytes', bytes)
     if (bytes.length < HEADER_LEN) {
-      throw new BaoError('BAO_BAD_HEADER', `bao's outboards begin with the size in 8 bytes, got ${bytes.length} bytes`)
+      throw new BaoError('BAO_BAD_HEADER', `an outboard of bao begins with the size in 8 bytes, got ${bytes.length}`)
     }
     const size = u64FromBytes(bytes)
     const len = outboardLen(size, 0)
     const got = bytes.length - HEADER_LEN
     if (got < len) {
-      const message = `the outboard of ${size} bytes has ${len} bytes of pairs, got ${got}`
+      const message = `the outboard of a blob of ${size} bytes has ${len} bytes of pairs, got ${got}`
       throw new BaoError('BAO_TRUNCATED', message, { wanted: len, got })
     }
     return Outboard.from({ cid, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })

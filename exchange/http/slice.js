@@ -34,8 +34,9 @@ const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 /** The maximum group log of a slice. If only a part of a group is wanted, all of it is read into memory, here 1 MiB. */
 const MAX_SLICE_GROUP_LOG = 10
 /**
- * If only a part of a group is wanted, all of it is read and hashed. Each range has at most two such groups. Each step
- * of the group log above this one halves the number of ranges, so that at most 32 MiB are hashed that are not sent.
+ * The maximum group log of a slice with `MAX_RANGES` ranges. Each step above it halves the number of allowed ranges. A
+ * group that is wanted only in part is read and hashed as a whole, and each range has at most two of these groups. So
+ * at most 32 MiB are hashed that are not sent.
  */
 const MAX_LOG_OF_MANY = 6
 
@@ -95,7 +96,7 @@ export function sliceQueryOf (query, headers) {
   const chunks = only(query, 'chunks')
   const [start, end] = [only(query, 'start'), only(query, 'end')]
   if (chunks === undefined) return { groupLog, ...byteRange(start, end) }
-  if (start !== undefined || end !== undefined) throw badRequest('"chunks" and "start" or "end" exclude each other')
+  if (start !== undefined || end !== undefined) throw badRequest('"chunks" cannot be combined with "start" or "end"')
   return { groupLog, ...chunkRanges(chunks, groupLog) }
 }
 
@@ -114,7 +115,7 @@ function acceptedLog (accept) {
 /** @param {string} text */
 function groupLogOf (text) {
   if (!/^\d\d?$/.test(text) || Number(text) > MAX_GROUP_LOG) {
-    throw badRequest(`"group-log" expected a number from 0 to ${MAX_GROUP_LOG}`)
+    throw badRequest(`"group-log" expected an integer from 0 to ${MAX_GROUP_LOG}`)
   }
   if (Number(text) <= MAX_SLICE_GROUP_LOG) return Number(text)
   throw notAcceptable(`slices are served at group logs from 0 to ${MAX_SLICE_GROUP_LOG}`)

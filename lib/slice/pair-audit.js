@@ -66,7 +66,7 @@ export class PairAudit {
     return this.#steps > 0
   }
 
-  /** Finds the right pairs of the batch. */
+  /** Finds the correct pairs of the batch. */
   check () {
     const steps = this.#fetch()
     const flags = enter(this.#job.mode) | PARENT

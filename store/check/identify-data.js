@@ -1,5 +1,5 @@
-// Finds the blob to which orphaned data belongs. It computes the root of the tree in the data. If the blob with this
-// root has a damaged record, that record has named the data.
+// Finds the blob to which orphaned data belongs, by computing the root of the tree in the data. If the blob with this
+// root has a damaged record, that record named the data.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -21,8 +21,8 @@ import { orIfUnreadable } from '../storage/errors.js'
 const MAX_LEVEL = 42
 
 /**
- * @typedef {'none' | 'records' | 'state'} Losses  the entries that the index may have lost without a trace. `records`:
- *   records of some blobs; `state`: its state, too, so that the index may be older than the data
+ * @typedef {'none' | 'records' | 'state'} Losses  what the index may have lost without a trace. `records`: the records
+ *   of some blobs; `state`: these, and its latest state, so that the index may be older than the data
  */
 
 /**
@@ -33,8 +33,8 @@ const MAX_LEVEL = 42
  */
 
 /**
- * Finds the blob to which data belongs, if no tag claims the data. A beginning of a blob that is a subtree also looks
- * like a blob, so the longest one counts.
+ * Finds the blob to which data belongs, if no tag claims the data. If a subtree is the beginning of a blob, it
+ * also looks like a blob, so the longest candidate counts.
  *
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {object} options
@@ -107,8 +107,8 @@ async function hashFile (databases, record, end, signal) {
 }
 
 /**
- * Finds where the bytes end, and whether any groups have marks, as in a blob of which slices have brought a part. It
- * also reads the first group.
+ * Reads the first group, and finds where the bytes end, and whether there are marks of present groups. A blob has these
+ * marks if slices have brought only a part of it.
  *
  * @param {Databases} databases @param {BlobRecord} record
  */
@@ -125,7 +125,7 @@ async function inspectBytes (databases, record) {
 }
 
 /**
- * Yields the roots of the blobs that data may belong to, the longest blob last. Each comes with a size at which all
+ * Yields the roots of the blobs to which the data may belong, the longest blob last, each with a size with which all
  * stored groups can be proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head

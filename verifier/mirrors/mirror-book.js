@@ -24,9 +24,9 @@ import { systemClock } from './patience.js'
  *   `arrived`, the length of a piece in bytes, when a mirror has sent it, and with `isDue` when a mirror has failed
  */
 /**
- * @typedef {object} Choice  a mirror among which the book chooses
+ * @typedef {object} Choice  one of the mirrors from which the book chooses
  * @property {boolean} isUsable  true if it may be asked, now or later
- * @property {number} retryAt  the time, by the clock of the book, from which on it may be asked
+ * @property {number} retryAt  the earliest time, by the clock of the book, at which it may be asked
  * @property {number} rate  recent verified bytes per second; 0 before the first ones
  */
 

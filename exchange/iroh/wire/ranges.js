@@ -46,7 +46,7 @@ function decodeRanges (reader) {
     const distance = reader.varint()
     if (i > 0 && distance === 0n) throw reader.error('a range without chunks', start)
     boundary += distance
-    if (boundary > U64_MAX) throw reader.error('a chunk above 2^64 - 1', start)
+    if (boundary > U64_MAX) throw reader.error('a chunk index above 2^64 - 1', start)
     boundaries.push(boundary)
   }
   return ChunkRanges.fromBoundaries(boundaries)
@@ -93,7 +93,7 @@ export function decodeWanted (reader) {
     const distance = reader.varint()
     if (i > 0 && distance === 0n) throw reader.error('two sets of ranges for one blob', start)
     index += distance
-    if (index > U64_MAX) throw reader.error('a blob above 2^64 - 1', start)
+    if (index > U64_MAX) throw reader.error('a blob index above 2^64 - 1', start)
     const from = reader.at
     const ranges = decodeRanges(reader)
     // Each set has only one encoding, so comparing bytes compares sets, even where boundaries are above 2^53 - 1.

@@ -76,7 +76,7 @@ export class Tags {
     const tags = /** @type {Map<string, (now: number) => Tag>} */ (new Map())
     for await (const entry of entries) {
       if (typeof entry !== 'object' || entry === null) {
-        throw new TypeError(`"entries" expected { name, cid }, got ${describe(entry)}`)
+        throw new TypeError(`"entries" expected objects { name, cid }, got ${describe(entry)}`)
       }
       const { name, cid, ...options } = entry
       tags.set(name, tagFrom(name, cid, options))
@@ -127,10 +127,10 @@ export class Tags {
   }
 
   /**
-   * @param {{ prefix?: string, after?: string }} [options]  `prefix`: the beginning of the names; `after`: a name:
-   *   only tags after it are given. There need not be a tag of that name
-   * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others
+   * @param {{ prefix?: string, after?: string }} [options]  `prefix`: only tags whose names begin with it.
+   *   `after`: only tags whose names follow this one; there need not be a tag of that name
+   * @returns {AsyncGenerator<TagInfo>} sorted by the UTF-8 bytes of their names
+   * @throws {BaoError} STORE_CORRUPT { tag } when a tag is damaged, after all other tags have been yielded
    */
   list (options = {}) {
     assertKnownOptions(options, ['prefix', 'after'])

@@ -81,9 +81,9 @@ export class BlobFolder {
    * Opens the file of an id for writing. Makes the file, and the folder, when they are missing.
    *
    * @param {number} id
-   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so an existing
-   *   file does not belong to the store. `mayBeShared`: accept a file with other names (hard links), because the caller
-   *   does not write to it. Default: false for both
+   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: true if the id has never had a file, so
+   *   that an existing file does not belong to the store. `mayBeShared`: true to accept a file that has other names,
+   *   too (hard links), because the caller does not write to it. Both are false by default
    * @throws {BaoError} STORE_CORRUPT { location } when something else has the name of the file; STORE_MOVED
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {

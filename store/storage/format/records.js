@@ -21,7 +21,7 @@ export const LAYOUT_VERSION = 1
  * @typedef {object} State
  * @property {number} version  of the layout
  * @property {boolean} isClean  true if the store was closed with nothing under way
- * @property {number} swept  every id below this one has a record or no data
+ * @property {number} swept  below this id, every id that has data also has a record
  * @property {number} nextId  no blob has had this id or a higher one
  */
 
@@ -195,8 +195,8 @@ function checkedPart (name, bytes) {
 }
 
 /**
- * The blob that is a sharer. The index has this entry in addition to the record, so that a damaged record can be
- * computed again.
+ * Names the blob that is a sharer: it uses a file that it shares with other blobs. The index has this entry in addition
+ * to the record, so that the record can be computed again if it is damaged.
  *
  * @typedef {object} Sharer
  * @property {Uint8Array} root
@@ -266,8 +266,8 @@ export function decodeTime (bytes) {
 }
 
 /**
- * Returns true if a key and its value look as this release writes them. It does not decode records, and accepts all
- * tags and unknown kinds.
+ * Returns true if a key and its value have the form in which this release writes them. It does not decode records, and
+ * accepts all tags and all entries of unknown kinds.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  */
