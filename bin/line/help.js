@@ -5,7 +5,7 @@ import { parseSize } from './values.js'
 /** @import { Definition, Option, Table } from '../types.js' */
 
 const HELP = '-h, --help'
-/** Columns of a paragraph. */
+/** The maximum length of a line, in characters. */
 const WIDTH = 100
 /** The widest column for the names of options. The help of a longer name begins on its own line. */
 const OPTION_WIDTH = 24

@@ -178,7 +178,7 @@ class Uploads {
   /** True if the server says that it has the whole blob. @param {URL} url */
   async #isThere (url) {
     const response = await this.#request(url, { method: 'HEAD' })
-    // Who may put need not be allowed to read.
+    // A client that may upload is not always allowed to read.
     if (response.ok || [401, 403, 404].includes(response.status)) return response.ok
     throw await statusErrorOf(url, response)
   }

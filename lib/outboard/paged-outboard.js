@@ -33,7 +33,7 @@ import { toRandomAccess } from '../source/source.js'
 export const OUTBOARD_INFO = ['cid', 'size', 'groupLog', 'order', 'header', 'root', 'bytes']
 
 /**
- * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is believed: pairs are
+ * Opens an outboard in a file, or in anything else that can be read at any offset. Nothing in it is trusted: pairs are
  * checked against the root when they are used. A missing pair causes an error only when it is needed.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.mp4.obao4')
@@ -71,7 +71,7 @@ export class PagedOutboard {
   root
   /** The size of the blob in bytes. */
   size
-  /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
+  /** A group is 2^groupLog chunks. The outboard has the pairs of parents of this level or higher. */
   groupLog
   /** @type {Order} */
   order

@@ -1,7 +1,7 @@
 // A set of hashes that saves memory: it stores 8 bytes of each hash. As strings, a million hashes would take 80 MB.
 //
 // Two hashes that begin with the same 8 bytes count as the same. In a million random hashes, the probability of such a
-// pair is 3 in 10^8. Callers must tolerate this. A collection then keeps a blob that it could have deleted.
+// pair is 3 in 10^8. Callers must tolerate this. Garbage collection then keeps a blob that it could have deleted.
 
 /** Slots of an empty set. The number of slots is always a power of two. */
 const FIRST_SLOTS = 1024

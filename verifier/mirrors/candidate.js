@@ -72,7 +72,7 @@ export class Candidate {
     this.record.failed(error, options)
   }
 
-  /** The report of a mirror that is asked for this blob alone. @returns {MirrorReport} */
+  /** The report on the mirror, for a caller that uses it for this blob only. @returns {MirrorReport} */
   get report () {
     const { report } = this.record
     return this.#isOver && this.record.isUsable ? { ...report, state: 'failed' } : report

@@ -27,7 +27,7 @@ import { findBlob } from '../stored-blob.js'
  * @typedef {object} MountRules  of the site at the top
  * @property {string} [top]  the folder of the collection or manifest where the site begins, like `public`; empty for
  *   none. Default: the only folder of a collection, if all names begin with it
- * @property {string} [fallback]  the file that answers for paths without a file, for applications of one page. Default:
+ * @property {string} [fallback]  the file that answers for paths without a file, for single-page applications. Default:
  *   `404.html` answers, with the status 404, if there is one
  */
 
