@@ -106,7 +106,8 @@ async function asked (authorize, request, action) {
   try {
     const answer = await authorize(request, action)
     if (typeof answer === 'boolean') return answer
-    if (answer instanceof Response) return new Response(answer.body, answer) // throws if the body was read
+    // Response.error() has no status. The copy throws if the body was read.
+    if (answer instanceof Response && answer.status > 0) return new Response(answer.body, answer)
   } catch (cause) {
     throw new Error('authorize has failed', { cause })
   }

@@ -30,6 +30,7 @@ export const LEFT_OUT = {
     ...OUTSIDE_NODE,
     'is that of a folder, also where it is mounted a second time': 'a shell starts Deno without its options',
     'names that are no text': 'Deno makes text of a path that is given as bytes, and writes to another file',
+    'past names that are not paths on other systems, or not text': 'the same',
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',

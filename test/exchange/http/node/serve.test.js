@@ -243,7 +243,7 @@ describe('serve()', () => {
     })
     while (events.length < COUNT) {
       const held = process.memoryUsage().arrayBuffers - before
-      expect(held / COUNT, 'bytes for each').to.be.below(2 << 20)
+      expect(held / COUNT, 'bytes for each').to.be.below(4 << 20)
       await new Promise(resolve => setTimeout(resolve, 10))
     }
     expect(new Set(events.map(({ outcome }) => outcome))).to.deep.equal(new Set(['stalled']))
