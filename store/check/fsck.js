@@ -396,7 +396,7 @@ class StoreCheck {
     return this.#parts.locks.run(nameOf(root), async () => {
       const now = await this.#parts.catalog.find(root)
       if (now.record !== undefined) return false
-      const right = await this.#parts.repairs.restore(root, record, this.#signal)
+      const right = await this.#parts.repairs.restore(root, record, { signal: this.#signal })
       if (right === undefined) return undefined
       if (right.isEmpty) return false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })

@@ -217,8 +217,8 @@ export class Orphans {
     return this.#locks.run(nameOf(root), async () => {
       const now = await this.#catalog.find(root)
       if (now.record?.id === record.id) return 'passed'
-      if (now.record !== undefined) return now.record.complete ? 'superfluous' : 'incomplete'
-      const right = await this.#repairs.restore(root, record, signal)
+      if (now.record?.complete) return 'superfluous'
+      const right = await this.#repairs.restore(root, record, { replaced: now.record, signal })
       if (right === undefined) return 'incomplete'
       return right.isEmpty ? 'superfluous' : 'restored'
     })

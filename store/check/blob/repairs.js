@@ -78,11 +78,15 @@ export class Repairs {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
-   * @param {AbortSignal} [signal]
-   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when the system cannot read
-   *   the file. If no chunk is present, or the result is undefined, no record was written
+   * @param {object} [options]
+   * @param {BlobRecord} [options.replaced]  the record of the blob, which is incomplete. The new record replaces it if
+   *   the data has all chunks of it and more; the other data is then deleted
+   * @param {AbortSignal} [options.signal]
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; none when the data adds nothing;
+   *   undefined when the system cannot read the file, or each record has chunks that the other lacks. If no chunk is
+   *   present, or the result is undefined, no record was written
    */
-  async restore (root, record, signal) {
+  async restore (root, record, { replaced, signal } = {}) {
     const before = await this.#presence.of(record)
     this.#presence.forget(record)
     const content = contentOf(this.#databases, root, record)
@@ -90,9 +94,17 @@ export class Repairs {
     const part = wholeOf(record)
     const right = await proveBlob(content, part, signal)
     if (right === undefined || right.isEmpty) return right
+    if (replaced !== undefined) {
+      const present = await this.#presence.of(replaced)
+      if (right.difference(present).isEmpty) return ChunkRanges.none
+      if (!present.difference(right).isEmpty) return undefined
+    }
     const after = await dropWrong(content, right, part, signal)
     after.isDamaged = !after.complete && !before.difference(right).isEmpty
-    await this.#catalog.commit([{ root, after, gained: await this.#presence.len(after) }])
+    if (replaced !== undefined) after.isNameless = replaced.isNameless
+    const lenBefore = replaced === undefined ? 0 : await this.#presence.len(replaced)
+    const gained = await this.#presence.len(after) - lenBefore
+    await this.#catalog.commit([{ root, before: replaced, after, gained }])
     return right
   }
 

@@ -138,6 +138,28 @@ describe('store: orphans', () => {
       expect(same(await opened.bytes(hash(TAGGED[1])), TAGGED[1])).to.equal(true)
     })
 
+    it('that have more of a blob than its record replace it, and others are deleted', async () => {
+      const bytes = TAGGED[1]
+      await place.look(({ index }) => recordEntry(index, hash(bytes)).remove())
+      let store = await place.open()
+      const range = { start: 0, end: GROUP }
+      await store.receive(hash(bytes), sliceOf(bytes, range), range) // beside the data that has lost its record
+      await store.gc()
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
+      await store.close()
+      await expectNoOrphans(place)
+
+      // Now the orphan has less than the record.
+      await place.look(({ index }) => recordEntry(index, hash(PART)).remove())
+      store = await place.open()
+      const more = { start: 0, end: 4 * GROUP }
+      await store.receive(hash(PART), sliceOf(PART, more), more)
+      await store.gc()
+      expect(same(await store.bytes(hash(PART), more), PART.subarray(0, more.end))).to.equal(true)
+      expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
+    })
+
     it('go to the whole blob, although another tag names its beginning', async () => {
       const whole = noise(16 * GROUP, 80)
       const beginning = whole.subarray(0, 8 * GROUP)
