@@ -1,4 +1,4 @@
-// How fast is a folder of small files imported into a store, and exported, compared with tar, git and iroh-blobs?
+// Measures the import and export of a folder of small files, beside tar, git and iroh-blobs.
 //
 // All of them read the same tree, of files from 0 to 8 KiB, 100 in a folder; the system has it in memory. `import` is
 // importDirectory into a new store, which survives power cuts; `without sync` into one that survives only the end of

@@ -1,4 +1,4 @@
-// How long does it take to download a blob that is verified while it arrives?
+// Measures the download of a blob that is verified while it arrives.
 //
 // The servers are plain ones on loopback, with an outboard beside the blob; four mirrors are four processes. `curl`
 // writes the same blob to a file, and verifies nothing. `fetch` reads it and writes nothing. `hash` reads it from the

@@ -1,4 +1,4 @@
-// What do encodings cost in addition to hashing?
+// Measures what encodings cost in addition to hashing.
 //
 // A row is an encoding of 16 MiB; `hash` is our own one-shot hash of the same bytes, measured in the same rounds. `x
 // hash` is the remaining share of the hashing speed. An encoding copies the blob, and keeps the pairs that hashing

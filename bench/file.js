@@ -1,4 +1,4 @@
-// How fast is hashing a file that is in the page cache?
+// Measures hashing a file that is in the page cache.
 //
 // A row is a way to hash it, and how many times as fast as our `hashStream` it is. `reading alone` is the cost of the
 // file without hashing. Other packages are fed by `readSync` into one buffer, which is the quickest way in Node.js but

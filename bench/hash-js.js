@@ -1,4 +1,4 @@
-// How fast is hashing without WebAssembly, compared with the plain JavaScript of other packages?
+// Measures hashing without WebAssembly, beside the plain JavaScript of other packages.
 //
 // WebAssembly is refused as by a content policy: modules do not compile. Packages that are only WebAssembly are left
 // out.

@@ -1,4 +1,4 @@
-// How fast is the hash of long inputs, compared with other packages?
+// Measures the hash of long inputs, beside other packages.
 //
 // Rows and columns are those of hash-small.js. Packages that would take too long are left out (`-`).
 

@@ -1,4 +1,4 @@
-// How fast is the hash of short inputs, compared with other packages?
+// Measures the hash of short inputs, beside other packages.
 //
 // A row is an input, at an aligned and at an odd address. A column is a package: the time of a call up to 1 KiB, bytes
 // per second above; `x` after it is how many times as fast as the package we are, so above 1 we are faster. `x best

@@ -1,4 +1,4 @@
-// How fast is hashing input in pieces?
+// Measures hashing of input in pieces.
 //
 // A row is the length of the pieces of 4 MiB. `own hash` is our one-shot hash of the same bytes, which shows the cost
 // of the pieces. The others are the incremental hashers of other packages (@webbuf/blake3 has none). Each small piece

@@ -1,4 +1,4 @@
-// How much memory does it take to process a blob that is larger than the memory?
+// Measures the memory that it takes to process a blob larger than the memory.
 //
 // A row is a task on a sparse file of 10 GiB, which takes no space on the disk, in a process of its own; the figures
 // are peaks over the idle process, which has imported everything. `heap and buffers` is the memory of JavaScript that

@@ -1,4 +1,4 @@
-// What does keeping the tree cost in addition to hashing?
+// Measures what keeping the tree costs in addition to hashing.
 //
 // A row is an outboard of 16 MiB: of every chunk (group log 0, as bao has it) or of groups of 16 KiB (group log 4), in
 // both orders. `own hash` is our one-shot hash of the same bytes, so `x` after it is the remaining share of the hashing

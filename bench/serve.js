@@ -1,4 +1,4 @@
-// How many parts of a blob does a server send per second, and how long does a client wait for one?
+// Measures how many parts of a blob a server sends per second, and how long a client waits for one.
 //
 // Parts are 16 KiB at random places of one blob, over loopback, from a server in a process of its own. Ours are
 // verified before they are sent; a slice also has the pairs that prove it. sirv sends ranges of the same file and

@@ -1,4 +1,4 @@
-// What does a part of a blob cost the sender and the receiver?
+// Measures what a part of a blob costs the sender and the receiver.
 //
 // A row is a slice out of 16 MiB, and the time of a call; `hash` is our own one-shot hash of only the bytes that were
 // asked for, measured in the same rounds. The pairs above them take time, too: the smaller the slice, the smaller the

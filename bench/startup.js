@@ -1,4 +1,4 @@
-// How long does the first hash take?
+// Measures the time until the first hash.
 //
 // Every figure is from fresh processes: the time from before the import of a package to its first hash. `baobox/hash`
 // is our entry point without the tree, the ranges and the CIDs. The second table is about the WebAssembly modules that

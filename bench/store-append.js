@@ -1,4 +1,4 @@
-// What does it cost to append to a blob, compared with putting it again?
+// Measures what it costs to append to a blob, beside putting it again.
 //
 // The first append to a blob makes both blobs share its file; later ones find it shared. `put` has the longer blob in
 // memory, and `compose` copies the old bytes if the disk cannot share blocks. TMPDIR says on which disk the store is.

@@ -1,4 +1,4 @@
-// What does it cost to make a blob from stored blobs, compared with putting its bytes?
+// Measures what it costs to make a blob from stored blobs, beside putting its bytes.
 //
 // `put` has the bytes of the new blob in memory. `put of reads` puts the bytes that `get` reads from the store, which
 // callers would do without `compose`. `verify: false` does not read bytes that stay in place. TMPDIR says on which disk

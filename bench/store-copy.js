@@ -1,4 +1,4 @@
-// What does it cost to copy blobs to another store, compared with putting them?
+// Measures what it costs to copy blobs to another store, beside putting them.
 //
 // `put` puts the bytes that `get` or `getMany` reads from the first store, as a copy would do without `copyTo`.
 // `copyTo, again` finds that nothing is missing. Each copy goes to a new store that survives power cuts.

@@ -1,4 +1,4 @@
-// How fast is the import of one long file into a store, and of forty?
+// Measures the import of one long file into a store, and of forty.
 //
 // `importFile` in each mode is compared with hashing the same file, and with a `put` of its path, which reads and
 // writes it on one thread. For the forty, importDirectory is compared with `git add` and with `cp -r`, which does not

@@ -1,4 +1,4 @@
-// How fast is a cache by key, beside cacache?
+// Measures a cache by key, beside cacache.
 //
 // A key of ours is a weak tag of a store with a quota; cacache has an index of keys. Values of 4 KiB are put and read
 // one after the other, and many at once: 64 calls are under way all the time. `put` leaves syncing to the system on

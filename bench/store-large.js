@@ -1,4 +1,4 @@
-// What does it cost to keep a long blob, and to read it back?
+// Measures what it costs to keep a long blob, and to read it back.
 //
 // A row is a store. The pieces have 1 MiB each, as from streams; a store that needs a name for the contents makes it
 // with our hash, so hashing is part of every store's work. Only `baobox` and `plain files, fsync` promise that the blob

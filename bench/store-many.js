@@ -1,5 +1,5 @@
-// What does it cost to keep very many small blobs? With a million of them, each should cost as much as with a hundred
-// thousand.
+// Measures what it costs to keep very many small blobs. With a million of them, each should cost as much as with a
+// hundred thousand.
 //
 // A row is a task on a store, in a process of its own; a column is the number of blobs of 64 bytes. `gc` deletes half
 // of them: the other half are the members of a tagged hash sequence. `peak memory` is the largest growth of the

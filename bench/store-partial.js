@@ -1,4 +1,4 @@
-// What does it cost to serve slices from a store, and to receive them into one?
+// Measures what it costs to serve slices from a store, and to receive them into one.
 //
 // The blob is long, the served slices are short and at random places. `receive` takes the slice of everything,
 // verifies it and keeps it; `put` takes the bytes.

@@ -1,4 +1,4 @@
-// How many small reads at random places are possible per second?
+// Measures how many small reads at random places are possible per second.
 //
 // Ours are ranges of 16 KiB of one long blob, each verified against its hash. Stores that have only whole values read
 // values of 16 KiB, which they do not verify. `plain file` reads the ranges and does not verify them. One read follows

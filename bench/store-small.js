@@ -1,4 +1,4 @@
-// What does it cost to keep many small blobs, and to read them back?
+// Measures what it costs to keep many small blobs, and to read them back.
 //
 // A row is a store. Ours uses `putMany` and `getMany`, the others their calls for many, or one call after the other.
 // All of them make names with our hash. Only `baobox` and the rows with fsync promise that acknowledged blobs survive a

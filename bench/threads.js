@@ -1,4 +1,4 @@
-// How much faster is hashing on several threads?
+// Measures how much faster hashing is on several threads.
 //
 // A row is a number of threads, with its speed and how many times as fast as one thread it is. `auto` is the library's
 // own choice. The file is in the page cache; the memory is shared, so it is not copied from thread to thread.

@@ -1,4 +1,4 @@
-// What does verification cost in addition to hashing?
+// Measures what verification costs in addition to hashing.
 //
 // A row is a way to verify; `hash` is our own one-shot hash of exactly the verified bytes, measured in the same rounds.
 // `x hash` is the remaining share of the hashing speed: verification must hash all of its input, so 1 is the limit. A

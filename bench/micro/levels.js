@@ -1,4 +1,4 @@
-// How should the chaining values of a window be joined?
+// Compares ways to join the chaining values of a window.
 //
 // A window of 128 chunks has 127 parents on seven levels. The first row is the code of lib: all levels in one call,
 // four parents at a time. The others make a call for each level, or for each parent.

@@ -1,4 +1,4 @@
-// How should the mixing of four lanes be written?
+// Compares ways to write the mixing of four lanes.
 //
 // WebAssembly has no rotation of vectors. Two shifts and an or always work; rotations by 16 and 8 bits only move bytes,
 // which a shuffle with constant lanes or a swizzle by a mask does in one instruction, if the engine sees that. And

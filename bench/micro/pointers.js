@@ -1,4 +1,4 @@
-// Should the kernel take pointers to chunks that are not adjacent, or should they be copied together first?
+// Compares a kernel that takes pointers to chunks that are not adjacent with one for which they are copied together.
 //
 // In an encoding of group log 0 a pair may come before every second chunk. A kernel that takes a table of pointers
 // hashes them in place; one that takes adjacent chunks needs a copy. `side by side already` is the limit for

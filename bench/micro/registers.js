@@ -1,4 +1,4 @@
-// Which vectors should be in registers, and which in memory?
+// Compares which vectors are in registers and which in memory.
 //
 // The state, the message and the chaining values of four lanes are forty vectors; a processor has sixteen or
 // thirty-two registers for them. The compiler distributes local variables over registers and the stack; vectors

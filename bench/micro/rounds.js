@@ -1,4 +1,4 @@
-// Should the seven rounds be written out, or be a loop over one of them?
+// Compares the seven rounds written out with a loop over one of them.
 //
 // Written out, every word of the message stays where it is and each round names the ones it takes; in a loop they
 // change places between rounds. The loop is much less code, which counts until it is compiled. The first row

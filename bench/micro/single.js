@@ -1,4 +1,4 @@
-// How should a single chunk be hashed?
+// Compares ways to hash a single chunk.
 //
 // It is a chain: each mixing waits for the one before, and each block for the block before. Vectors can hold the four
 // rows of the state, so that four mixings are one. Or every word is by itself, and the processor finds the mixings that

@@ -1,4 +1,4 @@
-// How much does each step gain, on the way from a naive port to the code of lib?
+// Measures the gain of each step from a naive port to the code of lib.
 //
 // A row is a hash function, made from the one above by one step; `x before` is the gain of the step, `x first` the gain
 // over the naive port. The first steps, up to the arena, are the usual ones of fast BLAKE3 in JavaScript;

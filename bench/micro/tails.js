@@ -1,4 +1,4 @@
-// How should a short last chunk be hashed?
+// Compares ways to hash a short last chunk.
 //
 // Lanes end together, so a short chunk cannot simply be one of four. It can be hashed alone after the others; or it is
 // hashed with the others up to its last block, in a lane that would be empty, and only that block is compressed alone.

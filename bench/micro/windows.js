@@ -1,4 +1,4 @@
-// How many chunks should be hashed before their parents?
+// Compares how many chunks are hashed before their parents.
 //
 // A window is copied in, hashed in one call, and reduced. Small windows mean many calls and levels that do not
 // fill four lanes; large ones do not fit into the caches and take memory that is never freed. The first row is that of
