@@ -194,15 +194,22 @@ export class TagIndex {
    * @param {AbortSignal} [signal]
    */
   async sweepEnded (signal) {
-    let names = /** @type {string[]} */ ([])
+    let tags = /** @type {Tag[]} */ ([])
     for await (const tag of this.#readable()) {
       signal?.throwIfAborted()
-      if (await this.#counts(tag)) continue
-      names.push(tag.name)
-      if (names.length < SWEPT_TAGS) continue
-      await this.#sweep(names)
-      names = []
+      if (isLive(tag, Date.now()) && !tag.weak) continue
+      tags.push(tag)
+      if (tags.length < SWEPT_TAGS) continue
+      await this.#sweepOf(tags)
+      tags = []
     }
+    if (tags.length > 0) await this.#sweepOf(tags)
+  }
+
+  /** Deletes those of some tags that do not count. @param {Tag[]} tags */
+  async #sweepOf (tags) {
+    const looks = await this.#catalog.findMany(tags.map(({ root }) => root))
+    const names = tags.filter((tag, i) => !isLive(tag, Date.now()) || !looks[i].isThere).map(({ name }) => name)
     if (names.length > 0) await this.#sweep(names)
   }
 
