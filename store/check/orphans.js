@@ -4,6 +4,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { isOfSystem, orIfUnreadable } from '../storage/errors.js'
+import { contentOf } from '../storage/content/content-of.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -209,19 +210,34 @@ export class Orphans {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record
-   *   and is not whole, or the system cannot read the file; `superfluous`: the blob is whole without this data, or none
-   *   of the data is right; `passed`: a record names the data, but LevelDB did not show that record in its iteration
+   * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
+   *   and each has chunks that the other lacks, or the system cannot read a file; `superfluous`: the data adds nothing
+   *   to the blob, or none of it is right; `passed`: a record names the data, but LevelDB did not show that record in its
+   *   iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
-      const now = await this.#catalog.find(root)
-      if (now.record?.id === record.id) return 'passed'
-      if (now.record?.complete) return 'superfluous'
-      const right = await this.#repairs.restore(root, record, { replaced: now.record, signal })
+      const { record: found } = await this.#catalog.find(root)
+      if (found?.id === record.id) return 'passed'
+      if (found?.complete === false && !await this.#proveRecord(root, found, signal)) return 'incomplete'
+      const { record: replaced } = await this.#catalog.find(root)
+      if (replaced?.complete) return 'superfluous'
+      const right = await this.#repairs.restore(root, record, { replaced, signal })
       if (right === undefined) return 'incomplete'
       return right.isEmpty ? 'superfluous' : 'restored'
     })
+  }
+
+  /**
+   * Repairs an incomplete blob that has a record, because only proven chunks may be compared with those of an orphan.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+   * @returns {Promise<boolean>} false if its chunks are not known, because it is a reference, or the system cannot read
+   *   its file
+   */
+  async #proveRecord (root, record, signal) {
+    if (!contentOf(this.#databases, root, record).isOurs) return false
+    return await this.#repairs.repair(root, record, { signal }) !== undefined
   }
 
   /**

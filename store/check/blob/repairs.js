@@ -79,8 +79,8 @@ export class Repairs {
    * @param {Uint8Array} root
    * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
    * @param {object} [options]
-   * @param {BlobRecord} [options.replaced]  the record of the blob, which is incomplete. The new record replaces it if
-   *   the data has all chunks of it and more; the other data is then deleted
+   * @param {BlobRecord} [options.replaced]  the record of the blob, which is incomplete, and of which all chunks are
+   *   proven. The new record replaces it if the data has all of these chunks and more; the other data is then deleted
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; none when the data adds nothing;
    *   undefined when the system cannot read the file, or each record has chunks that the other lacks. If no chunk is
@@ -100,7 +100,7 @@ export class Repairs {
       if (!present.difference(right).isEmpty) return undefined
     }
     const after = await dropWrong(content, right, part, signal)
-    after.isDamaged = !after.complete && !before.difference(right).isEmpty
+    after.isDamaged = !after.complete && (replaced?.isDamaged || !before.difference(right).isEmpty)
     if (replaced !== undefined) after.isNameless = replaced.isNameless
     const lenBefore = replaced === undefined ? 0 : await this.#presence.len(replaced)
     const gained = await this.#presence.len(after) - lenBefore

@@ -160,6 +160,21 @@ describe('store: orphans', () => {
       expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
     })
 
+    it('that have a group which is damaged in the blob of the record stay until the group is right again', async () => {
+      await place.look(({ index }) => recordEntry(index, hash(PART)).remove())
+      const store = await place.open()
+      const range = { start: 0, end: 4 * GROUP }
+      await store.receive(hash(PART), sliceOf(PART, range), range)
+      await flipStoredByte(store, hash(PART), 5)
+      await store.gc()
+      expect(await store.fsck()).to.include({ orphans: 1 })
+      expect((await store.missing(hash(PART), range)).boundaries).to.deep.equal([0, 16])
+      await store.receive(hash(PART), sliceOf(PART, range), range)
+      await store.gc()
+      expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
+      expect(same(await store.bytes(hash(PART), range), PART.subarray(0, range.end))).to.equal(true)
+    })
+
     it('go to the whole blob, although another tag names its beginning', async () => {
       const whole = noise(16 * GROUP, 80)
       const beginning = whole.subarray(0, 8 * GROUP)
