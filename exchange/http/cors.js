@@ -37,7 +37,8 @@ export class Cors {
     assertKnownOptions(rules, ['origins', 'credentials'])
     const { origins = '*', credentials = false } = rules
     if (origins !== '*' && (!Array.isArray(origins) || !origins.every(isOrigin))) {
-      throw new TypeError(`"cors.origins" expected '*' or origins like ['https://app.example'], got ${describe(origins)}`)
+      const given = describe(origins)
+      throw new TypeError(`"cors.origins" expected '*' or origins like ['https://app.example'], got ${given}`)
     }
     if (typeof credentials !== 'boolean') {
       throw new TypeError(`"cors.credentials" expected a boolean, got ${describe(credentials)}`)

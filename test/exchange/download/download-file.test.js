@@ -43,7 +43,7 @@ describe('a download to a file', () => {
   })
 
   it('asks no mirror when the file has the blob already, and leaves the file as it is', async () => {
-    const from = [() => { throw new Error('nobody is to be asked') }]
+    const from = [() => { throw new Error('no mirror should be asked') }]
     for (const len of [0, 100, content.length]) {
       const bytes = content.subarray(0, len)
       const { cid } = createOutboardSync(bytes)
@@ -123,7 +123,7 @@ describe('a download to a file', () => {
   })
 
   it('asks no mirror when a folder has the name of the file, or a file the name of the part', async () => {
-    const from = [() => { throw new Error('nobody is to be asked') }]
+    const from = [() => { throw new Error('no mirror should be asked') }]
     const failing = () => errorOf(downloadFile(cid, path, { from, retries: 0 }))
     await mkdir(path)
     const message = `${path} is a folder: give the path of a file in it`
@@ -195,7 +195,7 @@ describe('a download to a file', () => {
         await make()
         const before = await treeOf(part())
         const names = await readdir(folder)
-        const from = [() => { throw new Error('nobody is to be asked') }]
+        const from = [() => { throw new Error('no mirror should be asked') }]
         const error = await errorOf(downloadFile(cid, path, { from, retries: 0 }))
         expect(error, `${error}`).to.include({ code })
         expect(error.message).to.match(/movie\.mp4\.part is .*: move it away, or delete it$/)

@@ -35,7 +35,7 @@ const startsInTurn = waysInTurn()
 
 /**
  * Expects that reads fail at the damage, wherever they begin, after giving all bytes before it. They note the damage:
- * later reads miss these groups, until they are received. The damage is done anew for every read.
+ * later reads miss these groups, until they are received. Before each read, `damage` damages them again.
  *
  * @param {number} [end]  where the present bytes end; undefined when the blob is complete
  * @param {{ start: number, end: number }} place  bytes that are damaged, or whose pairs are
