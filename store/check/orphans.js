@@ -212,8 +212,8 @@ export class Orphans {
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {Promise<'restored' | 'incomplete' | 'superfluous' | 'passed'>} `incomplete`: the blob has another record,
    *   and each has chunks that the other lacks, or the system cannot read a file; `superfluous`: the data adds nothing
-   *   to the blob, or none of it is right; `passed`: a record names the data, but LevelDB did not show that record in its
-   *   iteration
+   *   to the blob, or none of it is right; `passed`: a record names the data, but LevelDB did not show that record in
+   *   its iteration
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
