@@ -66,6 +66,17 @@ export function parseToken (given) {
 }
 
 /**
+ * The token of uploads: that of an option, or that of the environment.
+ *
+ * @param {string | undefined} given  as `parseToken` returned it
+ * @returns {string | undefined}
+ */
+export function uploadToken (given) {
+  const token = given ?? process.env.BAOBOX_PUT_TOKEN
+  return token ? parseToken(token) : undefined
+}
+
+/**
  * Makes a function that reads one of several words.
  *
  * @template {string} T

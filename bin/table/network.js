@@ -89,7 +89,7 @@ export const push = define({
   operands: 'SOURCE',
   options: {
     to: filledText('URL', 'the server, such as http://localhost:4700'),
-    token: filledText('TOKEN', 'the token that the server wants; default: $BAOBOX_PUT_TOKEN'),
+    token: { value: 'TOKEN', help: 'the token that the server wants; default: $BAOBOX_PUT_TOKEN', read: parseToken },
     recursive: flag('send a collection of the store, or another sequence of hashes, with all its files', 'r'),
     parallel: {
       value: 'N', help: 'send at most N blobs at the same time; default: 4', read: integerFrom(1, MOST_MIRRORS)
@@ -129,7 +129,9 @@ export const serve = define({
     top: text('FOLDER', 'the folder of the site where / begins; default: the only one at the top of a collection'),
     fallback: filledText('FILE', 'the file of the site that answers for paths without a file, such as index.html'),
     'no-sandbox': flag('let the pages of the site use cookies, storage and service workers; for trusted sites only'),
-    'put-token': filledText('TOKEN', 'allow uploads by everybody who sends TOKEN; default: $BAOBOX_PUT_TOKEN'),
+    'put-token': {
+      value: 'TOKEN', help: 'allow uploads by everybody who sends TOKEN; default: $BAOBOX_PUT_TOKEN', read: parseToken
+    },
     'max-put': size('most bytes of one upload; default: 1GiB'),
     iroh: flag('also serve peers of iroh, such as sendme; needs npm install @number0/iroh'),
     ticket: filledTexts('CID', 'print a ticket for the blob, or for the collection and its members; CID may be a ' +

@@ -11,6 +11,7 @@ import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { isRoot, rootIn, withStore } from '../store/open.js'
+import { uploadToken } from '../../line/values.js'
 
 /** @import { Stats } from 'node:fs' */
 /** @import { BlobName } from '../../../store/index.js' */
@@ -68,13 +69,13 @@ async function statOf (path) {
  * @param {string} source  what the user calls the blob @param {PushValues} values @param {Context} context
  */
 function senderOf (source, values, { signal }) {
-  const { to, token = process.env.BAOBOX_PUT_TOKEN, parallel } = values
+  const { to, parallel } = values
   if (to === undefined) throw new UsageError('missing --to URL: the server to which the blob is sent')
   if (!/^https?:\/\/[^?#]*$/i.test(to) || !URL.canParse(to)) {
     throw new UsageError(`--to: '${to}' is not an HTTP URL without a query`)
   }
-  if (token && !/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--token: TOKEN is not visible ASCII without spaces')
-  const headers = token ? { authorization: `Bearer ${token}` } : undefined
+  const token = uploadToken(values.token)
+  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
   /** @param {BlobStore} store @param {BlobName} cid @param {{ recursive?: boolean }} options */
   return async (store, cid, { recursive }) => {
     const result = await withProgress({ name: source }, onProgress =>

@@ -11,6 +11,7 @@ import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
 import { importFolder } from '../store/collections.js'
 import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
+import { uploadToken } from '../../line/values.js'
 
 /** @import { HandlerOptions, RequestEvent, SiteOptions } from '../../../exchange/http/index.js' */
 /** @import { BlobStore } from '../../../store/index.js' */
@@ -93,11 +94,11 @@ async function warnOfSite (store, site) {
  * @param {{ 'put-token'?: string, 'max-put'?: number }} values
  * @returns {Pick<HandlerOptions, 'authorize' | 'maxBytes'>}
  */
-function writing ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxBytes }) {
-  if (!token) {
+function writing ({ 'put-token': given, 'max-put': maxBytes }) {
+  const token = uploadToken(given)
+  if (token === undefined) {
     if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
     return {}
   }
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')
   return { authorize: bearer(token), maxBytes }
 }
