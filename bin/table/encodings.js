@@ -3,9 +3,8 @@
 import {
   bytes, define, flag, groupLog, json, output, range, rangeExcludes, store, text, writeStore
 } from './options.js'
+import { BAO_LOG } from '../commands/encodings/endings.js'
 
-/** bao's group log. */
-const BAO_LOG = 0
 const ENDINGS_NOTE =
   'Where no --group-log is given, the ending of the name of the outboard decides: .obao4 means group log 4 without ' +
   'the size before it, and so on up to .obao16; .obao and other names mean what bao writes.'

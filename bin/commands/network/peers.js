@@ -1,13 +1,12 @@
 // Opens the mirrors of `baobox fetch`, and serves a store to peers of iroh for `baobox serve`. @number0/iroh is loaded
 // only for tickets and for `serve --iroh`.
 
-import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { irohMirror, openIrohEndpoint, serveIroh } from '../../../exchange/iroh/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { BlobStore } from '../../../store/index.js'
 import { mirrorOf } from '../../../verifier/index.js'
 import { printResult } from '../../terminal/output.js'
-import { isRoot, rootIn } from '../store/open.js'
+import { cidIn } from '../store/open.js'
 import { heardBy } from './mirror-log.js'
 import { isUrl } from './places.js'
 
@@ -86,19 +85,6 @@ export async function servePeers (store, values, open = openIrohEndpoint) {
     await close({ grace: 0 })
     throw error
   }
-}
-
-/**
- * The CID for a ticket. For a sequence it has the codec of sequences, so that the ticket also covers the members.
- *
- * @param {BlobStore} store @param {string} name  a CID or tag
- */
-async function cidIn (store, name) {
-  const root = await rootIn(store, name)
-  const isSequence = isRoot(name)
-    ? codecOf(name) === HASHSEQ
-    : (await store.tags.get(name))?.format === 'hashseq'
-  return isSequence ? toCid(root, HASHSEQ) : toCid(root)
 }
 
 /** Waits until the relay of the endpoint is known, so that tickets contain it. @param {IrohEndpoint} endpoint */

@@ -2,7 +2,7 @@
 
 import { rangeOf } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
-import { entryText, sizeText } from '../../terminal/format.js'
+import { SIZE_WIDTH, entryText, sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { cidIn, rootIn, withStore } from './open.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -17,8 +17,6 @@ import { DRISL } from '../../../exchange/collections/web/resources.js'
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 
-/** The width of the longest size, in characters. */
-const SIZE_WIDTH = 11
 const LABEL_WIDTH = 11
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
