@@ -56,7 +56,9 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  */
 export async function answerSite (served, path, root, terms) {
   const { sites, rules, mount, isNamed } = terms
-  const site = await sites.get(root)
+  const collection = served.cid
+  const site = await sites.get(root, member =>
+    assertAllowed(served, { type: 'read', cid: `${toCid(member)}`, collection }))
   const top = mount === undefined ? '' : topOf(site, mount)
   const isFolder = path === '' || path.endsWith('/')
   const fileAt = (/** @type {string} */ name) => site.files.get(top + name)

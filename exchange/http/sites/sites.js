@@ -5,6 +5,7 @@
 import { base16 } from 'multiformats/bases/base16'
 import { LruCache } from '../../../lib/core/lru.js'
 import { BaoError } from '../../../lib/core/errors.js'
+import { areEqual } from '../../../lib/core/bytes.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { RAW, toCid } from '../../../lib/hash/cid.js'
 import { BoundedReader, getCollection, tooLong } from '../../collections/get-collection.js'
@@ -43,8 +44,8 @@ export class Sites {
   #keptLen = 0
   /** The errors of blobs that are not sites, by the same keys. */
   #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_KNOWN))
-  /** The keys of sites, by root. */
-  #keys = /** @type {LruCache<string, string>} */ (new LruCache(MAX_KNOWN))
+  /** The keys of sites, and which member was read for them, by root. */
+  #keys = /** @type {LruCache<string, { key: string, member?: Uint8Array }>} */ (new LruCache(MAX_KNOWN))
 
   /** @param {Store} store @param {() => number} [now]  milliseconds; replaced in tests */
   constructor (store, now = () => performance.now()) {
@@ -54,25 +55,33 @@ export class Sites {
 
   /**
    * @param {Uint8Array} root  of a collection, of a manifest, or of a hash sequence whose first member is a manifest
+   * @param {(member: Uint8Array) => Promise<void>} [assertReadable]  throws if the client may not read the first
+   *   member, which has the names. A client that may put can make a sequence with any first member
    * @returns {Promise<Site>}
    * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING; COLLECTION_INVALID, MANIFEST_INVALID, COLLECTION_TOO_LONG
    * @throws {import('../errors.js').HttpError} 503 when too many bytes were read recently
    */
-  async get (root) {
+  async get (root, assertReadable = async () => {}) {
     const { size } = await findBlob(this.#store, root) // throws if the blob is gone
-    const known = this.#kept.get(this.#keys.get(base16.baseEncode(root)) ?? '')
-    return known?.site ?? this.#find(root, size)
+    const { key = '', member } = this.#keys.get(base16.baseEncode(root)) ?? {}
+    const known = this.#kept.get(key)
+    if (known !== undefined && member !== undefined) await assertReadable(member)
+    return known?.site ?? this.#find(root, size, assertReadable)
   }
 
   /** The root of the blob of a file. @param {SiteFile} file @returns {Promise<Uint8Array | undefined>} */
   rootOf ({ src }) { return rootOfSource(this.#store, src) }
 
-  /** @param {Uint8Array} root @param {number} size @returns {Promise<Site>} */
-  async #find (root, size) {
+  /**
+   * @param {Uint8Array} root @param {number} size @param {(member: Uint8Array) => Promise<void>} assertReadable
+   * @returns {Promise<Site>}
+   */
+  async #find (root, size, assertReadable) {
     if (size < HASH_LEN || size % HASH_LEN !== 0) return this.#manifest(root, root)
     const own = await this.#manifest(root, root).catch(whenInvalid)
     if (own !== undefined) return own
     const first = await this.#store.bytes(root, { start: 0, end: HASH_LEN })
+    await assertReadable(first)
     const other = await this.#manifest(root, first).catch(whenInvalid).catch(error => {
       // If the blob is not a sequence, its first bytes are not a hash.
       throw error.code === 'STORE_NOT_FOUND' ? noSite(root, first) : error
@@ -104,7 +113,7 @@ export class Sites {
     if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
     const isWhole = found.every(({ complete }) => complete)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
-    this.#keys.set(base16.baseEncode(root), key)
+    this.#keys.set(base16.baseEncode(root), { key, member: blobs.find(blob => !areEqual(blob, 0, root)) })
     return site
   }
 

@@ -2,11 +2,12 @@
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
-import { putCollection } from '../../../exchange/collections/index.js'
+import { Manifest, putCollection, putManifest } from '../../../exchange/collections/index.js'
 import { bearer } from '../../../exchange/http/index.js'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { BaoError } from '../../../lib/index.js'
+import { concat } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 import { hexOf, newHandlers } from '../../support/store/served.js'
 
@@ -14,6 +15,9 @@ const BYTES = noise(3000)
 const ROOT = hash(BYTES)
 const NAME = `${toCid(ROOT)}`
 const ALL = { allowTags: true, list: true, collections: { listing: true } }
+
+/** The CID of the blob that has the names of a collection. */
+const namesOf = async (store, cid) => `${toCid(await store.bytes(cid, { end: 32 }))}`
 
 describe('an HTTP handler asks `authorize`', () => {
   const serve = newHandlers()
@@ -37,6 +41,7 @@ describe('an HTTP handler asks `authorize`', () => {
     const otherName = `${toCid(hash(other))}`
     const { cid: collection } = await putCollection(store, [['docs/a', (await store.put(other)).cid]])
     const sequence = `${toCid(collection.multihash.digest)}`
+    const names = await namesOf(store, collection)
     await store.tags.set('tag', ROOT)
     const alias = CID.createV1(0x55, await sha256.digest(other))
     await asBlockstore(store).put(alias, other)
@@ -58,9 +63,12 @@ describe('an HTTP handler asks `authorize`', () => {
       ['/tags', undefined, [{ type: 'list' }]],
       ['/tags/tag', undefined, [{ ...read, tag: 'tag' }]],
       ['/tags/none', undefined, [{ type: 'read', cid: undefined, tag: 'none' }]],
-      [`/collections/${collection}/`, undefined, [{ type: 'read', cid: sequence }]],
-      [`/collections/${collection}/docs/a`, undefined,
-        [{ type: 'read', cid: sequence }, { type: 'read', cid: otherName, collection: sequence }]],
+      [`/collections/${collection}/`, undefined,
+        [{ type: 'read', cid: sequence }, { type: 'read', cid: names, collection: sequence }]],
+      [`/collections/${collection}/docs/a`, undefined, [
+        { type: 'read', cid: sequence }, { type: 'read', cid: names, collection: sequence },
+        { type: 'read', cid: otherName, collection: sequence }
+      ]],
       [`/blobs/${collection}?format=bao-members&members=1-2`, undefined,
         [{ type: 'read', cid: sequence }, { type: 'read', cid: otherName, collection: sequence }]],
       ['/blobs', { method: 'POST', body: BYTES }, [{ type: 'put' }]],
@@ -88,7 +96,10 @@ describe('an HTTP handler asks `authorize`', () => {
     await served.store.tags.set('site', cid)
     const site = `${toCid(cid.multihash.digest)}`
     expect((await served.got('/')).status).to.equal(200)
-    expect(actions).to.deep.equal([{ type: 'read', cid: site }, { type: 'read', cid: NAME, collection: site }])
+    expect(actions).to.deep.equal([
+      { type: 'read', cid: site }, { type: 'read', cid: await namesOf(served.store, cid), collection: site },
+      { type: 'read', cid: NAME, collection: site }
+    ])
   })
 
   it('and gives nothing to those who may not have it', async () => {
@@ -122,6 +133,36 @@ describe('an HTTP handler asks `authorize`', () => {
     expect((await served.got(`/collections/${cid}/b`)).status).to.equal(403)
     expect((await served.got(`/blobs/${cid}?format=bao-members&members=1-2`)).status).to.equal(200)
     expect((await served.got(`/blobs/${cid}?format=bao-members&members=1-3`)).status).to.equal(403)
+  })
+
+  it('and shows no names of a site to those who may not read them, however the client reaches the names', async () => {
+    let forbidden
+    const { served } = await asking(({ cid }) => !forbidden?.includes(cid), { ...ALL, collections: { listing: true } })
+    const { store } = served
+    const { cid: collection } = await putCollection(store, [['secret-name.txt', ROOT]])
+    const { cid: manifest } = await putManifest(store, Manifest.from([['/secret-name.txt', { src: toCid(ROOT) }]]))
+    for (const first of [await namesOf(store, collection), `${toCid(manifest.multihash.digest)}`]) {
+      // A client that may put makes a sequence of its own.
+      const forged = concat([CID.parse(first).multihash.digest, hash(noise(9))])
+      const { cid } = await store.put(forged)
+      const path = `/collections/${cid}/`
+      forbidden = [first]
+      expect((await served.got(path)).status, 'before it is known').to.equal(403)
+      forbidden = []
+      const { status } = await served.got(path)
+      expect(status).to.be.oneOf([200, 422])
+      forbidden = [first]
+      expect((await served.got(path)).status, 'when it is kept in memory').to.equal(403)
+    }
+    // The answer does not say whether the store has a blob that the client may not read.
+    const absent = hash(noise(11))
+    forbidden = [`${toCid(absent)}`, NAME]
+    const answers = await Promise.all([absent, ROOT].map(async first => {
+      const { cid } = await store.put(concat([first, hash(noise(9))]))
+      const { status, json } = await served.got(`/collections/${cid}/`)
+      return [status, json().code]
+    }))
+    expect(answers[0]).to.deep.equal(answers[1])
   })
 
   it('and waits for the answer, which may be a Response', async () => {
