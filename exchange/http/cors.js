@@ -58,17 +58,19 @@ export class Cors {
   }
 
   /**
-   * Refuses a write that a page of a strange origin has a browser send, with the user's cookies for all that is known.
-   * An `Authorization` header does not come from the browser: the page knows a secret, and has asked before.
+   * Refuses a write that a page of another origin makes a browser send, perhaps with the cookies of its user, or with a
+   * password that the browser remembers (`Authorization: Basic`). A browser sends a bearer token only if the page knows
+   * it, and asks the server first.
    *
    * @param {ServedRequest} served
    * @throws {HttpError} 403
    */
   assertNotForged ({ request: { headers }, url }) {
     const origin = headers.get('origin')
-    if (origin === null || headers.has('authorization') || this.#origins?.has(origin)) return
+    const hasToken = /^bearer /i.test(headers.get('authorization') ?? '')
+    if (origin === null || hasToken || this.#origins?.has(origin)) return
     if (URL.canParse(origin) && new URL(origin).host === url.host) return
-    throw new HttpError(403, 'HTTP_FORBIDDEN', `pages of ${origin} write here with an Authorization header only`)
+    throw new HttpError(403, 'HTTP_FORBIDDEN', `pages of ${origin} may write here only with a bearer token`)
   }
 }
 

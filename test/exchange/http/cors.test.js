@@ -80,7 +80,7 @@ describe('an HTTP handler', () => {
     expect(headers.get('access-control-allow-origin')).to.equal(null)
   })
 
-  it('refuses what a strange page has a browser write with the cookies of its user', async () => {
+  it('refuses what a page of another origin makes a browser write with cookies or a password', async () => {
     const asked = []
     const authorize = (request, { type }) => {
       asked.push(type)
@@ -89,6 +89,7 @@ describe('an HTTP handler', () => {
     const served = await serve({ authorize, allowTags: true, cors: { origins: [APP] } })
     const open = await serve({ authorize, allowTags: true })
     const writes = [['PUT', PATH], ['POST', '/blobs'], ['DELETE', PATH], ['DELETE', '/tags/x']]
+    const basic = { authorization: 'Basic dTpw' } // which a browser may add by itself
     const write = (served, origin, [method, path], headers) =>
       from(served, origin, path, { method, headers, ...method !== 'DELETE' && { body: BYTES } })
     for (const [handler, origin] of [[served, 'https://evil.example'], [served, 'null'], [open, APP], [open, 'null']]) {
@@ -98,10 +99,11 @@ describe('an HTTP handler', () => {
           .to.deep.equal([403, 'HTTP_FORBIDDEN'])
       }
     }
+    for (const it of writes) expect((await write(open, APP, it, basic)).status, `${it}`).to.equal(403)
     expect(asked).to.deep.equal([])
     for (const [handler, origin, headers] of [
       [served, APP], [served, 'http://store.test'], [open, 'https://store.test'], [open, undefined],
-      [open, 'https://evil.example', { authorization: 'Bearer x' }]
+      [open, 'https://evil.example', { authorization: 'Bearer x' }], [served, APP, basic], [open, undefined, basic]
     ]) {
       for (const it of writes) expect((await write(handler, origin, it, headers)).status, origin).to.be.within(200, 201)
     }
