@@ -1,13 +1,15 @@
-// Sends blobs to a server that keeps uploads, such as the handler of `baobox/http`: those that it does not have yet.
+// Sends a server the blobs that it does not have yet. The server must accept uploads, as the handler of `baobox/http`
+// does.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { assertInteger, concat } from '../../lib/core/bytes.js'
-import { BaoError, fetchFailed, fetchStatus } from '../../lib/core/errors.js'
+import { BaoError, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { locationOf, urlOf } from '../../verifier/sources/http/urls.js'
 import { FILE_FROM, LOOKUP_COUNT, assertStore, missing, notFound } from '../../store/interface.js'
+import { within } from '../time-limits.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
@@ -16,22 +18,23 @@ import { FILE_FROM, LOOKUP_COUNT, assertStore, missing, notFound } from '../../s
 
 /**
  * @typedef {object} PushParts
- * @property {string | URL} to  a server, or the path on it below which it has blobs: a blob is at `blobs/CID` there
- * @property {boolean} [recursive]  true if the blob is a sequence of hashes (or a collection) whose members are to be
- *   sent, too. Default: false
+ * @property {string | URL} to  the URL of a server, or of a path on it. A blob is at `blobs/CID` below this URL
+ * @property {boolean} [recursive]  true to send the members, too, of a sequence of hashes or a collection. Default:
+ *   false
  * @property {number} [parallel]  requests at a time. Default: 4
  * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's. It gets `redirect: 'manual'`
  * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, such as an `Authorization`. No
  *   redirect is followed, so no other server gets them
  */
 /**
- * @typedef {PushParts & ProgressOptions} PushOptions  `onProgress` gets `baobox:push`, in bytes that were sent or were
- *   there
+ * @typedef {PushParts & ProgressOptions} PushOptions  `onProgress` gets `baobox:push`, which counts the bytes that were
+ *   sent, and those that the server already had
  */
 /**
  * @typedef {object} PushResult
- * @property {CID} cid  of the blob; of a sequence with the codec of sequences
- * @property {number} size  bytes of the blob, and of its members where they are sent, too. Each blob counts once
+ * @property {CID} cid  of the blob; with `recursive` it has the codec of hash sequences
+ * @property {number} size  bytes of the blob and, with `recursive`, of its members, even those that the server already
+ *   had. Each blob counts once
  * @property {number} blobs  how many blobs were sent
  * @property {number} bytes  that were sent
  */
@@ -43,16 +46,16 @@ const DEFAULT_PARALLEL = 4
 const MAX_PARALLEL = 64
 
 /**
- * Sends a blob to a server, unless it has the blob. Members are sent before the sequence that names them, and nothing
- * before everything is known to be here. When it was interrupted, call it again: what has arrived is not sent a second
- * time.
+ * Sends a blob to a server, unless the server has the blob. Nothing is sent until all blobs are known to be complete in
+ * the store. Members are sent before the sequence that names them. If the call is interrupted, call it again: it does
+ * not send a second time what the server has.
  *
  * @param {Store} store
  * @param {BlobName} cid
  * @param {PushOptions} options
  * @returns {Promise<PushResult>}
  * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING, STORE_CORRUPT; FETCH_FAILED { location, cause }, FETCH_STATUS
- *   { location, status }
+ *   { location, status }; FETCH_REFUSED { location } when a server takes an upload, and does not have the blob then
  */
 export async function push (store, cid, options) {
   assertStore(store)
@@ -79,7 +82,7 @@ export async function push (store, cid, options) {
 /**
  * @param {Store} store @param {Uint8Array[]} roots
  * @returns {Promise<WholeBlob[]>}
- * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING when one of them is not here as a whole
+ * @throws {BaoError} STORE_NOT_FOUND, STORE_MISSING if the store lacks one of them, or a part of one
  */
 async function wholeBlobs (store, roots) {
   const found = await store.statMany(roots)
@@ -98,7 +101,8 @@ async function wholeBlobs (store, roots) {
  */
 async function membersOf (store, { root, size }, signal) {
   if (size % HASH_LEN !== 0) {
-    throw new BaoError('COLLECTION_INVALID', `${toCid(root)} is no sequence of hashes: it has ${size} bytes`)
+    const why = `its size, ${size} bytes, is not a multiple of ${HASH_LEN}`
+    throw new BaoError('COLLECTION_INVALID', `${toCid(root)} is not a sequence of hashes: ${why}`)
   }
   const members = /** @type {Map<string, WholeBlob>} */ (new Map())
   const step = HASH_LEN * LOOKUP_COUNT
@@ -122,7 +126,7 @@ class Uploads {
   #signal
   /** Ends the requests that are under way when one has failed. */
   #ending = new AbortController()
-  /** Bytes that were sent, or were there. */
+  /** Bytes that were sent, or that the server already had. */
   #done = 0
   total = 0
   blobs = 0
@@ -130,7 +134,7 @@ class Uploads {
 
   /** @param {Store} store @param {URL} to @param {PushOptions} options */
   constructor (store, to, { fetch = globalThis.fetch, headers, signal, onProgress }) {
-    if (to.search !== '' || to.hash !== '') throw new TypeError('"to" expected a URL without a query and a fragment')
+    if (to.search !== '' || to.hash !== '') throw new TypeError('"to" expected a URL without a query or fragment')
     this.#store = store
     this.#base = new URL(`${to.href.replace(/\/+$/, '')}/blobs/`)
     this.#fetch = fetch
@@ -159,28 +163,32 @@ class Uploads {
   async #send ({ root, size }) {
     const url = new URL(`${toCid(root)}`, this.#base)
     let rest = size
-    /** @param {number} len  bytes more */
+    /** @param {number} len  how many more bytes were sent */
     const onSent = len => {
       rest -= len
       this.#progress(len)
     }
-    if (!await this.#isThere(url)) {
+    if (!await this.#isThere(url, size)) {
       const isShort = size <= FILE_FROM
       const response = await (isShort ? this.#putBytes(url, root) : this.#putStream(url, { root, size }, onSent))
       if (!response.ok) throw await statusErrorOf(url, response)
-      await response.body?.cancel()
+      // A server that has nothing to do with blobs may also answer with 200.
+      const { cid } = await jsonOf(response)
+      if (cid !== `${toCid(root)}` && !await this.#isThere(url, size)) {
+        throw fetchRefused(locationOf(url), 'it took the upload, and does not say that it has the blob')
+      }
       this.blobs++
       this.bytes += size
     }
     if (rest > 0) this.#progress(rest)
   }
 
-  /** True if the server says that it has the whole blob. @param {URL} url */
-  async #isThere (url) {
-    const response = await this.#request(url, { method: 'HEAD' })
+  /** True if the server says that it has the whole blob. @param {URL} url @param {number} size  of the blob */
+  async #isThere (url, size) {
+    const { status, ok, headers } = await this.#request(url, { method: 'HEAD' })
     // A client that may upload is not always allowed to read.
-    if (response.ok || [401, 403, 404].includes(response.status)) return response.ok
-    throw await statusErrorOf(url, response)
+    if (!ok && ![401, 403, 404].includes(status)) throw fetchStatus(locationOf(url), status)
+    return status === 200 && [null, `${size}`].includes(headers.get('content-length'))
   }
 
   /** @param {URL} url @param {Uint8Array} root */
@@ -235,7 +243,7 @@ class Uploads {
     }
   }
 
-  /** @param {number} len  bytes more */
+  /** @param {number} len  how many more bytes were sent */
   #progress (len) {
     this.#done += len
     const { total } = this
@@ -243,35 +251,47 @@ class Uploads {
   }
 }
 
-/** Bytes of an error's description that are read, at most. */
-const MAX_ERROR_LEN = 1 << 14
+/** The maximum bytes of an answer that are read, and the milliseconds that they may take. */
+const MAX_ANSWER_LEN = 1 << 14
+const ANSWER_MS = 10_000
 
 /**
- * The error of an answer. The code that a handler gives says more than the status; the server's text is not believed.
+ * The error of an answer. The code that a handler gives says more than the status. The rest of the text is not trusted.
  *
  * @param {URL} url @param {Response} response
  */
 async function statusErrorOf (url, response) {
   const error = fetchStatus(locationOf(url), response.status)
-  const code = await codeIn(response).catch(() => undefined)
-  if (code !== undefined) error.message += ` (${code})`
+  const { code } = await jsonOf(response)
+  if (/^[A-Z_]{1,40}$/.test(code)) error.message += ` (${code})`
   return error
 }
 
-/** @param {Response} response @returns {Promise<string | undefined>} */
-async function codeIn ({ body }) {
-  if (body === null) return undefined
-  const reader = body.getReader()
+/**
+ * The object in an answer; an empty one if the answer is not JSON, or is too long or too slow.
+ *
+ * @param {Response} response
+ * @returns {Promise<Record<string, any>>}
+ */
+async function jsonOf ({ body }) {
+  const reader = body?.getReader()
+  if (reader === undefined) return {}
+  try {
+    return await within(readJson(reader), ANSWER_MS, () => { throw new Error('the answer is slow') }) ?? {}
+  } catch {
+    return {}
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** @param {ReadableStreamDefaultReader<Uint8Array>} reader */
+async function readJson (reader) {
   const parts = []
-  for (let len = 0; len <= MAX_ERROR_LEN;) {
+  for (let len = 0; len <= MAX_ANSWER_LEN;) {
     const { done, value } = await reader.read()
-    if (done) {
-      const { code } = JSON.parse(new TextDecoder().decode(concat(parts)))
-      return /^[A-Z_]{1,40}$/.test(code) ? code : undefined
-    }
+    if (done) return JSON.parse(new TextDecoder().decode(concat(parts)))
     parts.push(value)
     len += value.length
   }
-  await reader.cancel()
-  return undefined
 }

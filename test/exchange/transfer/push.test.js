@@ -12,6 +12,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isHeld, isPage } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const SHORT = noise(3000, 2)
 const LONG = noise(3_000_003)
@@ -165,6 +166,50 @@ describe('push()', () => {
       answers.shift()
     }
     expect(new Set(paths)).to.deep.equal(new Set([`/blobs/${cid}`]))
+  })
+
+  it('is not done when a server answers with something else than the blob', async () => {
+    const { store } = await newStore()
+    const { cid } = await store.put(SHORT)
+    const page = { 'content-type': 'text/html' }
+    const asked = []
+    const answer = {
+      HEAD: () => new Response(null, { headers: { ...page, 'content-length': '12' } }),
+      PUT: () => new Response('<html></html>', { headers: page })
+    }
+    const fake = async (url, { method }) => {
+      asked.push(method)
+      return answer[method]()
+    }
+    const to = 'https://one.example/app'
+    const failing = () => push(store, cid, { to, fetch: fake })
+    expect(await errorOf(failing())).to.include({ code: 'FETCH_REFUSED', location: `${to}/blobs/${cid}` })
+    expect(asked).to.deep.equal(['HEAD', 'PUT', 'HEAD'])
+    for (const text of ['{"cid":"other"}', 'null', '[]', '{']) {
+      answer.PUT = () => new Response(text, { status: 203 })
+      expect(await errorOf(failing()), text).to.include({ code: 'FETCH_REFUSED' })
+    }
+    answer.PUT = () => Response.json({ cid: `${cid}` }, { status: 201 })
+    expect(await failing()).to.include({ blobs: 1 })
+    answer.HEAD = () => new Response(null, { headers: { 'content-length': `${SHORT.length}` } })
+    expect(await failing()).to.include({ blobs: 0 })
+  })
+
+  it('does not wait for an answer that never ends', async () => {
+    const { store } = await newStore()
+    const { cid } = await store.put(SHORT)
+    let reading
+    const isRead = new Promise(resolve => { reading = resolve })
+    const endless = new ReadableStream({ pull: () => new Promise(() => reading()) }, { highWaterMark: 0 })
+    const fake = async (_, { method }) => new Response(method === 'PUT' ? endless : null, {
+      status: method === 'PUT' ? 500 : 404
+    })
+    await withTimeoutsHeld(10_000, async end => {
+      const error = errorOf(push(store, cid, { to: 'https://one.example', fetch: fake }))
+      await isRead
+      end()
+      expect(await error).to.include({ code: 'FETCH_STATUS', status: 500 })
+    })
   })
 
   it('sends nothing when something is not here, or is no sequence', async () => {
