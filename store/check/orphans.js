@@ -4,7 +4,6 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { isOfSystem, orIfUnreadable } from '../storage/errors.js'
-import { contentOf } from '../storage/content/content-of.js'
 import { VIEWS, allOfIndex, isKnownKind } from '../storage/format/keys.js'
 import { isWellFormed } from '../storage/format/records.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -217,27 +216,13 @@ export class Orphans {
    */
   #giveRecord (root, record, signal) {
     return this.#locks.run(nameOf(root), async () => {
-      const { record: found } = await this.#catalog.find(root)
-      if (found?.id === record.id) return 'passed'
-      if (found?.complete === false && !await this.#proveRecord(root, found, signal)) return 'incomplete'
       const { record: replaced } = await this.#catalog.find(root)
+      if (replaced?.id === record.id) return 'passed'
       if (replaced?.complete) return 'superfluous'
       const right = await this.#repairs.restore(root, record, { replaced, signal })
       if (right === undefined) return 'incomplete'
       return right.isEmpty ? 'superfluous' : 'restored'
     })
-  }
-
-  /**
-   * Repairs an incomplete blob that has a record, because only proven chunks may be compared with those of an orphan.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
-   * @returns {Promise<boolean>} false if its chunks are not known, because it is a reference, or the system cannot read
-   *   its file
-   */
-  async #proveRecord (root, record, signal) {
-    if (!contentOf(this.#databases, root, record).isOurs) return false
-    return await this.#repairs.repair(root, record, { signal }) !== undefined
   }
 
   /**

@@ -77,16 +77,17 @@ export class Repairs {
    * found again.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} record  a record made for the data. It is not in the index, and nothing in it is proven
+   * @param {BlobRecord} found  a record made for the data. It is not in the index, and nothing in it is proven
    * @param {object} [options]
-   * @param {BlobRecord} [options.replaced]  the record of the blob, which is incomplete, and of which all chunks are
-   *   proven. The new record replaces it if the data has all of these chunks and more; the other data is then deleted
+   * @param {BlobRecord} [options.replaced]  the record of the blob, which is incomplete. The new record replaces it if
+   *   the data has all chunks that are right in the blob, and more; the blob's other data is then deleted
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; none when the data adds nothing;
-   *   undefined when the system cannot read the file, or each record has chunks that the other lacks. If no chunk is
+   *   undefined when the system cannot read a file, or each of both has chunks that the other lacks. If no chunk is
    *   present, or the result is undefined, no record was written
    */
-  async restore (root, record, { replaced, signal } = {}) {
+  async restore (root, found, { replaced, signal } = {}) {
+    const record = { ...found, ...replaced && keptBy(replaced) }
     const before = await this.#presence.of(record)
     this.#presence.forget(record)
     const content = contentOf(this.#databases, root, record)
@@ -95,17 +96,31 @@ export class Repairs {
     const right = await proveBlob(content, part, signal)
     if (right === undefined || right.isEmpty) return right
     if (replaced !== undefined) {
-      const present = await this.#presence.of(replaced)
-      if (right.difference(present).isEmpty) return ChunkRanges.none
-      if (!present.difference(right).isEmpty) return undefined
+      const own = await this.#rightOf(root, replaced, signal)
+      if (own === undefined || !content.isOurs) return undefined
+      if (right.difference(own).isEmpty) return ChunkRanges.none
+      if (!own.difference(right).isEmpty) return undefined
     }
     const after = await dropWrong(content, right, part, signal)
     after.isDamaged = !after.complete && (replaced?.isDamaged || !before.difference(right).isEmpty)
-    if (replaced !== undefined) after.isNameless = replaced.isNameless
     const lenBefore = replaced === undefined ? 0 : await this.#presence.len(replaced)
     const gained = await this.#presence.len(after) - lenBefore
     await this.#catalog.commit([{ root, before: replaced, after, gained }])
     return right
+  }
+
+  /**
+   * Finds the chunks of a blob that are right. It computes lost pairs again, and leaves the record as it is.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+   * @returns {Promise<ChunkRanges | undefined>} undefined when they are not known, because the blob is a reference, or
+   *   the system cannot read its file
+   */
+  async #rightOf (root, record, signal) {
+    const content = contentOf(this.#databases, root, record)
+    if (!content.isOurs) return undefined
+    this.#presence.forget(record) // The next call may change its pages.
+    return await content.isObstructed() ? ChunkRanges.none : proveBlob(content, wholeOf(record), signal)
   }
 
   /**
@@ -152,6 +167,14 @@ export class Repairs {
     return owners > 1
   }
 }
+
+/**
+ * The properties that a record keeps when other data takes the place of its own.
+ *
+ * @param {BlobRecord} record
+ */
+const keptBy = ({ size, sizeProven, created, isNameless }) =>
+  ({ created, isNameless, ...sizeProven && { size, sizeProven } })
 
 /** @param {BlobRecord} a @param {BlobRecord} b  of the same id */
 const areSame = (a, b) => a.complete === b.complete && a.sizeProven === b.sizeProven && a.home === b.home &&

@@ -1,5 +1,7 @@
 // Data whose record is lost without a trace. It is deleted, unless a tag claims it: then the blob gets a record again.
 import { expect } from 'chai'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
 import { hash, toCid } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, same } from '../../support/bytes.js'
@@ -168,11 +170,51 @@ describe('store: orphans', () => {
       await flipStoredByte(store, hash(PART), 5)
       await store.gc()
       expect(await store.fsck()).to.include({ orphans: 1 })
+      expect(await errorOf(store.bytes(hash(PART), range))).to.include({ code: 'STORE_CORRUPT' })
       expect((await store.missing(hash(PART), range)).boundaries).to.deep.equal([0, 16])
       await store.receive(hash(PART), sliceOf(PART, range), range)
       await store.gc()
       expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
       expect(same(await store.bytes(hash(PART), range), PART.subarray(0, range.end))).to.equal(true)
+    })
+
+    it('do not cost a blob its proven size or its creation when they replace its data', async () => {
+      const bytes = noise(2_000_000, 91)
+      const root = hash(bytes)
+      const first = { start: 0, end: 70 * GROUP }
+      let store = await place.open()
+      await store.tags.set('size', root)
+      await store.receive(root, sliceOf(bytes, first), first)
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, root).remove())
+      store = await place.open()
+      for (const range of [{ start: 0, end: GROUP }, { start: bytes.length - 1, end: bytes.length }]) {
+        await store.receive(root, sliceOf(bytes, range), range)
+      }
+      const { created, sizeProven } = await store.stat(root)
+      expect(sizeProven).to.equal(true)
+      await store.gc()
+      const stat = await store.stat(root)
+      expect(stat).to.include({ size: bytes.length, sizeProven: true })
+      expect([stat.created, stat.present.boundaries]).to.deep.equal([created, [0, 70 * 16]])
+      expect(same(await store.bytes(root, first), bytes.subarray(0, first.end))).to.equal(true)
+    })
+
+    it('do not cost a blob its aliases, by which a tag may protect it, when they replace damaged data', async () => {
+      const bytes = noise(20 * GROUP + 5, 92)
+      const alias = CID.createV1(0x55, await sha256.digest(bytes))
+      let store = await place.open()
+      await store.put(bytes, { alias })
+      await store.tags.set('alias', alias)
+      await store.close()
+      await place.look(({ index }) => recordEntry(index, hash(bytes)).remove())
+      store = await place.open()
+      await store.receive(hash(bytes), sliceOf(bytes, { start: 0, end: GROUP }), { start: 0, end: GROUP })
+      await flipStoredByte(store, hash(bytes), 5)
+      await store.gc()
+      await store.gc()
+      expect(`${await store.aliases.resolve(alias)}`).to.equal(`${toCid(hash(bytes))}`)
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
     it('go to the whole blob, although another tag names its beginning', async () => {
