@@ -208,8 +208,8 @@ describe('a download of members over HTTP', () => {
         const from = [slow.mirror, (await serve()).mirror]
         const result = await clock.until(downloadBy(clock, store, cid, { from, recursive: true }))
         expect(result, `${at}`).to.include({ complete: true })
+        // It does not count as stalled, so the download has ended before.
         expect(result.mirrors[0], `${at}`).to.include({ state: 'good' }).and.not.to.have.property('error')
-        expect(clock.now()).to.be.below(10_000) // before the mirror counts as stalled
         await expectHas(store, ALL)
       }
     })
