@@ -8,6 +8,7 @@ import { BaoError } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { assertName, assertStore, assertWritable } from '../../store/interface.js'
 import { BlobDownload } from './blob/blob-download.js'
@@ -128,7 +129,7 @@ export async function downloadBy (clock, store, cid, options) {
   if (recursive) book.maxDuplicates = 0 // Each URL that a server names has only one blob.
   assertWritable(store)
   signal?.throwIfAborted()
-  const ending = signal === undefined ? store.closing : AbortSignal.any([signal, store.closing])
+  const ending = eitherOf(signal, store.closing)
   const format = recursive ? 'hashseq' : 'raw'
   const held = store.tempTag(root, { format })
   const work = async () => {

@@ -3,7 +3,7 @@
 
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
-import { abortable, untilAborted } from '../../lib/source/async-util.js'
+import { abortable, eitherOf, untilAborted } from '../../lib/source/async-util.js'
 
 /** @import { MirrorBook } from '../../verifier/mirrors/mirror-book.js' */
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
@@ -45,7 +45,7 @@ export class Downloader {
     this.#book = book
     this.#options = options
     /** Aborts when the download ends, in success or failure. */
-    this.signal = AbortSignal.any([options.signal, this.#ended.signal])
+    this.signal = eitherOf(options.signal, this.#ended.signal)
     book.onDuplicate = () => this.#wake()
     this.#adding = this.#addMirrors()
   }

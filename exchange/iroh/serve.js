@@ -125,9 +125,9 @@ class Server {
   /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined if the handshake failed */
   async #handshake (incoming) {
     const connecting = incoming.accept().then(accepting => accepting.connect())
-    const soon = AbortSignal.any([AbortSignal.timeout(this.#limits.handshakeTimeout), this.#ended.signal])
+    const tooLate = () => { throw new Error('the handshake takes too long') }
     try {
-      return await untilAborted(connecting, soon)
+      return await untilAborted(within(connecting, this.#limits.handshakeTimeout, tooLate), this.#ended.signal)
     } catch {
       connecting.then(connection => connection.close(0n, [])).catch(() => {}) // the connection may still be made
       return undefined

@@ -7,6 +7,7 @@ import { BaoError, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { locationOf, urlOf } from '../../verifier/sources/http/urls.js'
 import { FILE_FROM, LOOKUP_COUNT, assertStore, missing, notFound } from '../../store/interface.js'
 import { within } from '../time-limits.js'
@@ -141,7 +142,7 @@ class Uploads {
     this.#headers = new Headers(headers)
     this.#onProgress = onProgress
     const { signal: ending } = this.#ending
-    this.#signal = signal === undefined ? ending : AbortSignal.any([signal, ending])
+    this.#signal = eitherOf(signal, ending)
   }
 
   /** @param {WholeBlob[]} blobs @param {number} parallel  requests at a time */

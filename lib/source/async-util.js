@@ -41,12 +41,29 @@ export async function allOf (underWay) {
 }
 
 /**
- * Returns a signal that aborts when one of two signals aborts.
+ * The two signals of each result of `eitherOf`, which must live as long as it. `AbortSignal.any` refers to them weakly:
+ * Node.js 20 then collects a signal of `AbortSignal.timeout`, and Node.js 22 one of `AbortSignal.any`, and what was
+ * made of them never aborts.
  *
- * @param {AbortSignal} [given]  the signal of the caller
- * @param {AbortSignal} [own]  the signal of the callee
+ * @type {WeakMap<AbortSignal, AbortSignal[]>}
  */
-export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own
+const SIGNALS = new WeakMap()
+
+/**
+ * Returns a signal that aborts when one of two signals aborts. Use it in place of `AbortSignal.any`.
+ *
+ * @template {AbortSignal | undefined} S
+ * @param {AbortSignal | undefined} given  the signal of the caller
+ * @param {S} own  the signal of the callee
+ * @returns {AbortSignal | S}
+ */
+export function eitherOf (given, own) {
+  if (given === undefined || own === undefined) return given ?? own
+  const signals = [given, own]
+  const either = AbortSignal.any(signals)
+  SIGNALS.set(either, signals)
+  return either
+}
 
 /**
  * Yields the items of an iterable until the signal aborts. Then it ends immediately: it tells the iterable to end, but

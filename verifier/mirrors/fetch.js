@@ -11,6 +11,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
 import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 
@@ -86,14 +87,14 @@ export async function fetchVerified (input, options) {
   const root = parseRoot(options.cid)
   const etag = `"${toCid(root)}"`
   const cancelled = new AbortController()
-  const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
+  const ending = eitherOf(request?.signal, eitherOf(signal, cancelled.signal))
   const http = httpOf(request, options)
   const own = firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http)
   for (const mirror of own) book.add(mirror)
   // The headers and credentials of a Request go only to its own server.
   const forOthers = { fetch: http.fetch, headers: options.headers }
   for (const from of options.from ?? []) for (const mirror of mirrorsOf(from, forOthers)) book.add(mirror)
-  const reader = new FailoverReader(book, { root, groupLog, key, signal: AbortSignal.any(signals) })
+  const reader = new FailoverReader(book, { root, groupLog, key, signal: ending })
 
   let { start, end } = toRange(options.range)
   toRanges({ start, end })

@@ -2,6 +2,7 @@
 // failure. Bytes and failures are noted in the record of the mirror.
 
 import { BaoError } from '../../lib/core/errors.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { isLie } from './mirror-record.js'
 import { withPatience } from './patience.js'
 
@@ -26,7 +27,7 @@ export class MirrorRequest {
     /** The time at which the request began. */
     this.since = book.clock.now()
     /** Aborts when the request is no longer wanted. */
-    this.signal = signal === undefined ? this.#ended.signal : AbortSignal.any([signal, this.#ended.signal])
+    this.signal = eitherOf(signal, this.#ended.signal)
   }
 
   /**

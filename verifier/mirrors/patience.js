@@ -1,7 +1,7 @@
 // Ends downloads that stall, and says how long to wait before the next try.
 
 import { fetchFailed } from '../../lib/core/errors.js'
-import { untilAborted } from '../../lib/source/async-util.js'
+import { eitherOf, untilAborted } from '../../lib/source/async-util.js'
 
 /**
  * @typedef {object} Clock  tests pass their own
@@ -50,7 +50,7 @@ export function waitAfter (failures, error) {
  */
 export async function * withPatience (open, { location, stall, clock, signal }) {
   const ended = new AbortController()
-  const either = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal])
+  const either = eitherOf(signal, ended.signal)
   /** Milliseconds of waiting, and bytes, since the last time that 16 KiB were complete. */
   let waited = 0
   let len = 0

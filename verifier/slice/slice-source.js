@@ -6,7 +6,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { toPieces } from '../../lib/source/source.js'
 import { truncated } from '../../lib/core/errors.js'
-import { untilAborted } from '../../lib/source/async-util.js'
+import { eitherOf, untilAborted } from '../../lib/source/async-util.js'
 import { verifyPieces } from './pieces.js'
 import { SliceVerifier } from './slice.js'
 
@@ -47,7 +47,7 @@ export class SliceSource {
     assertKnownOptions(options, ['signal'])
     const { signal } = options
     const closed = this.#closed.signal
-    this.#pieces = toPieces(source, { signal: signal ? AbortSignal.any([signal, closed]) : closed })
+    this.#pieces = toPieces(source, { signal: eitherOf(signal, closed) })
   }
 
   /**

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BaoError } from '../../../lib/core/errors.js'
 import { toCid } from '../../../lib/hash/cid.js'
+import { eitherOf } from '../../../lib/source/async-util.js'
 import { Failure } from '../../terminal/errors.js'
 import { reportProgress } from '../../terminal/progress.js'
 import { readAddress } from './address.js'
@@ -44,7 +45,7 @@ export async function ownerOf (location, pid, signal) {
   // The file may be old, and another program may have the port now, so the token is sent only to a process that knows
   // it.
   const nonce = randomBytes(32).toString('hex')
-  const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
+  const soon = eitherOf(signal, AbortSignal.timeout(PATIENCE))
   try {
     const proof = await exchange({ port: address.port, path: `/?nonce=${nonce}`, signal: soon }, firstLine)
     if (proof === proofOf(address.token, nonce)) return new Owner(address)
