@@ -7,6 +7,7 @@ import { serveIroh } from '../../../exchange/iroh/index.js'
 import { noise } from '../../support/inputs.js'
 import { FakeEndpoint } from '../../support/iroh-endpoint.js'
 import { sliceOf } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 const until = async isTrue => { while (!isTrue()) await turn() }
@@ -59,13 +60,17 @@ describe('a store that is served to peers', () => {
   })
 
   it('waits for handshakes for a limited time, and does not count them as connections', async () => {
-    serve({ maxConnections: 2, handshakeTimeout: 20 })
-    const slow = [await arrive('a', { finishes: false }), await arrive('b', { finishes: false })]
-    expect((await arrive('c')).isRefused).to.equal(true)
-    while (!(await arrive('c')).isServed) await turn()
-    for (const arrival of slow) arrival.finish() // too late
-    await until(() => slow.every(({ isClosed }) => isClosed))
-    expect((await arrive('d')).isServed).to.equal(true)
+    await withTimeoutsHeld(12_345, async end => {
+      serve({ maxConnections: 2, handshakeTimeout: 12_345 })
+      const slow = [await arrive('a', { finishes: false }), await arrive('b', { finishes: false })]
+      expect((await arrive('c')).isRefused).to.equal(true)
+      end()
+      await turn()
+      expect((await arrive('c')).isServed).to.equal(true)
+      for (const arrival of slow) arrival.finish() // too late
+      await until(() => slow.every(({ isClosed }) => isClosed))
+      expect((await arrive('d')).isServed).to.equal(true)
+    })
   })
 
   it('lets many requests of one connection wait for missing chunks', async () => {
