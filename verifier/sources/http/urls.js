@@ -17,7 +17,10 @@ export function urlOf (url, { name = 'url', shown = url } = {}) {
   }
   const base = globalThis.location?.href
   const absolute = URL.canParse(url, base) ? new URL(url, base) : undefined
-  if (absolute?.protocol === 'http:' || absolute?.protocol === 'https:') return absolute
+  if (absolute?.protocol === 'http:' || absolute?.protocol === 'https:') {
+    if (absolute.username === '' && absolute.password === '') return absolute
+    throw new TypeError(`"${name}" expected a URL without a user and password: send them by "headers"`)
+  }
   const advice = absolute?.protocol === 'file:'
     ? '. A file is given as { source: path, outboard }, a store as the open store'
     : ''

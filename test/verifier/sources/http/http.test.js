@@ -289,6 +289,9 @@ describe('a source at a URL', () => {
 
   it('is refused when the URL is invalid', async () => {
     for (const url of [undefined, 5, null, {}]) expect(await errorOf(httpSource(url))).to.be.instanceOf(TypeError)
+    const error = await errorOf(httpSource('http://name:secret@one.example/x'))
+    expect(error).to.be.instanceOf(TypeError)
+    expect(error.message).to.match(/"headers"/).and.not.match(/secret/)
     for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,abc']) {
       expect(
         await errorOf(httpSource(url))
