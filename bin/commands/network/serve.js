@@ -77,14 +77,17 @@ function siteOf ({ site: cid, top, fallback, 'no-sandbox': isFree }) {
  * @param {BlobStore} store @param {SiteOptions} site
  */
 async function warnOfSite (store, site) {
-  const response = await createHandler(store, { site })(new Request('http://localhost/'))
-  if (response.ok) return response.body?.cancel()
-  const isJson = response.headers.get('content-type') === 'application/json'
-  const { code, message } = isJson ? await response.json() : { code: 'HTTP_NOT_FOUND', message: '' } // its 404.html
-  if (!isJson) await response.body?.cancel()
+  let failure = /** @type {{ code?: string, error?: Error }} */ ({})
+  const handler = createHandler(store, {
+    site, onRequest: ({ code, error }) => { failure = { code, error: /** @type {Error} */ (error) } }
+  })
+  const response = await handler(new Request('http://localhost/'))
+  await response.body?.cancel()
+  if (response.ok) return
+  const { code = 'HTTP_NOT_FOUND', error } = failure // without a code the site has a 404.html
   const why = code === 'HTTP_NOT_FOUND'
     ? 'it has no index.html at its top; --top FOLDER serves a folder of it'
-    : `${code}: ${message}`
+    : `${code}: ${error?.message}`
   process.stderr.write(`baobox: warning: --site: '${site.cid}' has no page at /: ${why}\n`)
 }
 

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { hash, toCid } from '../../../../lib/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { Manifest, putManifest } from '../../../../exchange/collections/index.js'
 import { same } from '../../../support/bytes.js'
 import { listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -86,6 +88,16 @@ describe('baobox serve', () => {
     const [warning] = await once(blob.stderr, 'data')
     expect(`${warning}`).to.match(/^baobox: warning: --site: 'bafkr4i\w+' has no page at \/: COLLECTION_INVALID: .*\n$/)
     await stopped(blob)
+    // The site's own page for what is absent is not read, whatever it says that it is.
+    const store = await BlobStore.open(folder.at('baobox'))
+    const { cid } = await store.put(new TextEncoder().encode('{"code":"X","message":"\\u001b[31mred"}'))
+    await putManifest(store, Manifest.from([['/404.html', { src: cid, 'content-type': 'application/json' }]]), {
+      tag: 'public'
+    })
+    await store.close()
+    const own = await warned([])
+    expect([own.err, own.shows[0].slice(0, 2)])
+      .to.deep.equal([none.err, [404, '{"code":"X","message":"\\u001b[31mred"}']])
     expect((await folder.run(['serve', '--fallback', 'x'])).err).to.include('--fallback needs --site')
   })
 
