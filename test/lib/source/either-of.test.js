@@ -2,15 +2,13 @@ import { expect } from 'chai'
 import { eitherOf } from '../../../lib/source/async-util.js'
 
 /** Collects garbage, where the runtime lets a program do so. */
-const collect = await (async () => {
-  if (globalThis.Bun !== undefined) return () => globalThis.Bun.gc(true)
-  try {
-    const [{ setFlagsFromString }, { runInNewContext }] = await Promise.all([import('node:v8'), import('node:vm')])
-    setFlagsFromString('--expose-gc')
-    return runInNewContext('gc')
-  } catch {
-    return () => {}
-  }
+const collect = (() => {
+  const { Bun, process } = globalThis
+  if (Bun !== undefined) return () => Bun.gc(true)
+  const builtin = process?.getBuiltinModule
+  if (builtin === undefined) return () => {}
+  builtin('node:v8').setFlagsFromString('--expose-gc')
+  return builtin('node:vm').runInNewContext('globalThis.gc') ?? (() => {})
 })()
 
 describe('eitherOf()', () => {
