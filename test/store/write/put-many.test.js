@@ -5,7 +5,7 @@ import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { MIB } from '../../support/constants.js'
 import { turns } from '../../support/fake-clock.js'
-import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
+import { collect, errorOf, oneByOne, ragged, readable, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { afterNextLookup, databasesOf, entriesOf } from '../../support/store/inspect.js'
@@ -322,7 +322,7 @@ describe('store: putMany() and getMany()', () => {
     for (const quota of [undefined, MIB]) {
       const { store } = await newStore({ quota })
       for (const named of [{ expect: 5 }, { alias: toCid(hash(noise(10))) }]) {
-        for (const give of [blobs => blobs, stream, blobs => ReadableStream.from(blobs)]) {
+        for (const give of [blobs => blobs, stream, readable]) {
           const { source, seen } = unread()
           await expectSlip(Object.keys(named)[0], () => all(store.putMany(give([{ source, ...named }]))))
           expect(seen).to.deep.equal(['cancel'])
