@@ -31,7 +31,9 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /**
  * @typedef {object} GcOptions
- * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. Default: false
+ * @property {boolean} [dryRun]  delete nothing, and only report which blobs would be deleted. It does not look at
+ *   orphans. So if a tagged sequence has lost its record, this also reports its members, which `gc` keeps if it finds
+ *   the sequence among the orphans. Default: false
  * @property {boolean} [compact]  at the end, give the space of deleted blobs back to the disk, as `compact` does.
  *   Without this, LevelDB gives the space back later, when it rewrites its files. Default: false
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every deleted blob

@@ -3,6 +3,7 @@
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { cancelSource } from '../../lib/source/source.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { IncomingBlob } from './incoming-blob.js'
@@ -115,9 +116,13 @@ export class ManyWriter {
    * @returns {AsyncGenerator<PutResult>}
    */
   async * #results (blobs, { tag, signal }) {
-    /** @param {Source | NamedSource} blob */
-    const putOne = blob => {
+    /** @param {Source | NamedSource} blob @param {Promise<unknown>[]} [before]  what it waits for */
+    const putOne = async (blob, before = []) => {
       const { source, alias, expect } = isNamed(blob) ? blob : { source: blob }
+      await Promise.all(before).catch(error => {
+        cancelSource(source)
+        throw error
+      })
       return this.#life.run(() => this.#writer.put(source, { alias, expect, alwaysRead: true, tag, signal }))
     }
     if (this.#quota.isLimited) {
@@ -137,8 +142,7 @@ export class ManyWriter {
         batch.release() // not after a failure, because a write may still read this memory
         return kept
       }
-      await Promise.all(before)
-      return [await putOne(batch.blob)]
+      return [await putOne(batch.blob, before)]
     }
     // A long blob is not copied, so keep it before asking for the next one. An async iterable may take a long time to
     // yield more blobs, so few results should wait for them.

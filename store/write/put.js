@@ -170,21 +170,21 @@ export class BlobWriter {
     const { signal, tag, format = 'raw', weak, meta, ttl, expires, recheck = false, ...rest } = options
     const { alwaysRead = false, alias: aliasCid, ...expectation } = rest
     return this.#activity.run(async () => {
-      const alias = aliasCid === undefined ? undefined : assertAlias(aliasCid)
-      assertFormat(format)
-      if (tag instanceof TempTag) tag.assertOf(this.#protection)
-      else if (tag !== undefined) assertName('tag', tag)
-      const lasting = { weak, meta, ttl, expires }
-      if (weak) assertMayBeWeak({ format })
-      if (typeof tag !== 'string') assertNothing(lasting)
-      const expected = new Expectation(expectation)
-      const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, makeBlob, recheck, signal }
       let isReading = false
       const read = (/** @type {AnyNewBlob} */ blob) => {
         isReading = true
         return writeBytes(blob, eitherOf(signal, closing?.signal))
       }
       try {
+        const alias = aliasCid === undefined ? undefined : assertAlias(aliasCid)
+        assertFormat(format)
+        if (tag instanceof TempTag) tag.assertOf(this.#protection)
+        else if (tag !== undefined) assertName('tag', tag)
+        const lasting = { weak, meta, ttl, expires }
+        if (weak) assertMayBeWeak({ format })
+        if (typeof tag !== 'string') assertNothing(lasting)
+        const expected = new Expectation(expectation)
+        const plan = { tag, format, lasting: lastingFrom(lasting), alias, path, makeBlob, recheck, signal }
         const root = alwaysRead ? undefined : expected.root
         const result = root && await this.#putUnread(root, expected, plan)
         return result ?? await this.#putRead(read, expected, plan)

@@ -30,9 +30,9 @@ import { Staging, pathExists } from './staging.js'
  *   `reflink`: they share the disk's blocks with the store until one of the two is changed. `link`: they are the
  *   store's own files under other names, so do not change them. Each file is verified. Default: `copy`
  * @property {boolean} [update]  true: bring the folder up to date. Files with the right bytes stay as they are, other
- *   files are replaced one by one, and files that are not of the collection stay. If something else is where a file or
- *   folder is needed, the call fails with PATH_EXISTS. After an error, each file is the old one or the new one.
- *   Default: false
+ *   files are replaced one by one, and files that are not of the collection stay. A new file gets the permissions of
+ *   the file that it replaces, unless it is a link to the store's own file. If something else is where a file or folder
+ *   is needed, the call fails with PATH_EXISTS. After an error, each file is the old one or the new one. Default: false
  * @property {AbortSignal} [signal]
  * @property {(event: DirectoryEvent) => void} [onProgress]  called with a `baobox:export` event for every file
  */

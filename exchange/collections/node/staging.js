@@ -4,7 +4,7 @@
 // since.
 
 import { constants } from 'node:fs'
-import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
+import { chmod, copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BaoError } from '../../../lib/core/errors.js'
 
@@ -76,8 +76,8 @@ export class Staging {
   }
 
   /**
-   * Moves the written files to their places one by one, where they replace other files. The caller must not write
-   * anything after this.
+   * Moves the written files to their places one by one, where they replace other files and get their permissions. The
+   * caller must not write anything after this.
    *
    * @param {Iterable<string>} names  of files, with `/`
    * @throws {BaoError} PATH_EXISTS { location } when something other than a file or folder is in the way; PATH_MOVED.
@@ -88,10 +88,15 @@ export class Staging {
     for (const name of names) {
       const parts = name.split('/')
       for (let i = 1; i < parts.length; i++) await makeFolder(join(this.#target, ...parts.slice(0, i)))
-      const to = join(this.#target, ...parts)
+      const [from, to] = [join(this.path, ...parts), join(this.#target, ...parts)]
       const stat = await lstat(to).catch(() => undefined)
-      if (stat !== undefined && !stat.isFile()) throw pathTaken(to, 'file')
-      await rename(join(this.path, ...parts), to)
+      if (stat !== undefined) {
+        if (!stat.isFile()) throw pathTaken(to, 'file')
+        const { mode, nlink } = await lstat(from)
+        // A file with a second name is the store's.
+        if (mode !== stat.mode && nlink === 1) await chmod(from, stat.mode & 0o777)
+      }
+      await rename(from, to)
     }
   }
 

@@ -9,7 +9,7 @@ import { wholeOf } from './inspect-blob.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
-/** @import { Catalog } from '../../catalog/catalog.js' */
+/** @import { Catalog, Change } from '../../catalog/catalog.js' */
 /** @import { Presence } from '../../catalog/presence.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 
@@ -57,9 +57,9 @@ export class Repairs {
       if (await this.#hasOtherOwner(record)) return undefined
     }
     const after = await dropWrong(content, right, part, signal)
-    // Delete a record that has neither bytes nor a proven size.
-    if (right.isEmpty && !record.sizeProven) {
-      await this.#catalog.commit([{ ...await this.#catalog.removal(root, record), gained: 0 - len }])
+    const removal = right.isEmpty ? await this.#removalOf(root, record) : undefined
+    if (removal !== undefined) {
+      await this.#catalog.commit([{ ...removal, gained: 0 - len }])
     } else {
       after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
       // The reader needs the presence next. Reading all pages of a long blob would take longer than this repair.
@@ -136,10 +136,10 @@ export class Repairs {
     const { isNameless, created, size, sizeProven } = record
     const len = await this.#presence.len(record)
     const before = isDoubtful ? undefined : record
+    const removal = await this.#removalOf(root, record)
     this.#presence.forget(record)
-    // Delete a record that has neither bytes nor a proven size.
-    if (!sizeProven) {
-      await this.#catalog.commit([{ ...await this.#catalog.removal(root, before), gained: 0 - len }])
+    if (removal !== undefined) {
+      await this.#catalog.commit([{ ...removal, before }])
       return ChunkRanges.none
     }
     const id = await this.#databases.ids.newId()
@@ -152,6 +152,19 @@ export class Repairs {
       this.#databases.ids.release(id) // No call writes data under this id before the record names it.
     }
     return ChunkRanges.none
+  }
+
+  /**
+   * Makes the change that deletes a record without bytes.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<Change | undefined>} undefined when the record must stay, because its size is proven, or an
+   *   alias leads to it: a tag may name that alias
+   */
+  async #removalOf (root, record) {
+    if (record.sizeProven) return undefined
+    const removal = await this.#catalog.removal(root, record)
+    return removal.aliases?.length === 0 ? removal : undefined
   }
 
   /**

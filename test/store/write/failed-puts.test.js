@@ -26,15 +26,25 @@ describe('store: failed writes', () => {
     expect(await listed(again.list())).to.have.length(0)
   }
 
-  it('a put or append() that is refused before its source is read cancels the source', async () => {
+  it('a put, append() or compose() that is refused before its source is read cancels the source', async () => {
     const { store } = await newStore({ quota: MIB })
     const { cid } = await store.put(small)
+    const refused = async run => {
+      let cancelled = 0
+      const error = await errorOf(run(new ReadableStream({ cancel () { cancelled++ } })))
+      expect(cancelled, `${run}`).to.equal(1)
+      return error
+    }
     for (const run of [source => store.put(source, { size: 2 * MIB }),
       source => store.append(cid, source, { size: 2 * MIB })]) {
-      let cancelled = 0
-      const source = new ReadableStream({ cancel () { cancelled++ } })
-      expect(await errorOf(run(source))).to.include({ code: 'STORE_FULL' })
-      expect(cancelled).to.equal(1)
+      expect(await refused(run)).to.include({ code: 'STORE_FULL' })
+    }
+    for (const [name, bad] of [['expect', 5], ['format', 5], ['ttl', 5]]) {
+      for (const run of [source => store.put(source, { [name]: bad }),
+        source => store.append(cid, source, { [name]: bad }),
+        source => store.compose([{ source }], { [name]: bad })]) {
+        expect((await refused(run)).message).to.include(`"${name}"`)
+      }
     }
   })
 

@@ -5,7 +5,7 @@ import { asBlockstore } from '../../../exchange/blockstore/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { MIB } from '../../support/constants.js'
 import { turns } from '../../support/fake-clock.js'
-import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
+import { collect, errorOf, oneByOne, ragged, readable, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { afterNextLookup, databasesOf, entriesOf } from '../../support/store/inspect.js'
@@ -312,14 +312,23 @@ describe('store: putMany() and getMany()', () => {
     expect(await errorOf(all(store.putMany(small)))).to.equal(reason)
     expect(underWay).to.equal(0)
     calls = 0
-    let isRead = false
-    const source = (async function * () {
-      isRead = true
-      yield noise(10, 5200)
-    })()
+    const { source, seen } = unread()
     expect(await errorOf(all(store.putMany([noise(10, 5201), source])))).to.equal(reason)
-    expect(isRead).to.equal(false)
+    expect(seen).to.deep.equal(['cancel'])
     data.batch = batch
+  })
+
+  it('putMany() cancels the stream of a blob that it refuses', async () => {
+    for (const quota of [undefined, MIB]) {
+      const { store } = await newStore({ quota })
+      for (const named of [{ expect: 5 }, { alias: toCid(hash(noise(10))) }]) {
+        for (const give of [blobs => blobs, stream, readable]) {
+          const { source, seen } = unread()
+          await expectSlip(Object.keys(named)[0], () => all(store.putMany(give([{ source, ...named }]))))
+          expect(seen).to.deep.equal(['cancel'])
+        }
+      }
+    }
   })
 
   for (const options of [{}, { quota: 2 * MIB }]) {
@@ -449,6 +458,14 @@ async function all (items) {
   const out = []
   for await (const item of items) out.push(item)
   return out
+}
+
+/** A stream that notes when it is read or cancelled. */
+function unread () {
+  const seen = []
+  const notes = { pull () { seen.push('read') }, cancel () { seen.push('cancel') } }
+  const source = new ReadableStream(notes, { highWaterMark: 0 })
+  return { source, seen }
 }
 
 function transferred () {

@@ -7,7 +7,7 @@ import { ALL, LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { VIEWS } from '../constants.js'
-import { stream } from '../feeding.js'
+import { listed, stream } from '../feeding.js'
 import { outboardOf } from '../outboards.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
@@ -105,6 +105,9 @@ export const expectNoOrphans = place => place.look(async ({ index, data, files }
   const inFiles = records.flatMap(({ home, id, base }) => home === 'file' ? [id] : base === undefined ? [] : [base])
   expect(files.sort(), 'files').to.deep.equal([...new Set(inFiles)].sort())
 })
+
+/** Lists the names of the tags of a store. */
+export const tagNamesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
 
 /** Returns a slice as another program would send it. The bytes must not change afterwards: their tree is kept. */
 export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, outboardOf(bytes), ranges, options)

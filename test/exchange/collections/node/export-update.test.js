@@ -1,5 +1,5 @@
 // Exports that bring a folder up to date: right files stay, others are replaced, and nothing else is touched.
-import { lstat, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
@@ -68,6 +68,23 @@ describe('exportDirectory with update', () => {
     await rm(join(target, 'a'), { recursive: true })
     await update()
     await expectRight()
+  })
+
+  it('keeps the permissions of the files that it replaces, and those of the files of the store', async function () {
+    if (process.platform === 'win32') this.skip()
+    const permissionsOf = async path => (await stat(join(folder, path))).mode & 0o777
+    await exportDirectory(store, cid, join(folder, 'linked'), { mode: 'link' })
+    const own = await permissionsOf('linked/long')
+    for (const mode of ['copy', 'reflink', 'link']) {
+      await writeFiles(target, { 'a/one': 'old', long: 'old' })
+      await chmod(join(target, 'a/one'), 0o750)
+      await chmod(join(target, 'long'), 0o600)
+      await update({ mode })
+      await expectRight()
+      expect(await permissionsOf('target/a/one'), mode).to.equal(0o750)
+      expect(await permissionsOf('target/long'), mode).to.equal(mode === 'link' ? own : 0o600)
+      expect(await permissionsOf('linked/long'), mode).to.equal(own)
+    }
   })
 
   it('refuses what is no file or no folder, follows no link, and changes nothing then', async function () {

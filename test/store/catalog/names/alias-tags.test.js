@@ -10,7 +10,7 @@ import { flipped } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { cidOf } from '../../../support/store/blocks.js'
-import { aliasEntry, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
+import { aliasEntry, entriesOf, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const DAG_PB = 0x70
@@ -19,6 +19,8 @@ const own = toCid(hash(bytes))
 const alias = await cidOf(sha256, bytes)
 const second = await cidOf(sha512, bytes)
 const other = noise(2000, 22)
+const long = noise(100_000, 23)
+const RANGE = { start: 0, end: 16_384 }
 const otherAlias = await cidOf(sha256, other)
 
 const stringOf = async cid => (await cid)?.toString()
@@ -52,10 +54,8 @@ describe('store: aliases', () => {
 
   it('resolve() knows blobs that are present in part, and the empty blob', async () => {
     const { store } = await newStore()
-    const long = noise(100_000, 23)
     const cid = toCid(hash(long))
-    const range = { start: 0, end: 16_384 }
-    await store.receive(cid, sliceOf(long, range), range)
+    await store.receive(cid, sliceOf(long, RANGE), RANGE)
     expect(await stringOf(store.resolve(cid))).to.equal(cid.toString())
     const empty = toCid(hash(new Uint8Array(0)))
     expect(await stringOf(store.resolve(empty))).to.equal(empty.toString())
@@ -252,6 +252,29 @@ describe('store: tags of aliases', () => {
     expect(await collect(store)).to.equal(1)
     expect(await store.has(own)).to.equal(true)
   })
+
+  for (const [how, find] of [
+    ['fsck()', store => store.fsck({ repair: true })], ['a read', (store, cid) => errorOf(store.bytes(cid, RANGE))]
+  ]) {
+    it(`a blob of unproven size that has lost all bytes keeps its aliases when ${how} finds that`, async () => {
+      const { store, data } = await newStore()
+      const name = await cidOf(sha256, long)
+      const cid = toCid(hash(long))
+      await asBlockstore(store).put(name, long)
+      await store.tags.set('a', name)
+      for (const { del } of await entriesOf(data)) await del()
+      await store.fsck({ repair: true })
+      await store.receive(cid, sliceOf(long, RANGE), RANGE)
+      for (const { value, put } of await entriesOf(data)) await put(flipped(value, 0))
+      await find(store, cid)
+      expect(await store.stat(cid)).to.include({ complete: false, sizeProven: false })
+      expect(await stringOf(store.resolve(name))).to.equal(cid.toString())
+      await store.receive(cid, sliceOf(long))
+      expect(await collect(store), 'the tag still protects it').to.equal(0)
+      expect(await store.has(cid)).to.equal(true)
+      expect(await store.fsck({ repair: true }).then(() => store.fsck())).to.include({ isSound: true })
+    })
+  }
 
   it('fsck() restores one of its two entries from the other', async () => {
     const { store, index } = await newStore()

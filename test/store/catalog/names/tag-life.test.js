@@ -7,7 +7,7 @@ import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
 import { databasesOf, tagOfBlobEntry, tagEntry, writeTag } from '../../../support/store/inspect.js'
-import { forEachPlace, newStores } from '../../../support/store/stores.js'
+import { forEachPlace, newStores, tagNamesIn } from '../../../support/store/stores.js'
 
 const BYTES = noise(1000)
 const ROOT = hash(BYTES)
@@ -21,8 +21,6 @@ describe('store: tags that expire', () => {
   before(() => { Date.now = () => realNow() + offset })
   beforeEach(() => { offset = 0 })
   after(() => { Date.now = realNow })
-
-  const namesIn = async store => (await listed(store.tags.list())).map(({ name }) => name)
 
   forEachPlace(newPlace => {
     let place, store
@@ -39,9 +37,9 @@ describe('store: tags that expire', () => {
       await store.put(BYTES, { tag: 'put', ttl: HOUR })
       await store.tags.set('set', ROOT, { expires: new Date(Date.now() + 2 * HOUR) })
       offset = HOUR - 10_000
-      expect(await namesIn(store)).to.deep.equal(['put', 'set'])
+      expect(await tagNamesIn(store)).to.deep.equal(['put', 'set'])
       offset = HOUR + 1
-      expect(await namesIn(store)).to.deep.equal(['set'])
+      expect(await tagNamesIn(store)).to.deep.equal(['set'])
       expect(await store.tags.get('put')).to.equal(undefined)
       expect(await store.info()).to.include({ tags: 1 })
       expect(await errorOf(store.tags.rename('put', 'x'))).to.include({ code: 'STORE_TAG_NOT_FOUND' })
@@ -84,9 +82,9 @@ describe('store: tags that expire', () => {
     it('an expired tag counts again when the clock is set back, unless gc() has deleted it', async () => {
       await store.put(BYTES, { tag: 'a', ttl: HOUR })
       offset = 2 * HOUR
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
       offset = -10 * HOUR
-      expect(await namesIn(store)).to.deep.equal(['a'])
+      expect(await tagNamesIn(store)).to.deep.equal(['a'])
       expect(await store.gc()).to.include({ blobs: 0 })
     })
 
@@ -95,7 +93,7 @@ describe('store: tags that expire', () => {
       offset = 900
       await store.tags.set('a', ROOT, { ttl: 1000 })
       offset = 1500
-      expect(await namesIn(store)).to.deep.equal(['a'])
+      expect(await tagNamesIn(store)).to.deep.equal(['a'])
       offset = 3000
       const [, freed] = await Promise.all([store.tags.set('a', ROOT), store.gc()])
       expect(freed.blobs).to.equal(0)
@@ -140,7 +138,7 @@ describe('store: tags that expire', () => {
       await store.put(BYTES)
       const entries = Array.from({ length: 500 }, (_, i) => ({ name: `n${i}`, cid: ROOT, meta: { i }, ttl: HOUR }))
       await store.tags.setMany(stream(entries))
-      expect(await namesIn(store)).to.have.length(500)
+      expect(await tagNamesIn(store)).to.have.length(500)
       const other = await newPlace().then(place => place.open())
       await other.tags.setMany(store.tags.list({ prefix: 'n1' }))
       const copied = await listed(other.tags.list())
@@ -162,7 +160,7 @@ describe('store: tags that expire', () => {
         await expectSlip(what, () => store.tags.setMany([good, bad]))
       }
       for (const bad of [undefined, 5, 'ab', good]) await expectSlip('entries', () => store.tags.setMany(bad))
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
     })
 
     it('wrong metadata and wrong times are refused', async () => {
@@ -185,7 +183,7 @@ describe('store: tags that expire', () => {
         await expectSlip(name, () => store.put(BYTES, lasting))
         await expectSlip(name, () => store.put(BYTES, { tag, ...lasting }))
       }
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
       expect(await listed(store.list())).to.deep.equal([])
     })
   })
@@ -201,7 +199,7 @@ describe('store: tags that expire', () => {
     offset = -100 * HOUR
     await store.put(BYTES, { tag: 'a', ttl: HOUR })
     offset = 0
-    expect(await namesIn(store)).to.deep.equal(['a'])
+    expect(await tagNamesIn(store)).to.deep.equal(['a'])
     await store.close()
   })
 

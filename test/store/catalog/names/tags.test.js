@@ -7,7 +7,7 @@ import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
 import { clearTags, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
-import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
+import { forEachPlace, newStores, sliceOf, tagNamesIn } from '../../../support/store/stores.js'
 
 const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))
@@ -19,8 +19,6 @@ const NAMES = [
   ' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}'
 ]
   .sort(compareNames)
-
-const namesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
 
 /** Reads the tags as gc does, which refuses when the two entries of a tag do not agree. */
 const expectSound = async store => expect(await errorOf(store.gc({ dryRun: true }))).to.equal(undefined)
@@ -48,7 +46,7 @@ describe('store: tags', () => {
       expect(await store.tags.delete('a')).to.equal(true)
       expect(await store.tags.delete('a')).to.equal(false)
       expect(await store.tags.get('a')).to.equal(undefined)
-      expect(await namesIn(store)).to.deep.equal(['b'])
+      expect(await tagNamesIn(store)).to.deep.equal(['b'])
       await expectSound(store)
     })
 
@@ -78,21 +76,21 @@ describe('store: tags', () => {
 
     it('set() takes any text as a name, and list() sorts names by their UTF-8', async () => {
       for (const name of [...NAMES].reverse()) await store.tags.set(name, first)
-      expect(await namesIn(store)).to.deep.equal(NAMES)
+      expect(await tagNamesIn(store)).to.deep.equal(NAMES)
       for (const name of NAMES) expect(await store.tags.get(name)).to.include({ name })
       await expectSound(store)
       for (const name of NAMES) expect(await store.tags.delete(name), JSON.stringify(name)).to.equal(true)
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
     })
 
     it('list() takes a prefix of names, and a name to begin after', async () => {
       for (const name of NAMES) await store.tags.set(name, first)
       for (const prefix of ['', 'a', 'a/', 'a/b', 'a/b/c', 'a/b/c/d', '😀', '\u{10FFFF}', 'é']) {
         const named = NAMES.filter(name => name.startsWith(prefix))
-        expect(await namesIn(store, { prefix }), prefix).to.deep.equal(named)
+        expect(await tagNamesIn(store, { prefix }), prefix).to.deep.equal(named)
         for (const after of ['!', 'a/b/', 'b', '\u{10FFFF}', ...NAMES]) {
           const rest = named.filter(name => compareNames(name, after) > 0)
-          expect(await namesIn(store, { prefix, after }), `${prefix} after ${after}`).to.deep.equal(rest)
+          expect(await tagNamesIn(store, { prefix, after }), `${prefix} after ${after}`).to.deep.equal(rest)
         }
       }
     })
@@ -104,9 +102,9 @@ describe('store: tags', () => {
       expect(await listed(store.tags.list()))
         .to.deep.equal([{ name: 'b', cid: toCid(first, HASHSEQ), format: 'hashseq' }])
       await store.tags.rename('b', 'b')
-      expect(await namesIn(store)).to.deep.equal(['b'])
+      expect(await tagNamesIn(store)).to.deep.equal(['b'])
       expect(await errorOf(store.tags.rename('a', 'c'))).to.include({ code: 'STORE_TAG_NOT_FOUND', tag: 'a' })
-      expect(await namesIn(store)).to.deep.equal(['b'])
+      expect(await tagNamesIn(store)).to.deep.equal(['b'])
       await expectSound(store)
     })
 
@@ -191,7 +189,7 @@ describe('store: tags', () => {
       }
       expect(await errorOf(store.tags.set('a', 'b'))).to.include({ code: 'CID_UNSUPPORTED' })
       await expectSlip('cid', () => store.tags.set('a', 5))
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
     })
 
     it('put() that fails leaves no tag', async () => {
@@ -205,7 +203,7 @@ describe('store: tags', () => {
         expect(await errorOf(store.put(noise(100), { tag: 'a' }))).to.equal(reason)
         database.batch = batch
       }
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
       expect(await listed(store.list())).to.have.length(0)
     })
   })

@@ -8,15 +8,13 @@ import { flipped } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { databasesOf, recordEntry, tagOfBlobEntry, tagEntry } from '../../../support/store/inspect.js'
-import { expectNoOrphans, forEachPlace, inMemory } from '../../../support/store/stores.js'
+import { expectNoOrphans, forEachPlace, inMemory, tagNamesIn } from '../../../support/store/stores.js'
 
 const BYTES = noise(1000)
 const ROOT = hash(BYTES)
 const OTHER = noise(2000)
 
 describe('store: weak tags', () => {
-  const namesIn = async store => (await listed(store.tags.list())).map(({ name }) => name)
-
   forEachPlace(newPlace => {
     let place, store
     beforeEach(async () => {
@@ -48,13 +46,13 @@ describe('store: weak tags', () => {
       expect(await store.gc({ dryRun: true })).to.include({ blobs: 1 })
       expect(await store.gc()).to.include({ blobs: 1 })
       expect(await store.tags.get('key')).to.equal(undefined)
-      expect(await namesIn(store)).to.deep.equal(['other', 'weak'])
+      expect(await tagNamesIn(store)).to.deep.equal(['other', 'weak'])
       expect(await store.tags.delete('key'), 'it is gone').to.equal(false)
       expect((await errorOf(store.tags.rename('key', 'x'))).code).to.equal('STORE_TAG_NOT_FOUND')
       expect((await errorOf(store.delete(hash(OTHER)))).tag).to.equal('other')
       await store.tags.delete('other')
       expect(await store.delete(hash(OTHER))).to.include({ blobs: 1 })
-      expect(await namesIn(store)).to.deep.equal([])
+      expect(await tagNamesIn(store)).to.deep.equal([])
     })
 
     it('free their names, and leave no entry once gc() has run', async () => {
@@ -68,7 +66,7 @@ describe('store: weak tags', () => {
       expect(await store.tags.get('absent'), 'there is no such blob').to.equal(undefined)
       await store.tags.set('keeps', hash(OTHER))
       await store.gc()
-      expect(await namesIn(store)).to.deep.equal(['keeps', 'key', 'stays'])
+      expect(await tagNamesIn(store)).to.deep.equal(['keeps', 'key', 'stays'])
       expect(await tagEntry(index, 'absent').read()).to.equal(undefined)
       expect(await tagOfBlobEntry(index, ROOT, 'absent').read()).to.equal(undefined)
       await store.close()
@@ -85,7 +83,7 @@ describe('store: weak tags', () => {
         expect(await store.tags.get('key 0'), `${i}`).to.not.equal(undefined)
         await store.bytes(hash(blobs[0]))
       }
-      const names = await namesIn(store)
+      const names = await tagNamesIn(store)
       expect(names).to.have.length(10).and.include('key 0').and.include('key 29')
       for (const { cid } of await listed(store.tags.list())) expect(await store.has(cid)).to.equal(true)
       let entries = 0
@@ -143,6 +141,6 @@ describe('store: weak tags', () => {
       expect(error, `${run}`).to.be.instanceOf(TypeError)
       expect(error.message, `${run}`).to.include('"weak"')
     }
-    expect(await namesIn(store)).to.deep.equal([])
+    expect(await tagNamesIn(store)).to.deep.equal([])
   })
 })
