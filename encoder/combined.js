@@ -1,4 +1,4 @@
-// Makes combined encodings. They have the size of a blob, and then its pairs and bytes, interleaved in pre-order.
+// Makes combined encodings. An encoding has the size of a blob, and then its pairs and bytes, together in pre-order.
 // Source: Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
@@ -44,7 +44,7 @@ export function encode (bytes, options = {}) {
 }
 
 /**
- * Puts the pairs of a growing tree, and the bytes below each subtree, in their places.
+ * Writes the pairs of a growing tree, and the bytes of its subtrees, to their places in the encoding.
  *
  * @implements {PairSink}
  */
@@ -93,8 +93,8 @@ class Encoding {
   }
 
   /**
-   * The place of a subtree in the encoding. The pairs before its first leaf include those of its leftmost parents,
-   * which belong to the subtree.
+   * Returns where a subtree begins in the encoding. `pairsBeforeLeaf` also counts the subtree's own parents above its
+   * first leaf, so their number is subtracted.
    *
    * @param {number} startChunk @param {number} chunks
    */
@@ -137,10 +137,10 @@ class Encoding {
 }
 
 /**
- * Yields the encoding of a source of any size, piece by piece, made from the source and its outboard.
+ * Makes the combined encoding of a source of any size from the source and its outboard. Yields it piece by piece.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
- * @param {SliceOutboard} outboard  the encoding has the same group log
+ * @param {SliceOutboard} outboard  the encoding gets the group log of the outboard
  * @param {SliceOptions & StreamOptions} [options]  the same as those of `encodeSlice`
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the same pieces as those of `encodeSlice`
  * @throws {BaoError} the errors of `encodeSlice`

@@ -19,7 +19,7 @@ const FILE_LEN = 256 << 20
 const SMALL_LEN = 4096
 const SMALL_COUNT = 2000
 /** Milliseconds for each measurement in memory. */
-const PATIENCE = 1500
+const MEASURING_TIME = 1500
 const LABEL_WIDTH = 48
 
 /** @type {Run<typeof import('../table/program.js').bench>} */
@@ -36,7 +36,7 @@ export async function bench ({ values }, context) {
   /** Repeats work in memory, and prints the best speed. @param {string} name @param {() => void} work */
   const repeat = async (name, work) => {
     let best = Infinity
-    for (const began = performance.now(); performance.now() - began < PATIENCE;) {
+    for (const began = performance.now(); performance.now() - began < MEASURING_TIME;) {
       signal.throwIfAborted()
       const from = performance.now()
       work()

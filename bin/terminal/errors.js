@@ -1,4 +1,5 @@
-// The error classes of the command line, and the line that is printed for an error: text, or JSON with --json.
+// Defines the error classes of the command line, and makes what a command prints for an error: a line of text, or with
+// --json an object.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
@@ -8,34 +9,34 @@ import { BaoError } from '../../lib/core/errors.js'
 /** The command line is wrong. The program exits with 2. */
 export class UsageError extends Error {}
 
-/** A failure that is not a bug, such as a missing store. The program exits with 1. */
+/** The command cannot do its work, for example because there is no store. The program exits with 1. */
 export class Failure extends Error {}
 
-const CUT_OTHERWISE = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?'
+const CUT_OTHERWISE = 'is HASH the hash of this blob? Was the input made with the same range and --group-log?'
 
 /**
- * Hints about errors, by code. A hint with an `option` is only for commands that have this option.
+ * The hints for each code. A hint with an `option` is only for commands that have this option.
  *
  * @type {Record<string, Array<{ option?: string, hint: string }>>}
  */
 const HINTS = {
   EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
-  PATH_UNSAFE: [{ option: 'skip-errors', hint: 'rename it, or go on without it: --skip-errors' }],
+  PATH_UNSAFE: [{ option: 'skip-errors', hint: 'rename it, or leave it out with --skip-errors' }],
   STORE_LOCKED: [
     { option: 'wait', hint: 'end that process, or wait longer with --wait' },
     { hint: 'end that process first' }
   ],
   STORE_TAGGED: [{ option: 'force', hint: "delete the tag with 'baobox tag --delete', or the blob with --force" }],
-  BAO_SIZE_TOO_LARGE: [{ option: 'outboard', hint: 'a plain file needs its hash tree in --outboard' }]
+  BAO_SIZE_TOO_LARGE: [{ option: 'outboard', hint: 'a plain file has no header: give its hash tree with --outboard' }]
 }
 
 /**
- * Adds a hint to an error if the options may be wrong and not the slice. If a slice was cut with other options, it
- * fails at a parent, or before anything was verified.
+ * Adds a hint to an error if the cause may be wrong options, and not wrong input. If the input was made with other
+ * options, the verification fails at a parent, or before anything was verified.
  *
  * @param {unknown} error
- * @param {boolean} isFirst  true if nothing was verified before
- * @param {string} [question]  the hint, a question about the options that may be wrong
+ * @param {boolean} isFirst  true if nothing was verified before the error
+ * @param {string} [question]  the hint: asks whether the options are right
  */
 export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
   if (!(error instanceof BaoError)) return error
@@ -46,9 +47,12 @@ export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
 }
 
 /**
+ * Returns the text that a command prints for an error.
+ *
  * @param {unknown} error
  * @param {object} [options]  the options that the command has
- * @returns {string} one line without its line break; with BAOBOX_DEBUG, the stacks of the error and its causes
+ * @returns {string} one line, without a line break at its end; with BAOBOX_DEBUG, the stacks of the error and of its
+ *   causes
  */
 export function errorLine (error, options = {}) {
   if (!(error instanceof Error)) return oneLine(`baobox: ${error}`)
@@ -57,21 +61,21 @@ export function errorLine (error, options = {}) {
   }
   const code = error instanceof BaoError ? `${error.code}: ` : ''
   const hint = hintOf(error, options)
-  // A hint is more useful than the reason that the system gave, so it replaces the reason.
+  // The hint replaces the reason that the system gave, because the hint is more useful.
   return oneLine(`baobox: ${code}${hint === undefined ? messageOf(error) : `${error.message}: ${hint}`}`)
 }
 
 /**
- * An error for programs: what --json prints of it.
+ * Returns an error as the plain data that --json prints, for programs.
  *
  * @param {unknown} error
  * @param {object} [options]  the options that the command has
- * @returns {{ code: string, message: string, hint?: string, [property: string]: unknown }} `code`: of a BaoError or of
- *   the system; USAGE, FAILED or INTERRUPTED for all others
+ * @returns {{ code: string, message: string, hint?: string, [property: string]: unknown }} `code`: that of the BaoError
+ *   or of the system; USAGE, FAILED or INTERRUPTED for all other errors
  */
 export function errorRecord (error, options = {}) {
   if (!(error instanceof Error)) return { code: 'INTERRUPTED', message: oneLine(`${error}`) }
-  // A `Failure` may only add words to the error that led to it.
+  // A `Failure` has no code. If it adds words to another error, that error is its cause, and has the code.
   const coded = [error, ...causesOf(error)].find(error => 'code' in error && typeof error.code === 'string')
   const code = coded && 'code' in coded ? `${coded.code}` : error instanceof UsageError ? 'USAGE' : 'FAILED'
   const { name: _name, code: _code, ...place } = coded instanceof BaoError ? coded : {}
@@ -80,7 +84,7 @@ export function errorRecord (error, options = {}) {
   return { code, message: oneLine(messageOf(error)), hint: hintOf(error, options), ...plain(place), errors }
 }
 
-/** The properties of a BaoError as plain data. @param {Place} place */
+/** Returns the properties of a BaoError as plain data. @param {Place} place */
 const plain = ({ cid, actual, ranges, members, ...place }) => ({
   ...place,
   cid: cid && `${cid}`,
@@ -90,25 +94,25 @@ const plain = ({ cid, actual, ranges, members, ...place }) => ({
   members: members?.map(({ error, cid, ...member }) => ({ ...member, cid: `${cid}`, error: errorRecord(error) }))
 })
 
-/** @param {Error & { code?: unknown }} error @param {object} options @returns {string | undefined} */
+/** Finds the hint for an error. @param {Error & { code?: unknown }} error @param {object} options */
 function hintOf ({ code }, options) {
   const hints = Object.hasOwn(HINTS, `${code}`) ? HINTS[`${code}`] : []
   return hints.find(({ option }) => option === undefined || option in options)?.hint
 }
 
 /**
- * The message of an error, with the reason that the system gave, for example a full disk.
+ * Returns the message of an error, and after it the reason that the system gave, for example that the disk is full.
  *
  * @param {Error} error
  */
 export function messageOf (error) {
   const { message } = error
-  // The message of a BaoError already contains that of its cause.
+  // If a cause is a BaoError, the message of the error already contains the cause's message.
   const reason = causesOf(error).filter(cause => !(cause instanceof BaoError)).at(-1)
   return reason === undefined || message.endsWith(reason.message) ? message : `${message}: ${reason.message}`
 }
 
-/** @param {Error} error @returns {Error[]} outermost first */
+/** @param {Error} error @returns {Error[]} its causes, the outermost first */
 const causesOf = ({ cause }) => cause instanceof Error ? [cause, ...causesOf(cause)] : []
 
 /** @param {string} text */

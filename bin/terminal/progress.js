@@ -12,8 +12,9 @@ import { entryText, formatRate, formatSize } from './format.js'
  * @typedef {(event: { detail: ProgressDetail }) => void} ProgressListener
  */
 
-/** Milliseconds before the bar of a terminal appears, and between two updates. */
-const PATIENCE = 500
+/** Milliseconds before the bar appears in a terminal. */
+const BAR_DELAY = 500
+/** Milliseconds between two updates of the bar. */
 const INTERVAL = 100
 /** Milliseconds between two lines where stderr is no terminal, and before the first. */
 const LINE_INTERVAL = 10_000
@@ -48,7 +49,7 @@ export const showLines = isWanted => { hasLines = isWanted }
 export async function withProgress ({ name, size }, work, replaced = {}) {
   const { now = () => performance.now(), stream = process.stderr } = replaced
   const began = now()
-  let next = began + (stream.isTTY ? PATIENCE : LINE_INTERVAL)
+  let next = began + (stream.isTTY ? BAR_DELAY : LINE_INTERVAL)
   let isDrawn = false
   const hide = () => {
     if (isDrawn) stream.write('\r\x1b[K')

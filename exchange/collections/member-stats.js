@@ -1,5 +1,5 @@
-// Says what a store has of each blob of a collection, a manifest or another sequence of hashes. The store itself knows
-// nothing of members, except that tags may protect them.
+// Says what a store has of each blob of a collection, a manifest or another sequence of hashes. The store itself does
+// not know which blobs are members, except to protect those of tagged sequences.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { areEqual } from '../../lib/core/bytes.js'
@@ -19,21 +19,21 @@ import { findManifest, rootOfSource } from './web/stored-manifest.js'
 /**
  * @typedef {object} MemberStat
  * @property {CID} cid  of the blob, as the collection, manifest or sequence names it
- * @property {string} [name]  in the collection, or the path in the manifest without the first slash; undefined for the
- *   collection or manifest itself, its names, and members of other sequences
+ * @property {string} [name]  the name in the collection, or the path in the manifest without its first slash; undefined
+ *   for the collection or manifest itself, for a meta blob, and for members of other sequences
  * @property {BlobStat} [stat]  undefined if the store does not have the blob, or its record is damaged
  */
 
 /**
  * Says what a store has of a collection, a manifest or another sequence of hashes: first of the blob itself, then of
- * its members in order. The store has all of it when each `stat` is `complete`. Memory stays bounded, except for the
- * resources of a manifest.
+ * its members in order. The store has everything if each `stat` is `complete`. The call keeps only a few members in
+ * memory at a time, but all resources of a manifest.
  *
  * @param {Store} store
  * @param {BlobName} cid
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {AsyncGenerator<MemberStat>} one for each member, also if two are the same blob; only the first if the blob
- *   itself is not complete, since nobody knows its members then
+ * @returns {AsyncGenerator<MemberStat>} one for the blob itself, and one for each member, even if two members are the
+ *   same blob. If the blob itself is not complete, its members are not known, so there is only the first
  * @throws {import('../../lib/core/errors.js').BaoError} COLLECTION_INVALID when the blob is not a sequence of hashes;
  *   and the errors of `store.get`
  */
@@ -85,7 +85,7 @@ async function * memberBatches (store, root, size, signal) {
   }
 }
 
-/** True if a blob is whole and begins like the names of a collection. @param {Store} store @param {Uint8Array} root */
+/** Returns true if a blob is whole, and begins like a meta blob. @param {Store} store @param {Uint8Array} root */
 async function beginsWithNames (store, root) {
   if (!await store.has(root)) return false
   return areEqual(await store.bytes(root, { start: 0, end: META_START.length }), 0, META_START)

@@ -20,7 +20,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** The first bytes of every meta blob. */
 export const META_START = encoder.encode('CollectionV0.')
 
-/** @param {string} fault @param {number} [start]  byte of the meta blob @returns {BaoError} */
+/**
+ * Makes the error for a meta blob that is not valid.
+ *
+ * @param {string} fault @param {number} [start]  where the fault is in the meta blob, in bytes
+ * @returns {BaoError}
+ */
 export function invalid (fault, start) {
   const where = start === undefined ? '' : ` at byte ${start} of its meta blob`
   return new BaoError('COLLECTION_INVALID', `this is not a collection${where}: ${fault}`, { start })
@@ -59,7 +64,7 @@ export class MetaParser {
   #count
   /** The number of names that have not been read yet; undefined until the head has been read. */
   #left = /** @type {number | undefined} */ (undefined)
-  /** Received bytes that were not read yet: the beginning of the head or of a name. */
+  /** Received bytes that have not been read yet: the beginning of the head or of a name. */
   #rest = new Uint8Array(0)
   /** The offset of `#rest` in the meta blob, in bytes. */
   #start = 0
@@ -71,8 +76,8 @@ export class MetaParser {
 
   /**
    * @param {Uint8Array} piece  the next bytes; borrowed
-   * @returns {Generator<string[]>} the names that are whole now, in batches of 1 to 1024. The caller must read the
-   *   generator to its end
+   * @returns {Generator<string[]>} the names that this piece has completed, in batches of 1 to 1024. The caller must
+   *   read the generator to its end
    * @throws {BaoError} COLLECTION_INVALID { start }
    */
   * push (piece) {
@@ -96,12 +101,16 @@ export class MetaParser {
     if (names.length > 0) yield names
   }
 
-  /** Callers call this after the last piece. @throws {BaoError} COLLECTION_INVALID { start } */
+  /**
+   * Checks that no name is missing. Callers call this after the last piece.
+   *
+   * @throws {BaoError} COLLECTION_INVALID { start }
+   */
   end () {
     if (this.#left !== 0) throw invalid('it ends too early', this.#start + this.#rest.length)
   }
 
-  /** @param {Uint8Array} bytes @returns {number} bytes that were read: 0 if the head is not whole yet */
+  /** @param {Uint8Array} bytes @returns {number} the length of the head; 0 if it is not whole yet */
   #readHead (bytes) {
     const known = Math.min(bytes.length, META_START.length)
     if (!areEqual(bytes, 0, META_START.subarray(0, known))) throw invalid("it does not begin with 'CollectionV0.'", 0)
@@ -117,8 +126,8 @@ export class MetaParser {
 
 /**
  * @param {Uint8Array} bytes @param {number} at @param {number} max  the largest valid number
- * @param {number} start  byte of the meta blob
- * @returns {{ value: number, end: number } | undefined} undefined if the bytes end in the number
+ * @param {number} start  where the number is in the meta blob, for errors
+ * @returns {{ value: number, end: number } | undefined} undefined if the bytes end before the number does
  * @throws {BaoError} COLLECTION_INVALID { start }, for example for a number that is not in its shortest form
  */
 function readVarint (bytes, at, max, start) {
@@ -132,7 +141,7 @@ function readVarint (bytes, at, max, start) {
   return undefined
 }
 
-/** @param {Uint8Array} bytes @param {number} start  byte of the meta blob */
+/** @param {Uint8Array} bytes @param {number} start  where the name is in the meta blob, for errors */
 function decodeName (bytes, start) {
   try {
     return decoder.decode(bytes)

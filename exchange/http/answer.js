@@ -118,31 +118,31 @@ async function answerNamed (served, route) {
 }
 
 /**
- * Answers with a file of a collection or manifest that the path names.
+ * Answers with a file of the collection or manifest that the path names.
  *
  * @param {ServedRequest} served @param {SiteRoute} route
  */
 async function answerCollection (served, { name, path, rest }) {
   const { options: { collections: rules = DEFAULT_RULES }, sites, url } = served
   const target = await allowedTarget(served, name)
-  const isNamed = target.by === 'name'
-  if (isNamed && rest !== undefined) return answerSite(served, path, target.root, { sites, rules, isNamed })
+  const isFinal = target.by === 'name'
+  if (isFinal && rest !== undefined) return answerSite(served, path, target.root, { sites, rules, isFinal })
   const up = rest === undefined ? './' : '../'.repeat(rest.split('/').length)
-  return redirectTo(served, `${up}${canonicalName('blobs', target)}/${rest ?? ''}${url.search}`, isNamed)
+  return redirectTo(served, `${up}${canonicalName('blobs', target)}/${rest ?? ''}${url.search}`, isFinal)
 }
 
 /**
- * Answers with a file of the site at the top.
+ * Answers with a file of the site at `/`.
  *
  * @param {ServedRequest} served @param {MountedRoute} route
  */
 async function answerMounted (served, { path }) {
-  const { options: { site }, topSites: sites } = served
+  const { options: { site }, mountedSites: sites } = served
   const { name, rules, mount } = /** @type {CheckedSite} */ (site)
   const root = await rootOfSite(served, name)
   served.cid = `${toCid(root)}`
   await assertAllowed(served, { type: 'read', cid: served.cid })
-  return answerSite(served, path, root, { sites, rules, mount, isNamed: false })
+  return answerSite(served, path, root, { sites, rules, mount, isFinal: false })
 }
 
 /**

@@ -25,7 +25,7 @@ const CAR = 'application/vnd.ipld.car'
 export const answerBlob = (served, blob, route) => answerBlobAs(served, blob, headersOf(served, blob, route))
 
 /**
- * Answers with the bytes of a blob under other headers.
+ * Answers with the bytes of a blob, with the given headers.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {Content['headers']} headers
  * @param {Content['status']} [status]
@@ -43,8 +43,8 @@ export function answerBlobAs (served, blob, headers, status) {
 }
 
 /**
- * Reads a blob piece by piece, because one read of everything would read ahead. The store protects a blob while it is
- * read, so one read stays open until the last piece.
+ * Reads a span of a blob piece by piece, with a read for each piece, because one read of the whole span would read
+ * ahead. A store holds a blob only while it is read, so another read stays open until the last piece.
  *
  * @param {Store} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Piece>}
@@ -62,7 +62,7 @@ async function * piecesOf (store, root, { start, end }, signal) {
   }
 }
 
-/** @param {number} at  byte of a blob */
+/** Returns where the piece ends that has a byte. @param {number} at  the byte */
 const endOfPiece = at => at - at % PIECE_LEN + PIECE_LEN
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @returns {Content['headers']} */
@@ -86,7 +86,7 @@ function headersOf (served, { root, cid }, { family, topUrl }) {
 }
 
 /**
- * True if an IPFS client asks for the raw block.
+ * Returns true if an IPFS client asks for the raw block.
  *
  * @param {string | null} format @param {Headers} headers
  */

@@ -49,8 +49,8 @@ import { Sites } from './sites/sites.js'
  * @property {Store} store
  * @property {CheckedOptions} options
  * @property {ServerHooks} hooks
- * @property {Sites} sites  asked for by hash, tag or alias
- * @property {Sites} topSites  the site at the top, apart from others, which can neither delay nor evict it
+ * @property {Sites} sites  the sites that requests name by hash, tag or alias
+ * @property {Sites} mountedSites  the site at `/`. It is kept apart, so that other sites can neither delay nor evict it
  */
 
 /**
@@ -76,7 +76,7 @@ export function handlerOf (store, options, hooks = {}) {
   assertStore(store)
   const checked = checkedOptions(options)
   const sites = new Sites(store)
-  const requests = new Requests({ store, options: checked, hooks, sites, topSites: new Sites(store) })
+  const requests = new Requests({ store, options: checked, hooks, sites, mountedSites: new Sites(store) })
   return Object.assign((/** @type {Request} */ request) => requests.answer(request), {
     close: (/** @type {{ grace?: number } | undefined} */ options) => requests.close(options),
     stats: () => requests.stats

@@ -48,14 +48,14 @@ export class ServedRequest {
    * @param {Service} service
    * @param {(event: RequestEvent) => void} onEnd
    */
-  constructor (request, { store, options, hooks, sites, topSites }, onEnd) {
+  constructor (request, { store, options, hooks, sites, mountedSites }, onEnd) {
     this.request = request
     this.url = new URL(request.url)
     this.isHead = request.method === 'HEAD'
     this.store = store
     this.options = options
     this.sites = sites
-    this.topSites = topSites
+    this.mountedSites = mountedSites
     this.Response = hooks.Response ?? Response
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd

@@ -49,7 +49,7 @@ export class TreeBuilder {
   /** How many bytes of input the tree has so far. */
   get size () { return this.#chunks * CHUNK_LEN + this.#pending.len }
 
-  /** @param {Uint8Array} bytes  any length; not kept */
+  /** Appends input. @param {Uint8Array} bytes  any number of them; borrowed */
   update (bytes) {
     if (this.#pending.len + bytes.length < HALF_LEN) this.#pending.push(bytes, HALF_LEN)
     else this.#fillWindows(bytes)
@@ -76,8 +76,8 @@ export class TreeBuilder {
   }
 
   /**
-   * The length of the next window, in bytes. If input arrives in pieces, only half a window is hashed at a time, so
-   * bytes wait for a shorter time, and none are copied twice.
+   * The length of the next window, in bytes. If input arrives in pieces, only half a window is hashed at a time. So
+   * bytes wait for a shorter time, and no byte is copied twice.
    *
    * @param {number} atHand  how many bytes are available
    */
@@ -87,7 +87,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Appends a subtree that was built elsewhere. Everything before it must be whole windows or other subtrees. The sink
+   * Appends a subtree that was built elsewhere. The input before it must be whole windows or other subtrees. The sink
    * gets only the pairs above the subtree, because the code that built the subtree has handled the pairs in it.
    *
    * @param {Uint8Array} cv  32 bytes
@@ -122,7 +122,7 @@ export class TreeBuilder {
   }
 
   /**
-   * The chaining value of all input so far, as a subtree of something larger.
+   * The chaining value of all input so far, as a subtree of a larger tree.
    *
    * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
    */
@@ -205,7 +205,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Joins finished subtrees of equal size. Callers call it only when more input follows: see the class.
+   * Joins finished subtrees of equal size. Callers call this only when more input follows: see the class.
    *
    * @param {number} flags
    */
@@ -228,7 +228,7 @@ export class TreeBuilder {
   /** True if all input so far fits into one chunk. */
   get #isChunk () { return this.#depth === 0 && this.#pending.len <= CHUNK_LEN }
 
-  /** Writes the topmost pair to BLOCK. The tree is unchanged. @param {number} flags */
+  /** Writes the topmost pair to BLOCK. This does not change the tree. @param {number} flags */
   #joinAll (flags) {
     if (this.#pending.len > 0) this.#joinEquals(flags)
     const depth = this.#depth
@@ -251,7 +251,7 @@ export class TreeBuilder {
   }
 
   /**
-   * The root of a tree of one chunk. All blocks of the chunk except the last one have been compressed.
+   * The root of a tree of one chunk, before its last compression: all blocks but the last one are compressed.
    *
    * @param {number} flags
    * @returns {Output}

@@ -28,7 +28,7 @@ export function groupCount (size, groupLog = DEFAULT_GROUP_LOG) {
 }
 
 /**
- * The length of an outboard in bytes: a pair for every parent at or above the group level.
+ * The length of an outboard in bytes: it has a pair for every parent of more than one chunk group.
  *
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16
@@ -90,11 +90,11 @@ export function levelOf (node) {
   return middle % 2 ** 32 === 0 ? 32 + lowestBit(middle / 2 ** 32) : lowestBit(middle)
 }
 
-/** The number of the lowest bit that is set. @param {number} n  at least one of its lowest 32 bits is set */
+/** The index of the lowest set bit. @param {number} n  has a set bit among its lowest 32 bits */
 const lowestBit = n => 31 - Math.clz32(n & -n)
 
 /**
- * The places of a parent's pair in the outboards of a blob.
+ * Finds a parent's pair in the outboards of a blob in pre-order and post-order.
  *
  * @param {number} node  in-order number
  * @param {number} size  bytes
@@ -121,8 +121,7 @@ export function placeOf (node, size, groupLog) {
 }
 
 /**
- * Yields the parents whose pairs are in a part of an outboard in pre-order. Passes over subtrees before the part
- * without walking them.
+ * Yields the parents whose pairs are in a part of an outboard in pre-order. It skips whole subtrees before the part.
  *
  * @param {number} size  bytes of the blob
  * @param {number} groupLog  0 to 16
@@ -149,7 +148,7 @@ export function * nodesInPreOrder (size, groupLog, from, to) {
 }
 
 /**
- * The number of pairs before a leaf in pre-order: those above the leaf, and all those to its left.
+ * The number of pairs before a leaf in pre-order: the pairs above the leaf, and all pairs to its left.
  *
  * @param {number} chunk  in the leaf
  * @param {number} size  bytes of the blob
@@ -174,7 +173,7 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 }
 
 /**
- * How many parents of a perfect subtree have all of their bytes to the left of a leaf.
+ * The number of parents in a perfect subtree that have only leaves to the left of a given leaf.
  *
  * @param {number} leaf  the index of the leaf in the subtree
  * @returns {number}
@@ -184,9 +183,9 @@ const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
- * The place of the leftmost parent of a height, among the pairs of a perfect subtree. In pre-order, the parents above
- * it come before it; in post-order, those below it do. The other parents of that height follow at the distances that
- * `PAIRS_BEFORE` gives.
+ * The index of the leftmost parent of a height among the parents of a perfect subtree. In pre-order, the parents above
+ * it come before it; in post-order, the parents below it. For another parent of this height, add the value of
+ * `PAIRS_BEFORE` for the first leaf under that parent.
  *
  * @param {number} height  at least 1
  * @param {number} depth  levels of parents

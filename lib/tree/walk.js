@@ -13,7 +13,7 @@ import { ChunkRanges } from './ranges.js'
 export const ENTER = 'enter'
 /** The walk reaches wanted bytes that are encoded without pairs between them: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
-/** The walk has finished everything below a parent. This step comes only with the option `comesBack`. */
+/** The walk has visited everything below a parent. Without the option `withLeave`, it leaves this step out. */
 export const LEAVE = 'leave'
 /**
  * The walk reaches a perfect subtree of several leaves that is wanted whole, and does not enter it. See `setSubtrees`.
@@ -25,7 +25,7 @@ const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const MIN_SUBTREE_CHUNKS = 16
 
-const WALK_OPTIONS = ['comesBack']
+const WALK_OPTIONS = ['withLeave']
 
 /** How many numbers the stack has for each subtree that is still to be walked. The last of them has the flags. */
 const FIELDS = 5
@@ -70,7 +70,7 @@ export class Walk {
   #size
   #chunks
   #groupChunks
-  #comesBack
+  #withLeave
   #subtreeChunks = 0
   #ranges
   /**
@@ -85,7 +85,7 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  the wanted chunks, canonical or not
-   * @param {{ comesBack?: boolean }} [options]  `comesBack`: true to get LEAVE steps, too
+   * @param {{ withLeave?: boolean }} [options]  `withLeave`: true to get LEAVE steps, too
    */
   constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
     assertKnownOptions(options, WALK_OPTIONS)
@@ -94,7 +94,7 @@ export class Walk {
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     this.#size = size
     this.#groupChunks = 2 ** groupLog
-    this.#comesBack = options?.comesBack ?? false
+    this.#withLeave = options?.withLeave ?? false
     this.#ranges = ranges.canonical(size)
     this.#chunks = chunkCount(size)
     if (!this.#ranges.isEmpty) this.#push(0, this.#chunks, 0, 0, 0)
@@ -147,7 +147,7 @@ export class Walk {
     }
     this.kind = ENTER
     const below = (isWhole ? IS_WHOLE : 0) | (isStored ? 0 : IS_IN_GROUP)
-    if (this.#comesBack) {
+    if (this.#withLeave) {
       this.#push(start, end, stack[top + 2], stack[top + 3], flags | (isWhole ? IS_WHOLE : 0) | TO_LEAVE)
     }
     if (this.hasRight) this.#push(middle, end, before + onLeft / unit - 1, above + 1, below)
@@ -197,7 +197,7 @@ export class Walk {
  * @returns {Generator<WalkStep>}
  */
 export function walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
-  return stepsOf(new Walk(size, groupLog, ranges, { comesBack: true }))
+  return stepsOf(new Walk(size, groupLog, ranges, { withLeave: true }))
 }
 
 /** @param {Walk} steps @returns {Generator<WalkStep>} */

@@ -77,7 +77,7 @@ export class DamageNotes {
   async copyReference (root, record, reservations) {
     const right = await this.#repairs.repair(root, record, { reservations })
     // The system cannot read the file, so the whole blob must be received again.
-    if (right === undefined) await this.#repairs.leaveData(root, record)
+    if (right === undefined) await this.#repairs.noteAllMissing(root, record)
     return (await this.#catalog.find(root)).record
   }
 }

@@ -49,7 +49,7 @@ export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'
 
 /** Blobs between two reports of progress. */
 const PROGRESS_STEP = 1000
-/** At most this many hashes are looked up together. */
+/** The maximum number of hashes that are looked up together. */
 const LOOKUP_HASHES = 512
 
 export class Collector {
@@ -118,7 +118,7 @@ export class Collector {
         signal?.throwIfAborted()
         const { gone, deletion } =
             dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-        // While this batch was being gathered, the data of the previous batch was being deleted.
+        // The data of the previous batch was being deleted while this batch was gathered. Wait for that deletion.
         await deleting
         deleting = deletion
         for await (const { root, bytes } of gone) {
@@ -133,7 +133,7 @@ export class Collector {
         }
         signal?.throwIfAborted()
       }
-      // Weak tags end with their blobs, so sweep the tags after the blobs.
+      // A weak tag ends when its blob is deleted, so sweep the tags after the blobs.
       if (!dryRun) await this.#tags.sweepEnded(signal)
     } finally {
       await deleting
@@ -156,7 +156,7 @@ export class Collector {
     })
   }
 
-  /** @param {AbortSignal} [signal] @param {() => Promise<unknown>} [before]  runs once the tables are checked */
+  /** @param {AbortSignal} [signal] @param {() => Promise<unknown>} [before]  runs after the tables were checked */
   async #compact (signal, before) {
     await this.#databases.assertTablesSound({ checksOrder: true, signal }) // LevelDB reads all tables.
     await before?.()
@@ -168,7 +168,7 @@ export class Collector {
    *
    * @param {AbortSignal} [signal]
    * @param {() => Promise<void>} [beforeTags]  runs before the tags are read, and may throw to end the collection.
-   *   Sequences that have a temporary tag when `mark` is called stay marked, even if it is released in the meantime
+   *   A sequence that has a temporary tag when `mark` is called stays marked, even if the tag is released before then
    * @throws {BaoError} STORE_CORRUPT when damage hides which blobs are protected
    */
   async mark (signal, beforeTags = async () => {}) {
@@ -195,8 +195,8 @@ export class Collector {
   }
 
   /**
-   * Sweeps orphans. A sequence that has lost its record does not protect its members, and is an orphan. If the sweep
-   * restores the sequence's record, the marks are told. The caller holds the lock `gc`.
+   * Sweeps orphans. If a sequence has lost its record, its data is an orphan, and its members are not marked. If the
+   * sweep restores the record, the marks learn of it, and mark the members. The caller holds the lock `gc`.
    *
    * @param {Marks} marks @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
@@ -207,7 +207,11 @@ export class Collector {
     if (!isSwept && sequence !== undefined) throw hiddenSequence(rootOf(sequence))
   }
 
-  /** Counts the bytes to be freed. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
+  /**
+   * Counts the bytes that a deletion of each blob would free.
+   *
+   * @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial
+   */
   async * #lens (blobs, trial) {
     for (const { root, record } of blobs) {
       yield { root, bytes: await this.#presence.len(record) + await trial.countFreedBytes(record) }
@@ -233,7 +237,7 @@ export class Collector {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
           if (marks.has(name) || protection.isHeld(name) || await tagged.isTagged(root)) continue
-          // A call that gives the blob an alias later protects the blob.
+          // If a later call gives the blob an alias, this call protects the blob.
           const hasAliases = await aliased.find(root) !== undefined
           found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
         }
@@ -317,11 +321,14 @@ export class Marks {
   #catalog
   /** Members of sequences, if the store has them, and blobs that were tagged or have arrived since marking began. */
   #hashes = new HashSet()
-  /** Sequences of hashes that must still be read, by their names. */
+  /** The names of the sequences that must still be read. */
   #waiting = /** @type {Set<string>} */ (new Set())
-  /** Sequences that had no record when they were read. */
+  /** The names of the sequences that had no record when they were read. */
   #absent = /** @type {Set<string>} */ (new Set())
-  /** Sequences that were incomplete when they were read. When more of a sequence arrives, it protects more blobs. */
+  /**
+   * The names of the sequences that were incomplete when they were read. When more of a sequence arrives, it is read
+   * again, because it protects more blobs.
+   */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
   /** @param {{ access: BlobAccess, catalog: Catalog }} parts */
@@ -330,10 +337,10 @@ export class Marks {
     this.#catalog = catalog
   }
 
-  /** Number of hashes in memory. */
+  /** The number of hashes in memory. */
   get size () { return this.#hashes.size }
 
-  /** Names of protected sequences that have no record, so that their members are not marked. */
+  /** The names of the protected sequences that have no record. Their members are not marked. */
   get absentSequences () { return this.#absent }
 
   /** @param {string} name  a blob's name in memory */
@@ -351,7 +358,7 @@ export class Marks {
   }
 
   /**
-   * Reads the sequences that were not read yet, and marks their members.
+   * Reads the sequences that have not been read yet, and marks their members.
    *
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT

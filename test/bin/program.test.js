@@ -127,7 +127,7 @@ describe('baobox', () => {
       ['ENOENT', ['hash', 'nothing']],
       ['ENOENT', ['encode', './nothing']],
       ['is a directory', ['hash', '.']],
-      ['needs its hash tree in --outboard', ['slice', '0', '1', 'plain']],
+      ['give its hash tree with --outboard', ['slice', '0', '1', 'plain']],
       ['ENOENT', ['decode', HEX, 'nothing']]
     ].map(async ([message, args]) => {
       const { code, out, err } = await folder.run(args)

@@ -1,5 +1,5 @@
-// A mirror as a candidate for one blob. Notes which chunks of the blob the mirror says it lacks, and how often requests
-// for the blob have failed.
+// Keeps what is known about a mirror that may have one blob: which chunks of the blob the mirror says it lacks, and how
+// often requests for the blob have failed.
 
 import { BaoError, fetchExhausted } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -11,7 +11,7 @@ import { meansNotHere } from '../sources/http/answer.js'
 export class Candidate {
   #failures = 0
   /**
-   * True if the mirror is no longer asked for this blob, because it does not have the blob, or has failed too often.
+   * True if the blob is no longer requested from the mirror, because the mirror lacks it, or has failed too often.
    */
   #isOver = false
   /** The chunks that the mirror says it lacks. */
@@ -33,29 +33,29 @@ export class Candidate {
   /** True if the mirror says that it lacks the last chunk, which proves the size. */
   get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
 
-  /** True if the mirror may be asked for the blob, now or later. */
+  /** True if the blob may be requested from the mirror, now or later. */
   get isUsable () { return !this.#isOver && this.record.isUsable }
 
-  /** Notes that the mirror has sent verified bytes. @param {number} len @param {number} ms  how long this took */
+  /** Notes that the mirror has sent verified bytes. @param {number} len @param {number} ms  how long they took */
   gained (len, ms) {
     this.#failures = 0
     this.#isOver = false
     this.record.gained(len, ms)
   }
 
-  /** Notes that some bytes of the mirror have verified. */
+  /** Notes that some bytes from the mirror were verified, so that earlier failures no longer count. */
   progressed () {
     this.#failures = 0
     this.record.progressed()
   }
 
   /**
-   * Notes that a request for the blob has failed. This does not count as a failure of the mirror if the mirror only
-   * lacks the blob, or chunks of it.
+   * Notes that a request for the blob has failed. If the mirror only lacks the blob, or some of its chunks, the failed
+   * request does not count as a failure of the mirror.
    *
    * @param {unknown} thrown
    * @param {ChunkRanges} ranges  the ranges of the request
-   * @param {{ retries: number, now: number, since?: number }} options  those of `MirrorRecord.failed`
+   * @param {{ retries: number, now: number, since?: number }} options  the options of `MirrorRecord.failed`
    */
   failed (thrown, ranges, options) {
     const error = named(thrown, this.mirror.location)
@@ -72,7 +72,7 @@ export class Candidate {
     this.record.failed(error, options)
   }
 
-  /** The report on the mirror, for a caller that uses it for this blob only. @returns {MirrorReport} */
+  /** The report on the mirror, for a caller that uses the mirror only for this blob. @returns {MirrorReport} */
   get report () {
     const { report } = this.record
     return this.#isOver && this.record.isUsable ? { ...report, state: 'failed' } : report
@@ -99,8 +99,8 @@ export class Candidates {
   get all () { return this.#book.records.map(record => this.of(record)) }
 
   /**
-   * The last error of each mirror with this blob. If a mirror has none, but is no longer asked for any blob, its last
-   * error with any blob.
+   * For each mirror, the last error of a request for this blob. If no such request has failed, but the mirror is no
+   * longer used for any blob, the last error of a request for another blob.
    */
   get errors () {
     return this.all.flatMap(({ error, record }) => error ?? (record.isUsable ? [] : record.error ?? []))
@@ -110,7 +110,7 @@ export class Candidates {
 }
 
 /**
- * Turns a thrown value into an Error, and adds the location of the mirror to a BaoError without one.
+ * Turns a thrown value into an Error. If it is a BaoError without a location, adds the location of the mirror to it.
  *
  * @param {unknown} thrown @param {string} location
  * @returns {Error & Partial<BaoError>}
@@ -122,13 +122,14 @@ function named (thrown, location) {
 }
 
 /**
- * Returns the chunks that a mirror lacks according to its error; undefined if the error does not name any.
+ * Returns the chunks that a mirror lacks, as its error says. Returns undefined if the error does not name any chunks.
  *
  * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
  */
 function lackOf ({ code, ranges: lacks }, ranges) {
   if (code === 'STORE_NOT_FOUND') return ranges
   if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
-  // The mirror names its last chunk by a number; the candidate names it `ChunkRanges.last` while the size is unknown.
+  // The error names the last chunk by its index. While the size is unknown, requests name it `ChunkRanges.last`, so the
+  // result has both names.
   return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

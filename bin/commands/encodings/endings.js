@@ -1,4 +1,5 @@
-// Finds in the name of an outboard's file how the outboard is written. An outboard has nothing in it that tells.
+// Finds out from the name of an outboard's file which group log the outboard has, and whether it has a header. Nothing
+// in the outboard says so.
 
 import { UsageError } from '../../terminal/errors.js'
 
@@ -6,11 +7,11 @@ import { UsageError } from '../../terminal/errors.js'
 export const BAO_LOG = 0
 
 /**
- * What the ending of a name says: `.obao4` is group log 4 without a header, as iroh and the HTTP handler name such
- * files, and so on for 0 to 16; `.obao` is bao's outboard, with a header.
+ * Reads the ending of a name. `.obao0` to `.obao16` mean this group log, and no header: iroh and the HTTP handler name
+ * outboards so. `.obao` means an outboard of bao, with a header.
  *
  * @param {string | undefined} name
- * @returns {{ groupLog: number, header: boolean } | undefined} undefined if it says nothing
+ * @returns {{ groupLog: number, header: boolean } | undefined} undefined if the name has another ending
  */
 function endingOf (name) {
   const [all, log] = /\.obao(\d|1[0-6])?$/.exec(name ?? '') ?? []
@@ -18,12 +19,13 @@ function endingOf (name) {
 }
 
 /**
- * How to write an outboard.
+ * Decides how to write an outboard.
  *
- * @param {string | undefined} output  the name of its file @param {number | undefined} groupLog  of --group-log
- * @param {boolean} [noHeader]  of --no-header
+ * @param {string | undefined} output  the name of its file
+ * @param {number | undefined} groupLog  the value of --group-log
+ * @param {boolean} [noHeader]  true if --no-header was given
  * @returns {{ groupLog: number, header: boolean }}
- * @throws {UsageError} when the name says another group log: readers would take the outboard for a wrong one
+ * @throws {UsageError} when the name means another group log than the option: readers would misread the outboard
  */
 export function layoutFor (output, groupLog, noHeader = false) {
   const ending = endingOf(output)
@@ -35,8 +37,8 @@ export function layoutFor (output, groupLog, noHeader = false) {
 }
 
 /**
- * The group log of an outboard to be read. The option wins, because the file may have a wrong name.
+ * Decides with which group log to read an outboard. The option overrides the name, which may be wrong.
  *
- * @param {string} file @param {number | undefined} groupLog  of --group-log
+ * @param {string} file @param {number | undefined} groupLog  the value of --group-log
  */
 export const groupLogOf = (file, groupLog) => groupLog ?? endingOf(file)?.groupLog ?? BAO_LOG

@@ -22,8 +22,8 @@ import { download } from '../../../exchange/download/index.js'
 /** @typedef {DownloadEvent & { detail: { name?: string } }} FetchEvent  `name`: of the file that is being downloaded */
 /**
  * @typedef {'ranges' | 'recursive' | 'parallel' | 'retries' | 'stall' | 'maxDuplicates' | 'maxUnverified' | 'tag'
- *   | 'signal'} SameOptions
- * @typedef {Pick<DownloadOptions, SameOptions> & {
+ *   | 'signal'} PassedOptions
+ * @typedef {Pick<DownloadOptions, PassedOptions> & {
  *   from: MirrorPlace[],
  *   relays: boolean,
  *   onProgress?: (event: FetchEvent) => void,

@@ -1,4 +1,4 @@
-// Asks the process that has a store open to do the work of a command.
+// Asks the owner of a store, which is the process that has it open, to do the work of a command.
 
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
@@ -20,34 +20,38 @@ import { decode, encode, proofOf } from './messages.js'
 /** @import { FolderOptions } from '../store/collections.js' */
 /** @import { Address } from './address.js' */
 /**
- * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
+ * What an owner sends as its error.
+ *
+ * @typedef {{ code?: import('../../../lib/core/errors.js').BaoErrorCode, message: string }} ToldError
+ */
+/**
+ * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} CallOptions
  * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  for events from the owner, by event name
- * @typedef {{ code?: import('../../../lib/core/errors.js').BaoErrorCode, message: string }} ToldError  by the owner
- * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
+ * @typedef {CallOptions & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
-/** Milliseconds in which the owner must prove that it knows the token. */
-const PATIENCE = 5000
+/** How many milliseconds the owner has to prove that it knows the token. */
+const PROOF_TIMEOUT = 5000
 /** The maximum number of characters in a line of an answer. */
 const MAX_LINE_LEN = 1 << 26
 
 /**
- * The process that has a store open, if it takes calls.
+ * Finds the owner of a store.
  *
  * @param {string} location
  * @param {number | undefined} pid  of the process that holds the lock, if the system reports it
  * @param {AbortSignal} signal
- * @returns {Promise<Owner | undefined>}
+ * @returns {Promise<Owner | undefined>} undefined if there is no owner that takes calls
  */
 export async function ownerOf (location, pid, signal) {
   const address = await readAddress(location)
   if (address === undefined || (pid !== undefined && pid !== address.pid)) return undefined
-  // The file may be old, and another program may have the port now, so the token is sent only to a process that knows
-  // it.
+  // The file with the address may be old, and another program may use the port now. So the other process must first
+  // prove that it knows the token. Only then is the token sent to it.
   const nonce = randomBytes(32).toString('hex')
-  const soon = eitherOf(signal, AbortSignal.timeout(PATIENCE))
+  const proofSignal = eitherOf(signal, AbortSignal.timeout(PROOF_TIMEOUT))
   try {
-    const proof = await exchange({ port: address.port, path: `/?nonce=${nonce}`, signal: soon }, firstLine)
+    const proof = await exchange({ port: address.port, path: `/?nonce=${nonce}`, signal: proofSignal }, firstLine)
     if (proof === proofOf(address.token, nonce)) return new Owner(address)
   } catch {
     signal.throwIfAborted()
@@ -55,7 +59,7 @@ export async function ownerOf (location, pid, signal) {
   return undefined
 }
 
-/** Has some methods of a `BlobStore`, which the owner runs. */
+/** Has some methods of a `BlobStore`. They ask the owner to do the work. */
 export class Owner {
   #address
 
@@ -66,7 +70,7 @@ export class Owner {
 
   get pid () { return this.#address.pid }
 
-  /** @param {AsyncIterable<Uint8Array>} source @param {Ways & { tag?: string, expect?: string }} options */
+  /** @param {AsyncIterable<Uint8Array>} source @param {CallOptions & { tag?: string, expect?: string }} options */
   put (source, { tag, expect, ...how }) { return this.#call('put', { tag, expect }, { ...how, body: source }) }
 
   /** @param {string} path @param {ImportOptions} options */
@@ -83,18 +87,21 @@ export class Owner {
     return this.#call('importDirectory', args, { signal, listeners })
   }
 
-  /** The parts are whole blobs. @param {{ cid: Uint8Array }[]} parts @param {Ways & { tag?: string }} options */
+  /** @param {{ cid: Uint8Array }[]} parts  whole blobs @param {CallOptions & { tag?: string }} options */
   compose (parts, { tag, signal, onProgress }) {
     const cids = parts.map(({ cid }) => toCid(cid))
     return this.#call('concat', { cids, tag }, { signal, listeners: { onProgress } })
   }
 
-  /** @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {ByteRange} range @param {Ways} how */
+  /**
+   * @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {ByteRange} range
+   * @param {CallOptions} how
+   */
   receive (root, slice, range, how) {
     return this.#call('receive', { cid: toCid(root), ranges: jsonOf(range) }, { ...how, body: slice })
   }
 
-  /** As `downloadInto`. @param {CID} cid @param {FetchOptions & { ranges?: ByteRange }} options */
+  /** Does what `downloadInto` does. @param {CID} cid @param {FetchOptions & { ranges?: ByteRange }} options */
   download (cid, { ranges, signal, onProgress, onFile, onAnswer, ...options }) {
     const args = { ...options, cid, ranges: ranges && jsonOf(ranges) }
     return this.#call('download', args, { signal, listeners: { onProgress, onFile, onAnswer } })
@@ -103,7 +110,8 @@ export class Owner {
   /**
    * Does what `importArchive` does.
    *
-   * @param {AsyncIterable<Uint8Array>} archive @param {Ways & { tag?: string, unknown?: 'skip' | 'refuse' }} options
+   * @param {AsyncIterable<Uint8Array>} archive
+   * @param {CallOptions & { tag?: string, unknown?: 'skip' | 'refuse' }} options
    */
   import (archive, { tag, unknown, ...how }) {
     return this.#call('import', { tag, unknown }, { ...how, body: archive })
@@ -135,13 +143,14 @@ export class Owner {
 
   /**
    * @param {string} name @param {object} args
-   * @param {Ways & { body?: AsyncIterable<Uint8Array>, listeners?: Listeners }} [how]
+   * @param {CallOptions & { body?: AsyncIterable<Uint8Array>, listeners?: Listeners }} [how]
    * @returns {Promise<any>}
    */
   async #call (name, args, { body, listeners = {}, signal, onProgress } = {}) {
     const { port, token } = this.#address
     const text = encode(args)
-    // The length of headers is limited, so if the call does not send bytes in the body, the arguments go there.
+    // The arguments go into the body, because the length of a URL is limited. If the body has other bytes to carry, the
+    // arguments go into the URL.
     const path = body === undefined ? `/${name}` : `/${name}?${new URLSearchParams({ args: text })}`
     const headers = { authorization: `Bearer ${token}` }
     const read = (/** @type {IncomingMessage} */ response) => resultOf(response, listeners)
@@ -154,7 +163,7 @@ export class Owner {
  * Sends a request to a port of this machine.
  *
  * @template T
- * @param {RequestOptions} options @param {(response: IncomingMessage) => Promise<T>} read  the answer
+ * @param {RequestOptions} options @param {(response: IncomingMessage) => Promise<T>} read  reads the answer
  * @param {AsyncIterable<Uint8Array>} [body]
  * @returns {Promise<T>}
  */
@@ -162,7 +171,7 @@ function exchange (options, read, body = Readable.from([])) {
   return new Promise((resolve, reject) => {
     const sending = request({ host: '127.0.0.1', ...options })
     sending.once('response', response => {
-      // If the answer arrives before the whole body is sent, the rest of the body is not needed.
+      // The owner may answer before it has the whole body. Then it does not need the rest.
       read(response).then(resolve, reject).finally(() => sending.destroy())
     })
     sending.on('error', reject) // including errors after the body has been sent
@@ -171,11 +180,11 @@ function exchange (options, read, body = Readable.from([])) {
 }
 
 /**
- * The result of a call. The listeners get the events before it.
+ * Reads the answer to a call: passes its events to the listeners, and returns the result, which comes last.
  *
  * @param {IncomingMessage} response @param {Listeners} listeners
  * @returns {Promise<any>}
- * @throws {BaoError | Failure} the error of the owner
+ * @throws {BaoError | Failure} the error that the owner has sent, or a `Failure` if the answer breaks off
  */
 async function resultOf (response, listeners) {
   const { statusCode } = response
@@ -192,7 +201,7 @@ async function resultOf (response, listeners) {
 /** @param {ToldError} error */
 const errorOf = ({ code, message }) => code === undefined ? new Failure(message) : new BaoError(code, message)
 
-/** @param {IncomingMessage} response @returns {Promise<string>} empty if there is none */
+/** @param {IncomingMessage} response @returns {Promise<string>} empty if the answer has no line */
 async function firstLine (response) {
   const { value = '' } = await linesOf(response).next()
   return value
@@ -204,7 +213,7 @@ async function * linesOf (response) {
   for await (const piece of response.setEncoding('utf8')) {
     const [end, ...others] = piece.split('\n')
     text += end
-    if (text.length > MAX_LINE_LEN) throw new Failure('the process that has the store open answers without end')
+    if (text.length > MAX_LINE_LEN) throw new Failure('the process that has the store open sends too long a line')
     for (const start of others) {
       yield text
       text = start
@@ -213,5 +222,5 @@ async function * linesOf (response) {
   if (text !== '') yield text
 }
 
-/** A range as JSON, which cannot express Infinity. @param {ByteRange} range */
+/** Returns a range without an infinite `end`, because JSON has no Infinity. @param {ByteRange} range */
 const jsonOf = ({ start, end }) => end === Infinity ? { start } : { start, end }

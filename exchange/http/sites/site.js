@@ -1,4 +1,4 @@
-// Answers with a file of a collection or manifest, or with a list of the entries of a folder in it.
+// Answers a request for a path in a site: with the file at the path, or with a list of the entries of a folder.
 
 import { concat } from '../../../lib/core/bytes.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -17,25 +17,28 @@ import { findBlob } from '../stored-blob.js'
 
 /**
  * @typedef {object} SiteRules
- * @property {string} [index]  the file that is shown for its folder. Default: `index.html`
- * @property {boolean} [listing]  true answers a folder without that file with a list of its entries. Default: false
- * @property {boolean} [sandbox]  if true, browsers give each page an origin of its own, so that a page can neither read
- *   the data of others nor act for a user. If false, all collections have the same origin. Default: true
+ * @property {string} [index]  the name of the file that answers for its folder. Default: `index.html`
+ * @property {boolean} [listing]  true if a list of its entries answers for a folder without that file. Default: false
+ * @property {boolean} [sandbox]  true if browsers give each page an origin of its own, so that a page can neither read
+ *   the data of other pages nor act for a user. If false, all sites have the same origin. Default: true
  */
 
 /**
- * @typedef {object} MountRules  of the site at the top
- * @property {string} [top]  the folder of the collection or manifest where the site begins, like `public`; empty for
- *   none. Default: the only folder of a collection, if all names begin with it
- * @property {string} [fallback]  the file that answers for paths without a file, for single-page applications. Default:
- *   `404.html` answers, with the status 404, if there is one
+ * @typedef {object} MountRules  further rules for the site at `/`
+ * @property {string} [top]  the folder of the collection or manifest where the site begins, like `public`; empty if
+ *   the site does not begin in a folder. Default: the folder in which all files of a collection are, if there is one
+ * @property {string} [fallback]  the file that answers for paths without a file, as single-page applications need it.
+ *   Default: `404.html`, with the status 404, if the site has this file
  */
 
-/** The file that answers for paths without a file, as on other static hosts. */
+/** Without `fallback`, this file answers for paths without a file, as on other static hosts. */
 const NOT_FOUND_PAGE = '404.html'
-/** How many characters of a name are shown if it is too long. */
+/** How many characters a list shows of a name that is too long for a URL. */
 const CUT_LEN = 200
-/** What pages may do besides reading files, which are served to all origins. Source: HTML standard, "Sandboxing". */
+/**
+ * Gives a page an origin of its own, and says what the page may do. It may also read files, because they are served to
+ * all origins. Source: HTML standard, "Sandboxing".
+ */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 
 const encoder = new TextEncoder()
@@ -45,32 +48,34 @@ const encode = (/** @type {string} */ text) => encoder.encode(text)
  * @typedef {object} SiteTerms
  * @property {Sites} sites
  * @property {Required<SiteRules>} rules
- * @property {MountRules} [mount]  of the site at the top; undefined for one with its hash in the URL
- * @property {boolean} isNamed  true if the hash of the site is in the URL. Then the answer never changes
+ * @property {MountRules} [mount]  the rules for the site at `/`; undefined for a site whose hash is in the URL
+ * @property {boolean} isFinal  true if the hash of the site is in the URL, so that the answer never changes
  */
 
 /**
+ * Answers with the file at a path, or with a list of the folder at it.
+ *
  * @param {ServedRequest} served @param {string} path  decoded, without a leading slash
  * @param {Uint8Array} root  of the collection or manifest
  * @param {SiteTerms} terms
  */
 export async function answerSite (served, path, root, terms) {
-  const { sites, rules, mount, isNamed } = terms
+  const { sites, rules, mount, isFinal } = terms
   const collection = served.cid
   const site = await sites.get(root, member =>
     assertAllowed(served, { type: 'read', cid: `${toCid(member)}`, collection }))
-  const top = mount === undefined ? '' : topOf(site, mount)
+  const prefix = mount === undefined ? '' : prefixOf(site, mount)
   const isFolder = path === '' || path.endsWith('/')
-  const fileAt = (/** @type {string} */ name) => site.files.get(top + name)
+  const fileAt = (/** @type {string} */ name) => site.files.get(prefix + name)
   const page = isFolder ? path + rules.index : mount && `${path}.html`
   const file = fileAt(path) ?? (page === undefined ? undefined : fileAt(page))
   if (file !== undefined) return answerFile(served, file, terms)
-  if (!isFolder && isFolderOf(site, top + path, rules)) {
+  if (!isFolder && isFolderOf(site, prefix + path, rules)) {
     const last = served.url.pathname.slice(served.url.pathname.lastIndexOf('/') + 1)
-    return redirectTo(served, `./${last}/${served.url.search}`, isNamed)
+    return redirectTo(served, `./${last}/${served.url.search}`, isFinal)
   }
-  if (isFolder && rules.listing && (path === '' || site.folders.has(top + path))) {
-    return answerListing(served, site, { path, top, root })
+  if (isFolder && rules.listing && (path === '' || site.folders.has(prefix + path))) {
+    return answerListing(served, site, { path, prefix, root })
   }
   if (mount === undefined) throw noRoute()
   const fallback = mount.fallback === undefined ? undefined : fileAt(mount.fallback)
@@ -81,17 +86,17 @@ export async function answerSite (served, path, root, terms) {
 }
 
 /**
- * The folder where a site begins, with a slash at its end; empty for none.
+ * Returns the folder where a site begins, with a slash at its end; empty if the site does not begin in a folder.
  *
  * @param {Site} site @param {MountRules} mount
  */
-function topOf ({ files, folders }, { top }) {
+function prefixOf ({ files, folders }, { top }) {
   if (top === undefined) return files.hasFolderName ? folders.only() : ''
   return top === '' ? '' : `${top}/`
 }
 
 /**
- * True if a path without a slash at its end is that of a folder.
+ * Returns true if a path without a slash at its end names a folder, for which an index file or a list answers.
  *
  * @param {Site} site @param {string} path @param {SiteRules} rules
  */
@@ -100,7 +105,7 @@ function isFolderOf ({ files, folders }, path, { index, listing }) {
 }
 
 /** @param {ServedRequest} served @param {SiteFile} file @param {SiteTerms} terms @param {number} [status] */
-async function answerFile (served, file, { sites, rules, isNamed }, status) {
+async function answerFile (served, file, { sites, rules, isFinal }, status) {
   const root = await sites.rootOf(file)
   if (root === undefined) throw noRoute()
   const collection = served.cid
@@ -111,20 +116,21 @@ async function answerFile (served, file, { sites, rules, isNamed }, status) {
     'content-type': 'application/octet-stream',
     ...file.headers,
     'accept-ranges': 'bytes',
-    'cache-control': isNamed ? foreverFor(served) : 'no-cache',
+    'cache-control': isFinal ? foreverFor(served) : 'no-cache',
     etag: `"${blob.cid}"`,
     ...rules.sandbox && { 'content-security-policy': SANDBOX }
   }, status)
 }
 
 /**
- * Answers with one page of the list of a folder, from the index `from` in the query on. A page is about as long as a
- * piece of another answer, so a client that reads nothing does not take more memory than others.
+ * Answers with one page of the list of a folder. The page begins at the index that the query names as `from`. It is
+ * about as long as a piece of another answer, so a client that stops reading takes no more memory than with a file.
  *
  * @param {ServedRequest} served @param {Site} site
- * @param {{ path: string, top: string, root: Uint8Array }} place  `path`: below the folder where the site begins
+ * @param {{ path: string, prefix: string, root: Uint8Array }} place  `prefix`: the folder where the site begins;
+ *   `path`: relative to that folder
  */
-function answerListing (served, { folders }, { path, top, root }) {
+function answerListing (served, { folders }, { path, prefix, root }) {
   const from = only(served.url.searchParams, 'from')
   const start = from === undefined ? undefined : integer('from', from)
   served.cid = `${toCid(root)}`
@@ -132,7 +138,7 @@ function answerListing (served, { folders }, { path, top, root }) {
   const page = [encode(`<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>`)]
   let len = 0
   let rest = '</ul>\n'
-  for (const [index, name] of folders.entriesOf(top + path, start)) {
+  for (const [index, name] of folders.entriesOf(prefix + path, start)) {
     if (len > PIECE_LEN) {
       rest = `</ul><a href="?from=${index}" rel="next">more</a>\n`
       break
@@ -153,7 +159,8 @@ function answerListing (served, { folders }, { path, top, root }) {
 }
 
 /**
- * A line of a list. If a name is too long for a URL, nobody can ask for it, so the name is cut and has no link.
+ * Returns a line of a list. If a name is too long for a URL, no client can ask for it, so the line has only the
+ * beginning of the name, and no link.
  *
  * @param {string} name
  */

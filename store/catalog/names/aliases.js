@@ -19,9 +19,9 @@ import { cidOfAlias } from './alias-index.js'
 /** @import { TagIndex } from './tag-index.js' */
 
 /**
- * The names under which a store keeps blobs. A name is an alias, which is a CID of another hash function, or the CID of
- * the blob itself. A blob that was put with `alias` has no name of its own until it is put or received without an
- * alias.
+ * The names under which a store keeps blobs. A name is either an alias, which is a CID of another hash function, or the
+ * blob's own name, which is its CID. If a blob was put with `alias`, it has no name of its own until a call puts or
+ * receives it without an alias.
  */
 export class Aliases {
   #aliases
@@ -53,23 +53,24 @@ export class Aliases {
   }
 
   /**
-   * Finds the blob that the store keeps under a name, whole or in part. Unlike `resolve` of the store, this call does
-   * not find a blob by a deleted name, or by the blob's own name if the blob is kept under its aliases only.
+   * Finds the blob that the store keeps under a name, whole or in part. `resolve` of the store also finds a blob by a
+   * forgotten alias, and a nameless blob by its CID. This call does not.
    *
    * @param {BlobName} name
-   * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is no blob, or the alias is damaged
+   * @returns {Promise<CID | undefined>} the CID of the blob; undefined when there is no such blob, or the entry of the
+   *   alias is damaged
    */
   async resolve (name) {
     const { alias, root } = nameFrom(name)
     return this.#life.run(async () => {
-      const isFound = root === undefined || isNamed(await this.#catalog.find(root))
+      const isFound = root === undefined || hasOwnName(await this.#catalog.find(root))
       const found = root ?? await this.#aliases.rootOf(/** @type {Uint8Array} */ (alias))
       return isFound && found ? toCid(found) : undefined
     })
   }
 
   /**
-   * Finds the blobs under several names as `resolve` does, with two reads of the index.
+   * Finds the blobs under several names, as `resolve` does. It reads the index at most twice.
    *
    * @param {Iterable<BlobName>} names
    * @returns {Promise<(CID | undefined)[]>} in the order of the names
@@ -84,7 +85,7 @@ export class Aliases {
       const looks = own.length === 0 ? [] : await this.#catalog.findMany(own)
       let [aliasAt, ownAt] = [0, 0]
       return parsed.map(({ root }) => {
-        const found = root === undefined ? leadsTo[aliasAt++] : isNamed(looks[ownAt++]) ? root : undefined
+        const found = root === undefined ? leadsTo[aliasAt++] : hasOwnName(looks[ownAt++]) ? root : undefined
         return found && toCid(found)
       })
     })
@@ -94,8 +95,8 @@ export class Aliases {
    * Returns the aliases of a blob.
    *
    * @param {BlobName} cid
-   * @param {{ deleted?: boolean }} [options]  `deleted`: true to include aliases that were deleted while a tag named
-   *   them, and by which that tag still protects the blob. Default: false
+   * @param {{ deleted?: boolean }} [options]  `deleted`: true to include forgotten aliases, which were deleted while a
+   *   tag named them. Such a tag still protects the blob. Default: false
    * @returns {Promise<CID[]>} CIDs of raw bytes
    */
   async of (cid, options = {}) {
@@ -107,8 +108,8 @@ export class Aliases {
   }
 
   /**
-   * Gives a blob another name. The store does not check that the bytes have this hash, so readers by the alias must
-   * check it.
+   * Gives a blob another name. The store does not check that an alias is a hash of the blob's bytes, so whoever reads
+   * the blob by its alias must check the bytes.
    *
    * @param {BlobName} cid  of a whole blob
    * @param {BlobName} name  an alias, or the CID of the blob itself
@@ -133,7 +134,7 @@ export class Aliases {
   }
 
   /**
-   * Deletes a name of a blob. If that was its last name, the blob is deleted, too, unless a tag names it.
+   * Deletes a name of a blob. If the blob then has neither a name nor a tag, the store deletes the blob, too.
    *
    * @param {BlobName} name
    * @returns {Promise<boolean>} true if the name led to a blob
@@ -155,11 +156,11 @@ export class Aliases {
   }
 
   /**
-   * Lists all aliases, in the order of the blobs to which they lead.
+   * Lists all aliases, in the order of the hashes of their blobs.
    *
    * @param {{ deleted?: boolean }} [options]  as for `of`
    * @returns {AsyncGenerator<{ cid: CID, alias: CID }>} `cid`: of the blob; `alias`: a CID of raw bytes
-   * @throws {BaoError} STORE_CORRUPT, after all others, when some cannot be read
+   * @throws {BaoError} STORE_CORRUPT when some aliases cannot be read. The call yields all others first
    */
   list (options = {}) {
     assertKnownOptions(options, ['deleted'])
@@ -176,6 +177,8 @@ export class Aliases {
 }
 
 /**
+ * Reads a name: an alias, or the CID of a blob.
+ *
  * @param {BlobName} name
  * @returns {{ alias: Uint8Array, root?: undefined } | { alias?: undefined, root: Uint8Array }}
  */
@@ -184,12 +187,16 @@ function nameFrom (name) {
   return alias === undefined ? { root: parseRoot(name, 'name') } : { alias }
 }
 
-/** @param {Uint8Array} multihash  from a key, which may be damaged */
+/** Returns the CID of an alias; undefined if its key is damaged. @param {Uint8Array} multihash  from the key */
 function cidIfValid (multihash) {
   try {
     return cidOfAlias(multihash)
   } catch {}
 }
 
-/** True for a blob with a name of its own. @param {{ isThere: boolean, record?: { isNameless?: boolean } }} look */
-const isNamed = ({ isThere, record }) => isThere && !record?.isNameless
+/**
+ * Returns true if a blob is there, and has its own name.
+ *
+ * @param {{ isThere: boolean, record?: { isNameless?: boolean } }} look
+ */
+const hasOwnName = ({ isThere, record }) => isThere && !record?.isNameless

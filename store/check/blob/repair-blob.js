@@ -5,7 +5,7 @@ import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { validRanges } from '../../../verifier/valid.js'
 import { CELL_LEN } from '../../storage/content/extents.js'
-import { allChunks, isShapely } from '../../storage/content/scan.js'
+import { allChunks, areWholeGroups } from '../../storage/content/scan.js'
 import { GROUP_CHUNKS, Page, StoredOutboard, isPageOf, pageOfGroup } from '../../storage/content/tree-pages.js'
 import { GROUP_LEN } from '../../sizes.js'
 import { storedChunks } from './inspect-blob.js'
@@ -191,7 +191,7 @@ class Cell {
     const isInOrder = this.#extents.every(({ offset, value }) => {
       const isNext = offset >= end && value.length > 0
       end = offset + value.length
-      if (!isNext || end > this.#end || !isShapely(offset, end, this.#size)) return false
+      if (!isNext || end > this.#end || !areWholeGroups(offset, end, this.#size)) return false
       return right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
     })
     if (isInOrder) return []

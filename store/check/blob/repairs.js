@@ -41,7 +41,7 @@ export class Repairs {
     const [before, len] = [await this.#presence.of(record), await this.#presence.len(record)]
     this.#presence.forget(record) // The calls below may change its pages.
     const content = contentOf(this.#databases, root, record).reachable
-    if (await content.isObstructed()) return this.leaveData(root, record)
+    if (await content.isObstructed()) return this.noteAllMissing(root, record)
     let right = await proveBlob(content, part, signal)
     if (right === undefined) return undefined
     if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
@@ -53,7 +53,7 @@ export class Repairs {
     if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
       // All of the part is wrong. The data may belong to another blob, because two records in a damaged index may have
       // the same id.
-      if (right.isEmpty && !content.isChangedByOthers) return this.leaveData(root, record, { isDoubtful: true })
+      if (right.isEmpty && !content.isChangedByOthers) return this.noteAllMissing(root, record, { isDoubtful: true })
       if (await this.#hasOtherOwner(record)) return undefined
     }
     const after = await dropWrong(content, right, part, signal)
@@ -132,7 +132,7 @@ export class Repairs {
    *   blob. That data stays until `gc`, `compact` or `fsck` finds that it is an orphan. Default: false
    * @returns {Promise<ChunkRanges>} the chunks that are present now: none
    */
-  async leaveData (root, record, { isDoubtful = false } = {}) {
+  async noteAllMissing (root, record, { isDoubtful = false } = {}) {
     const { isNameless, created, size, sizeProven } = record
     const len = await this.#presence.len(record)
     const before = isDoubtful ? undefined : record

@@ -28,7 +28,7 @@ export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
  *
  * @param {number} offset @param {number} end @param {number} size
  */
-export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
+export const areWholeGroups = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
 
 /** The base class of all scans: reads the entries of the data database. */
 class EntryScan {
@@ -163,7 +163,7 @@ export class ExtentScan extends EntryScan {
       this.strays++
       return false
     }
-    if (!isShapely(offset, end, this.size) || offset < this.#run.end) this.strays++
+    if (!areWholeGroups(offset, end, this.size) || offset < this.#run.end) this.strays++
     const from = Math.max(offset, this.#run.end)
     this.#offset = from
     this.#bytes = value.subarray(from - offset)

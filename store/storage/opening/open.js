@@ -14,7 +14,7 @@ import { holdLocation, lockedElsewhere, ownerOf } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, isOpen, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
-import { lockFolder, removeRescued, rescueAt, rescueFolder } from './rescue-mark.js'
+import { lockFolder, removeDoneFolder, rescueAt, rescueFolder } from './rescue-mark.js'
 
 /** @import { DatabasePair } from '../level/levels.js' */
 
@@ -45,7 +45,7 @@ export async function openDatabases (where, { wait, ...options }) {
 }
 
 /**
- * Returns the path in a `file:` URL, and anything else as it is.
+ * Returns the path that a `file:` URL names. Returns any other value unchanged.
  *
  * @template T
  * @param {T} where @returns {string | Exclude<T, URL>}
@@ -86,10 +86,11 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.isRescue  true if a rescue opens the store. Then `leftovers` is undefined, because `fsck`
- *   looks at all data
+ * @param {boolean} options.isRescue  true if a rescue opens the store. Then `leftovers` of the databases is
+ *   undefined, because `fsck`, which the rescue calls, looks at all data
  * @param {AbortSignal} [options.signal]
- * @param {() => Promise<void>} [options.release]  called when the store is closed, but not when it cannot be opened
+ * @param {() => Promise<void>} [options.release]  called when the store is closed. It is not called when the store
+ *   cannot be opened
  * @returns {Promise<Databases>}
  */
 export async function openHeld (where, { sync, isRescue, release = async () => {}, ...options }) {
@@ -97,7 +98,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
   const path = isDirectory ? await realPath(where) : location
-  // A level opens itself as soon as it is made. So LevelDB's files are checked before that.
+  // Check LevelDB's files before the levels are made, because a level opens itself as soon as it is made.
   const checked = isDirectory && !isRescue ? await checkTables(location, path, options.signal) : undefined
   const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
@@ -139,7 +140,8 @@ async function checkTables (location, path, signal) {
     })
     if (fault === undefined) return checked
     if (isRetry) throw damagedDatabase(location, fault)
-    // Another process may be writing these files, or may have closed them after they were read.
+    // Perhaps another process was writing these files while they were read. If it still has them open, the store is
+    // locked. If it has closed them, check them again.
     for (const name of NAMES) if (await isOpen(`${path}/${name}`)) throw await lockedElsewhere(location)
   }
 }
@@ -165,7 +167,7 @@ export async function assertOwnFolders (location) {
 }
 
 /**
- * Checks that a store can be opened. Callers do this before they make a level, because a level makes missing files.
+ * Checks that a store can be opened. Callers call this before they make a level, because a level makes missing files.
  *
  * @param {string} location @param {boolean} create
  */
@@ -174,7 +176,7 @@ async function assertOpenable (location, create) {
   if (!create && !await isStoreAt(location)) throw absentError(location)
   const fault = await openingFault(location)
   if (fault !== undefined) throw notOpened('open', location, fault)
-  await removeRescued(location)
+  await removeDoneFolder(location)
 }
 
 /** @param {string} location */
@@ -186,7 +188,7 @@ async function assertNoRescue (location) {
   }
 }
 
-/** @param {'open' | 'read'} action  that has failed @param {string} location @param {unknown} cause */
+/** @param {'open' | 'read'} action  what has failed @param {string} location @param {unknown} cause */
 export function notOpened (action, location, cause) {
   // LevelDB writes when it is opened, so a full disk can be the cause.
   if (isDiskFull(cause)) return diskFull(cause)
@@ -194,7 +196,7 @@ export function notOpened (action, location, cause) {
   return new BaoError('STORE_OPEN_FAILED', message, { location, cause })
 }
 
-/** @param {unknown} cause  if it is an error of LevelDB, its own cause says more */
+/** Returns the message of an error, or that of its cause, because LevelDB says more there. @param {unknown} cause */
 function reasonOf (cause) {
   const { cause: deeper = cause } = /** @type {{ cause?: unknown }} */ (cause ?? {})
   return deeper instanceof Error ? deeper.message : String(deeper)

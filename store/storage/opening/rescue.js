@@ -71,23 +71,24 @@ async function rescueFiles (location, check, signal) {
   const fail = (/** @type {unknown} */ cause) => {
     throw signal?.aborted ? signal.reason : notRescued(location, cause)
   }
-  let isMarked = await exists(newOf(location))
-  const fault = isMarked ? undefined : await rescueFault(location)
+  // `rescue/new` exists, and its databases have not been opened yet. While this is true, the mark must stay.
+  let isUnfinished = await exists(newOf(location))
+  const fault = isUnfinished ? undefined : await rescueFault(location)
   if (fault !== undefined) fail(fault)
   const mark = await markRescue(location).catch(fail)
-  isMarked ||= await exists(newOf(location))
+  isUnfinished ||= await exists(newOf(location))
   try {
-    const lostBytes = isMarked ? undefined : await copyAll(location, signal).catch(fail)
-    isMarked = true
+    const lostBytes = isUnfinished ? undefined : await copyAll(location, signal).catch(fail)
+    isUnfinished = true
     await replaceAll(location).catch(fail)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
     // This opening has marked all ids as swept, or has left the index without a state. Either way, no later opening
     // deletes orphans, even if `check` fails.
-    isMarked = false
+    isUnfinished = false
     return await check(databases, lostBytes)
   } finally {
-    await mark.end({ isMarked })
+    await mark.end({ keepsMark: isUnfinished })
   }
 }
 

@@ -167,7 +167,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
   })
 
   it('a slice that was cut with other options fails with a hint at the options', async () => {
-    const hint = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?\n'
+    const hint = 'is HASH the hash of this blob? Was the input made with the same range and --group-log?\n'
     const input = encodeSliceSync(bytes, outboards[1], span)
     for (const args of [['0', '1000000'], ['0', '1'], ['100000', '90000'], SPAN]) {
       const log = args === SPAN ? [] : AT_4

@@ -64,7 +64,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     await writeFile(Buffer.concat([Buffer.from(folder.at('mixed', 'no')), Buffer.of(0xff)]), 'x')
     const strict = await folder.run(['add', '-r', 'mixed'])
     expect(strict).to.include({ code: 1, out: '' })
-    expect(strict.err).to.match(/^baobox: PATH_UNSAFE: .*: rename it, or go on without it: --skip-errors\n$/)
+    expect(strict.err).to.match(/^baobox: PATH_UNSAFE: .*: rename it, or leave it out with --skip-errors\n$/)
     const { code, out, err: errors } = await folder.run(['add', '-r', 'mixed', '--skip-errors', '--json'])
     expect(errors.trim().split('\n').map(line => JSON.parse(line).error).map(({ code, name }) => [code, name]))
       .to.deep.equal([['PATH_UNSAFE', 'mixed/back\\slash'], ['PATH_UNSAFE', 'mixed/no\ufffd']])
