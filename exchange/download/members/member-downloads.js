@@ -84,7 +84,7 @@ export class MemberDownloads {
       await member.blob.refill()
       if (!member.blob.isDone) continue
       this.#active.delete(member.name)
-      this.#ended(member, member.blob.size ?? 0, member.blob.received)
+      this.#ended(member, member.blob.size ?? 0, (member.kept ?? 0) + member.blob.received)
     }
     await this.#streams.refill()
     while (this.#active.size < MAX_ACTIVE) {
@@ -94,7 +94,7 @@ export class MemberDownloads {
       const { root } = member
       const blob = new BlobDownload(this.#session, { root, wanted: ChunkRanges.all, heads: this.#heads })
       await blob.refill()
-      if (blob.isDone) this.#ended(member, blob.size ?? 0, blob.received)
+      if (blob.isDone) this.#ended(member, blob.size ?? 0, (member.kept ?? 0) + blob.received)
       else this.#active.set(member.name, { ...member, blob })
     }
   }

@@ -12,6 +12,7 @@ import { LOOKUP_COUNT } from '../../../store/interface.js'
  * @typedef {object} Member
  * @property {number} index @property {Uint8Array} root @property {string} name
  * @property {boolean} [isSingle]  true if the member must be asked for alone. Default: false
+ * @property {number} [kept]  how many bytes of it a stream has brought that ended within it. Default: 0
  */
 
 export class MemberQueue {

@@ -104,8 +104,12 @@ export class MemberStream {
     const header = await slices.read(HEADER_LEN)
     const size = u64FromBytes(header)
     if (size > FILE_FROM) {
-      await this.#store.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
-      return this.#kept(member, size)
+      const onKept = (/** @type {number} */ len) => {
+        member.kept = (member.kept ?? 0) + len
+        this.received += len
+      }
+      await this.#store.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal, onKept })
+      return this.#onWhole(member, size)
     }
     const blob = new ByteQueue()
     const verifier = new SliceVerifier({ cid: member.root, size })
@@ -123,19 +127,16 @@ export class MemberStream {
   #keep (member, bytes) {
     this.#waitingLen += bytes.length
     const keeping = this.#heads.putSmallBlob(bytes)
-      .then(() => this.#kept(member, bytes.length))
+      .then(() => {
+        this.received += bytes.length
+        this.#onWhole(member, bytes.length)
+      })
       .catch(error => { this.#fault ??= { error } })
       .finally(() => {
         this.#waitingLen -= bytes.length
         this.#keeping.delete(keeping)
       })
     this.#keeping.add(keeping)
-  }
-
-  /** @param {Member} member @param {number} size */
-  #kept (member, size) {
-    this.received += size
-    this.#onWhole(member, size)
   }
 }
 

@@ -63,6 +63,19 @@ describe('a download of a sequence and its members', () => {
     expect((await store.fsck()).damaged).to.deep.equal([])
   })
 
+  it('counts what a stream has brought of a long member before it ended', async () => {
+    const { store } = await newStore()
+    const [long] = contents
+    const members = sequenceOf([roots[0]])
+    const give = giver([long, members])
+    const cut = sliceOf(long).subarray(0, 2 * MIB)
+    const told = []
+    const mirror = { slice: give, members: () => iterable([cut]), location: 'cut' }
+    const options = { from: [mirror], recursive: true, onMember: ({ received }) => told.push(received) }
+    const result = await download(store, hash(members), options)
+    expect([result.received, told]).to.deep.equal([long.length + members.length, [long.length]])
+  })
+
   it('asks once for each small member, and for several at the same time', async () => {
     const { store } = await newStore()
     const blobs = Array.from({ length: 300 }, (_, i) => textOf(i))
