@@ -20,6 +20,7 @@ export const LEFT_OUT = {
   'encoder/files.test.js': 'files',
   'verifier/sources/files.test.js': 'files, and streams of Node.js',
   'verifier/sources/http/http.test.js': 'servers',
+  'verifier/sources/http/default-fetch.test.js': 'servers',
   'verifier/sources/http/broken-answers.test.js': 'processes',
   'verifier/mirrors/redirects.test.js': 'servers',
   'exchange/appended-files.test.js': 'files',

@@ -1,5 +1,6 @@
 // Downloads a blob or a part of it as a `Response` whose body is verified while it streams.
 
+import { defaultFetch } from '#default-fetch'
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { toRange, toRanges } from '../../lib/tree/ranges.js'
 import { HTTP_OPTIONS } from '../sources/http/options.js'
@@ -178,7 +179,7 @@ function firstMirrors (input, outboard, http) {
 }
 
 /** Returns the options of requests to servers. @param {Request | undefined} request @param {FetchOptions} options */
-function httpOf (request, { fetch = globalThis.fetch, headers }) {
+function httpOf (request, { fetch = defaultFetch(), headers }) {
   if (request === undefined) return { fetch, headers }
   const own = new Headers(request.headers)
   for (const name of OWN_HEADERS) own.delete(name)

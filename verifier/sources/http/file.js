@@ -1,6 +1,7 @@
 // Reads a file at a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked only
 // so that a read fails early with a clear error, and never downloads more than was asked for.
 
+import { defaultFetch } from '#default-fetch'
 import { BaoError, fetchChanged, fetchRefused } from '../../../lib/core/errors.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
@@ -37,7 +38,7 @@ export class HttpFile {
    *   may still be right are accepted: those of a changed file, those with another end of the range, and those that
    *   begin at the start of the file. Default: false
    */
-  constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
+  constructor (url, { fetch = defaultFetch(), headers, signal } = {}, { isLenient = false } = {}) {
     this.#url = urlOf(url)
     this.#isLenient = isLenient
     if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)

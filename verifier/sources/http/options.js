@@ -1,5 +1,7 @@
 // The options of requests, and which of them are used for requests to other servers.
 
+import { defaultFetch } from '#default-fetch'
+
 /**
  * @typedef {object} HttpOptions
  * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's `fetch`, for example to add credentials, to
@@ -26,7 +28,7 @@ export function optionsFor (url, from, options) {
 }
 
 /** Options for requests without headers of the caller and without cookies. @param {HttpOptions} options */
-export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
+export function withoutCredentials ({ fetch = defaultFetch(), signal }) {
   // Some runtimes on servers do not have cookies, and refuse the option.
   if (!('credentials' in Request.prototype)) return { fetch, signal }
   /** @type {typeof globalThis.fetch} */

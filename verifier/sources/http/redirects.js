@@ -1,6 +1,7 @@
 // Follows redirects one by one, so that a caller's headers go only to the origin in the caller's URL.
 // Sources: RFC 9110, 15.4; the Fetch standard, "HTTP-redirect fetch".
 
+import { defaultFetch } from '#default-fetch'
 import { fetchRefused } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { locationOf } from './urls.js'
@@ -30,7 +31,7 @@ const hiding = /** @type {WeakSet<typeof globalThis.fetch>} */ (new WeakSet())
  * @throws {BaoError} FETCH_REFUSED when a redirect must not be followed; errors of `fetch`
  */
 export async function follow ({ url, http, headers: needed }, signal) {
-  const { fetch = globalThis.fetch } = http
+  const { fetch = defaultFetch() } = http
   let from = url
   let given = new Headers(http.headers)
   for (let count = 0; count <= MAX_REDIRECTS; count++) {

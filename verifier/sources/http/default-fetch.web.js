@@ -1,0 +1,3 @@
+// Replaces default-fetch.node.js in browsers.
+
+export const defaultFetch = () => globalThis.fetch
