@@ -1,6 +1,7 @@
 // Writes bytes to a file: appends bytes, which it gathers into large writes, or writes bytes at given positions.
 
 import { fdatasync, ftruncate, writev } from 'node:fs'
+import { allOf } from '../../../lib/source/async-util.js'
 
 /** @import { OpenFile } from './blob-file.js' */
 
@@ -61,8 +62,22 @@ export class FileWriter {
    * @param {number} position  of the first byte
    */
   async write (pieces, position) {
+    // All at once, because this thread may be busy when a write ends, and would begin the next one late.
+    const writes = []
+    for (let rest = pieces, at = position; rest.length > 0;) {
+      const part = upTo(WRITE_LEN, rest)
+      writes.push(this.#writeAll(part, at))
+      const len = part.reduce((sum, piece) => sum + piece.length, 0)
+      rest = after(rest, len)
+      at += len
+    }
+    await allOf(writes)
+  }
+
+  /** @param {Uint8Array[]} pieces  at most WRITE_LEN bytes @param {number} position */
+  async #writeAll (pieces, position) {
     for (let rest = pieces; rest.length > 0;) {
-      const written = await writeSome(this.#handle.fd, upTo(WRITE_LEN, rest), position)
+      const written = await writeSome(this.#handle.fd, rest, position)
       rest = after(rest, written)
       position += written
     }
