@@ -74,16 +74,17 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
 /**
  * Makes a whole slice of bytes in memory, in one piece.
  *
- * @param {Uint8Array} source
+ * @param {Uint8Array} source  the blob, or all bytes of it that the slice needs
  * @param {PairReader} outboard
  * @param {SliceJob} job
  * @param {object} options
  * @param {number} options.headerLen  bytes that are left free at the start
+ * @param {number} [options.start]  where `source` begins in the blob, in bytes. Default: 0
  * @param {Uint8Array<ArrayBuffer>} [options.into]  memory for the slice; default: fresh
  * @param {Check} [options.check]
  * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
  */
-export function cutSync (source, outboard, job, { headerLen, into, check }) {
+export function cutSync (source, outboard, job, { headerLen, start: from = 0, into, check }) {
   const slicer = new Slicer(job, outboard, check)
   // If the size is wrong, take only memory for the existing bytes, and for all pairs that can come before the first
   // missing byte.
@@ -91,7 +92,7 @@ export function cutSync (source, outboard, job, { headerLen, into, check }) {
   const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(job), most))
   let at = headerLen
   while (slicer.plan()) {
-    at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
+    at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start - from, end - from)), out, at)
     if (slicer.fault) throw slicer.fault
   }
   return out

@@ -11,6 +11,8 @@ import { encodeSlice } from '../../encoder/slice.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { spanOf } from './blob-access.js'
 import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
+import { SmallReads } from './verified/small-read.js'
+import { SmallSlices } from './small-slices.js'
 
 /** @import { RangeLike, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { BlobName } from '../blob-store.js' */
@@ -48,6 +50,7 @@ export class SliceReader {
   #databases
   #reads
   #protection
+  #smallSlices
   #verifies
 
   /**
@@ -63,6 +66,7 @@ export class SliceReader {
     this.#databases = databases
     this.#reads = reads
     this.#protection = protection
+    this.#smallSlices = new SmallSlices(new SmallReads(databases, access.trees), access.trees)
     this.#verifies = verifies
   }
 
@@ -87,7 +91,8 @@ export class SliceReader {
   async * #slice (cid, wanted, { groupLog, header = true, reuse, readAhead, signal }) {
     const { root, record } = await this.#reads.lookUp(cid, () => wanted, signal)
     const release = this.#protection.use(root)
-    const verify = this.#verifies || !contentOf(this.#databases, root, record).isOurs
+    const content = contentOf(this.#databases, root, record)
+    const verify = this.#verifies || !content.isOurs
     // A group that is larger than those of the store is hashed from all of its bytes, even when only a part of it is
     // wanted.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
@@ -101,7 +106,12 @@ export class SliceReader {
       }))
     }
     try {
-      yield * this.#reads.retried(root, { notes: verify, signal }).pieces(record, () => needed, read)
+      signal?.throwIfAborted()
+      const small = groupLog === GROUP_LOG
+        ? await this.#smallSlices.read(content, wanted, { header, verify, signal })
+        : undefined
+      if (small !== undefined) yield small
+      else yield * this.#reads.retried(root, { notes: verify, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }

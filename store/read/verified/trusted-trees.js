@@ -15,6 +15,7 @@ import { GROUP_LEN } from '../../sizes.js'
 import { hashesTo } from './subtrees.js'
 
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { PairReader, SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { Page, PageName } from '../../storage/content/tree-pages.js' */
 
 /**
@@ -120,6 +121,26 @@ export class TrustedTree {
    */
   known (start, end) {
     return end - start === this.#size ? this.#root : this.#climb(start, end)
+  }
+
+  /**
+   * Makes an outboard that has only pairs that are trusted: see `expected`.
+   *
+   * @returns {SliceOutboard & PairReader}
+   */
+  get outboard () {
+    return {
+      root: this.#root,
+      size: this.#size,
+      groupLog: GROUP_LOG,
+      copyPair: ({ node }, out, at) => {
+        const { page: name, slot } = placeInPages(node)
+        const page = this.#pages.find(name)
+        const pair = page?.isTrusted(slot) ? page.pair(slot) : undefined
+        if (pair !== undefined) out.set(pair, at)
+        return pair !== undefined
+      }
+    }
   }
 
   /**
