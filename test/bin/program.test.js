@@ -141,7 +141,8 @@ describe('baobox', () => {
     for (const [code, expected, args] of [
       [1, 'ENOENT', ['hash', 'there', 'nowhere', '--json']], [1, 'ENOENT', ['cid', '--json', 'nowhere']],
       [2, 'USAGE', ['hash', '--json', '--frob']], [2, 'USAGE', ['ls', '--json', 'a', 'b']],
-      [1, 'FAILED', ['stat', '--json', HEX, '--store', 'nowhere']], [1, 'FAILED', ['gc', '--json', '--store', 'none']],
+      [1, 'STORE_ABSENT', ['stat', '--json', HEX, '--store', 'nowhere']],
+      [1, 'STORE_ABSENT', ['gc', '--json', '--store', 'none']],
       [1, 'FETCH_EXHAUSTED', ['fetch', HEX, '--json', '--from', 'http://127.0.0.1:1/', '--retries', '0']]
     ]) {
       const got = await folder.run(args)

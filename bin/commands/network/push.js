@@ -49,7 +49,7 @@ async function sendStored (source, values, context, send) {
     })
   } catch (error) {
     if (!(error instanceof Failure) || isRoot(source)) throw error
-    throw new Failure(`there is no file or folder '${source}', and ${error.message}`)
+    throw new Failure(`there is no file or folder '${source}', and ${error.message}`, { cause: error.cause })
   }
 }
 

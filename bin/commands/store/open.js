@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
+import { tagNotFound } from '../../../store/interface.js'
 import { removeMarked } from '../../../store/storage/opening/rescue-mark.js'
 import { DEFAULT_WAIT } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
@@ -61,7 +62,8 @@ export async function withStore (values, context, use, options = {}) {
   const opened = await openStore(location, values, context, { ...options, create: false }).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
     if (options.create) return undefined
-    throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
+    const advice = "make one with 'baobox add', or name another with --store"
+    throw new Failure(`there is no store at ${location}: ${advice}`, { cause: error })
   })
   if (opened === undefined) return withNewStore(location, values, context, use, options)
   // A command with `calls` uses only methods that `Owner` also has.
@@ -201,7 +203,9 @@ export async function cidIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
   if (store instanceof Owner) return store.cidIn(name)
   const cid = await cidOrTagIn(store, name) ?? await memberIn(store, name)
-  if (cid === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
+  if (cid === undefined) {
+    throw new Failure(`'${name}' is neither a CID nor a tag of the store`, { cause: tagNotFound(name) })
+  }
   return cid.code === RAW && await isSequence(store, cid) ? toCid(parseRoot(cid), HASHSEQ) : cid
 }
 
