@@ -4,6 +4,7 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { HASH_LEN } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
 import { tagNotFound } from '../../../store/interface.js'
@@ -14,7 +15,6 @@ import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context } from '../../types.js' */
 
 /** @typedef {{ store?: string, wait?: number, 'read-only'?: boolean }} StoreValues  `wait`: seconds */
@@ -207,6 +207,26 @@ export async function cidIn (store, name) {
     throw new Failure(`'${name}' is neither a CID nor a tag of the store`, { cause: tagNotFound(name) })
   }
   return cid.code === RAW && await isSequence(store, cid) ? toCid(parseRoot(cid), HASHSEQ) : cid
+}
+
+/**
+ * Does work on a blob. An error of the store names the blob by the CID that the command line shows for it.
+ *
+ * @template T
+ * @param {CID} cid  as `cidIn` has returned it @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function named (cid, work) {
+  try {
+    return await work()
+  } catch (error) {
+    const stored = `${toCid(parseRoot(cid))}`
+    if (error instanceof BaoError && error.message.includes(stored)) {
+      error.message = error.message.replaceAll(stored, `${cid}`)
+      if (`${error.cid}` === stored) error.cid = cid
+    }
+    throw error
+  }
 }
 
 /**

@@ -2,8 +2,8 @@
 
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
-import { cidIn, rootIn, withStore } from './open.js'
-import { toCid } from '../../../lib/hash/cid.js'
+import { cidIn, named, withStore } from './open.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
 import { notFound, tagNotFound } from '../../../store/interface.js'
 
 /** @import { Run } from '../../types.js' */
@@ -13,10 +13,11 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
   for (const name of operands) {
     context.signal.throwIfAborted()
     await context.attempt(async () => {
-      const root = await rootIn(store, name)
-      const { blobs } = await store.delete(root, { force: values.force })
+      const cid = await cidIn(store, name)
+      const root = parseRoot(cid)
+      const { blobs } = await named(cid, () => store.delete(root, { force: values.force }))
       if (blobs === 0) throw new Failure(`${name} is not in the store`, { cause: notFound(root) })
-      if (values.json) await printResult(values, { name, cid: `${toCid(root)}` }, '')
+      if (values.json) await printResult(values, { name, cid: `${cid}` }, '')
     })
   }
 }, { calls: true })
