@@ -23,8 +23,9 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site: cid, 'allow-tags': allowTags, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet } = values
   const { signal } = context
+  const allowTags = values['allow-tags'] || values['allow-writes']
   const { authorize, maxBytes } = writing(values)
   const site = siteOf(values)
   const place = socket === undefined ? { port, host } : { path: socket }
@@ -92,16 +93,17 @@ async function warnOfSite (store, site) {
 }
 
 /**
- * Who may write. The token allows uploads and nothing else.
+ * Who may write. Without --allow-writes, the token allows uploads and nothing else.
  *
- * @param {{ 'put-token'?: string, 'max-put'?: number }} values
+ * @param {{ 'put-token'?: string, 'allow-writes'?: boolean, 'max-put'?: number }} values
  * @returns {Pick<HandlerOptions, 'authorize' | 'maxBytes'>}
  */
-function writing ({ 'put-token': given, 'max-put': maxBytes }) {
+function writing ({ 'put-token': given, 'allow-writes': all, 'max-put': maxBytes }) {
   const token = uploadToken(given)
   if (token === undefined) {
+    if (all) throw new UsageError('--allow-writes needs --put-token')
     if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
     return {}
   }
-  return { authorize: bearer(token), maxBytes }
+  return { authorize: bearer(token, all ? ['put', 'delete', 'tag'] : undefined), maxBytes }
 }

@@ -221,7 +221,7 @@ export async function named (cid, work) {
     return await work()
   } catch (error) {
     const stored = `${toCid(parseRoot(cid))}`
-    if (error instanceof BaoError && error.message.includes(stored)) {
+    if (error instanceof BaoError && error.code.startsWith('STORE_')) {
       error.message = error.message.replaceAll(stored, `${cid}`)
       if (`${error.cid}` === stored) error.cid = cid
     }
