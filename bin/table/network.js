@@ -71,8 +71,9 @@ export const fetch = define({
     'of a file. A file that has the blob already stays as it is, and nothing is fetched; another one is replaced. ' +
     'Prints how many bytes were received, then how many each mirror has sent.',
     'With --recursive, or with the ticket of a collection, puts all files into the store; with OUTPUT, also writes ' +
-    'them into that folder, as get -r does, also with --update. Prints a line for each file that is whole, also if ' +
-    'the store had it before. A URL means all blobs of its server: the CID in its path is replaced.',
+    'them into that folder, as get -r does, also with --update. A folder that has all files already stays as it is. ' +
+    'Prints a line for each file that is whole, also if the store had it before. A URL means all blobs of its ' +
+    'server: the CID in its path is replaced.',
     'With --tag, gc also keeps the bytes of an interrupted download. Until the blob is complete, the tag is called ' +
     'NAME.part, or NAME.part2 if that name is taken.'
   ],

@@ -1,7 +1,8 @@
 // baobox fetch
 
+import { basename } from 'node:path'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
-import { exportDirectory } from '../../../exchange/collections/node/index.js'
+import { diffDirectory, exportDirectory } from '../../../exchange/collections/node/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { fetchVerified } from '../../../verifier/index.js'
 import { rangeOf } from '../../line/values.js'
@@ -17,6 +18,9 @@ import { withMirrors } from './peers.js'
 import { ofAnyBlob, placeOf } from './places.js'
 import { downloadFile } from '../../../exchange/download/index.js'
 
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobStore } from '../../../store/index.js' */
 /** @import { DownloadResult } from '../../../exchange/download/download.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 /** @import { ByteRange } from '../../../lib/index.js' */
@@ -61,11 +65,36 @@ async function fetchCollection ({ root, from }, output, values, context) {
   const { signal } = context
   const anyBlob = from.map(({ place, ...rest }) => ({ ...rest, place: ofAnyBlob(place) }))
   const result = await download({ root, isSequence: true, from: anyBlob }, undefined, values, context)
+  let place = ''
   if (output !== undefined) {
-    await withStore(values, context, store => withProgress({ name: output }, onProgress =>
-      exportDirectory(store, cid, output, { update: values.update, signal, onProgress })), { onlyReads: true })
+    await withStore(values, context, store => withProgress({ name: output }, async onProgress => {
+      try {
+        await exportDirectory(store, cid, output, { update: values.update, signal, onProgress })
+      } catch (error) {
+        if (!await hasFiles(store, cid, /** @type {BaoError} */ (error), signal)) throw error
+        place = `, already there in ${entryText(output)}`
+      }
+    }), { onlyReads: true })
   }
-  await printDownload(values, result)
+  await printDownload(values, result, place)
+}
+
+/**
+ * True if an export has failed because a folder is there, and the folder has all files of the collection.
+ *
+ * @param {BlobStore} store @param {CID} cid @param {BaoError} error @param {AbortSignal} signal
+ */
+async function hasFiles (store, cid, { code, location }, signal) {
+  if (code !== 'PATH_EXISTS' || location === undefined) return false
+  try {
+    for await (const { type } of diffDirectory(store, cid, location, { top: basename(location), signal })) {
+      if (type !== 'added') return false
+    }
+    return true
+  } catch {
+    signal.throwIfAborted()
+    return false // something else is there, and the first error says so
+  }
 }
 
 /** @param {Wanted} wanted @param {ByteRange | undefined} range @param {FetchValues} values @param {Context} context */
@@ -155,8 +184,8 @@ function printFile (values, { name, cid, size, received }) {
   return printResult(values, { name, cid: `${cid}`, size, received }, line.trimEnd())
 }
 
-/** @param {FetchValues} values @param {DownloadResult} result */
-async function printDownload (values, result) {
+/** @param {FetchValues} values @param {DownloadResult} result @param {string} [more]  ends the line */
+async function printDownload (values, result, more = '') {
   const { cid, size, received, complete, members, mirrors } = result
   const record = {
     cid: `${cid}`,
@@ -166,7 +195,7 @@ async function printDownload (values, result) {
     members,
     mirrors: mirrors.map(({ location, state, bytes, error }) => ({ location, state, bytes, error: error?.message }))
   }
-  await printResult(values, record, `${cid}  ${downloadText(values, result)}`)
+  await printResult(values, record, `${cid}  ${downloadText(values, result)}${more}`)
   if (values.json) return
   for (const { location, state, bytes, error } of record.mirrors) {
     const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`
