@@ -1,11 +1,13 @@
 // baobox fetch
 
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { diffDirectory, exportDirectory } from '../../../exchange/collections/node/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { fetchVerified } from '../../../verifier/index.js'
-import { rangeOf } from '../../line/values.js'
+import { DEFAULT_WAIT, rangeOf } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { arrivalText, entryText, sizeText } from '../../terminal/format.js'
 import { deliver, outputOf, print, printResult } from '../../terminal/output.js'
@@ -148,10 +150,38 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
       const response = await fetchVerified(first, { cid: root, from: others, range, ...how })
       return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
     }
-    const result = await withProgress({ name }, onProgress =>
-      downloadFile(root, output, { ...limits, from, signal, onProgress: log.listener(onProgress) }))
+    const result = await whenFree(values, signal, () => withProgress({ name }, onProgress =>
+      downloadFile(root, output, { ...limits, from, signal, onProgress: log.listener(onProgress) })))
     return printDownload(values, result)
   }))
+}
+
+/** Milliseconds between attempts while another process downloads to the same file, and between looks at its folder. */
+const ATTEMPT_PAUSE = 1000
+const LOOK_PAUSE = 50
+
+/**
+ * Downloads to a file. While another process downloads to the same file, waits as long as --wait says.
+ *
+ * @template T
+ * @param {FetchValues} values @param {AbortSignal} signal @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function whenFree ({ wait = DEFAULT_WAIT }, signal, work) {
+  const end = performance.now() + 1000 * wait
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await work()
+    } catch (thrown) {
+      const { code, message, location = '' } = /** @type {BaoError} */ (thrown)
+      const left = end - performance.now()
+      if (code !== 'STORE_LOCKED' || left <= 0) throw thrown
+      if (isFirst) process.stderr.write(`baobox: ${message}: waiting for at most ${Math.ceil(left / 1000)} s more\n`)
+      // The other download ends with the removal of its folder. If it was killed, the folder stays.
+      const next = performance.now() + Math.min(ATTEMPT_PAUSE, left)
+      while (performance.now() < next && existsSync(location)) await setTimeout(LOOK_PAUSE, undefined, { signal })
+    }
+  }
 }
 
 /** The limits for `download`, from the options of the command line. @param {FetchValues} values */
