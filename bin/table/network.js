@@ -88,6 +88,7 @@ export const fetch = define({
 export const push = define({
   summary: 'send a blob, a file or a folder to a server that keeps uploads',
   operands: 'SOURCE',
+  hasTags: true,
   options: {
     to: filledText('URL', 'the server, such as http://localhost:4700'),
     token: { value: 'TOKEN', help: 'the token that the server wants; default: $BAOBOX_PUT_TOKEN', read: parseToken },

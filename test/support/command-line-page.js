@@ -35,7 +35,8 @@ stderr. Where stderr is no terminal, work of more than 10 s prints a line every 
   where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
-  below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the store.
+  below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the
+  store, except those with blanks or other characters that mean something to a shell.
 
 ## At a glance
 
