@@ -17,6 +17,7 @@ stderr. Where stderr is no terminal, work of more than 10 s prints a line every 
 <!-- contents -->
 <!-- /contents -->
 
+- \`put\` is another name of \`add\`, and \`list\` of \`ls\`.
 - \`-\` means stdin or stdout wherever a file may stand. Options may stand anywhere, also before the command.
 - A blob of a store is named by its CID, by the 64 hexadecimal digits of its hash, or by a tag.
 - The store is the folder that \`--store\` names, else the one in \`BAOBOX_STORE\`, else \`baobox\` in the data
