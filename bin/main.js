@@ -1,7 +1,7 @@
 // Finds the command, runs it, reports errors, and chooses the exit code.
 
 import { readFileSync } from 'node:fs'
-import { COMMANDS, TABLE } from './table/index.js'
+import { COMMANDS, TABLE, commandName } from './table/index.js'
 import { commandHelp, programHelp } from './line/help.js'
 import { areOptions, parse } from './line/parse.js'
 import { unknownCommand } from './line/suggest.js'
@@ -35,9 +35,8 @@ export async function main (line, signal) {
   }
   try {
     if (line.length === 0) {
-      // As git and npm do. It is not a success: the name of the command may be an empty variable of a script.
       await print(programHelp(TABLE))
-      return USAGE
+      return OK
     }
     const fail = () => { code = FAILED }
     await dispatch(name, args, { signal, table: TABLE, attempt, fail, hasFailed: () => code !== OK })
@@ -55,12 +54,12 @@ export async function main (line, signal) {
  * @param {string[]} line
  */
 function commandIn (line) {
-  const isCommand = (/** @type {string} */ arg) => Object.hasOwn(COMMANDS, arg)
-  let at = line.findIndex((arg, i) => isCommand(arg) && areOptions(COMMANDS[arg], line.slice(0, i)))
+  const isCommand = (/** @type {string} */ arg) => Object.hasOwn(COMMANDS, commandName(arg))
+  let at = line.findIndex((arg, i) => isCommand(arg) && areOptions(COMMANDS[commandName(arg)], line.slice(0, i)))
   // If none fits, the error is that of the first one.
   if (at < 0) at = line.findIndex(isCommand)
   if (at < 0 || !line[0].startsWith('-')) at = 0
-  return { name: line[at] ?? '', args: line.toSpliced(at, 1) }
+  return { name: commandName(line[at] ?? ''), args: line.toSpliced(at, 1) }
 }
 
 /** @param {string} name @param {string[]} args @param {Context} context */

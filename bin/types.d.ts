@@ -26,6 +26,8 @@ export interface Definition<O extends Options = any> {
   operands: string
   /** All values that the operand may have, for completion. */
   choices?: string[]
+  /** True if an operand that is not called CID may be a tag, for completion. */
+  hasTags?: boolean
   options: O
   /** For an option: others that must not be given with it. */
   excludes?: Partial<Record<keyof O & string, (keyof O & string)[]>>

@@ -186,16 +186,16 @@ export class BlobStore {
   }
 
   /** @type {Store['resolve']} */
-  resolve (cid) { return this.#run(() => this.#parts.lookups.resolve(cid)) }
+  resolve (cid, options) { return this.#run(() => this.#parts.lookups.resolve(cid), options) }
 
   /** @type {Store['has']} */
-  has (cid) { return this.#run(() => this.#parts.lookups.has(cid)) }
+  has (cid, options) { return this.#run(() => this.#parts.lookups.has(cid), options) }
 
   /** @type {Store['stat']} */
-  stat (cid) { return this.#run(() => this.#parts.lookups.stat(cid)) }
+  stat (cid, options) { return this.#run(() => this.#parts.lookups.stat(cid), options) }
 
   /** @type {Store['statMany']} */
-  statMany (cids) { return this.#run(() => this.#parts.lookups.statMany(cids)) }
+  statMany (cids, options) { return this.#run(() => this.#parts.lookups.statMany(cids), options) }
 
   /** @type {Store['info']} */
   info (options = {}) { return this.#run(() => this.#parts.census.info(options), options, ['signal']) }

@@ -4,8 +4,9 @@
 //
 // Rules for every call. `cid` names a blob by a CID of BLAKE3 in any form, by 64 hexadecimal digits or by the 32-byte
 // hash. Ranges are `{ start, end }` in bytes or `ChunkRanges`. Returned memory belongs to the caller, unless a call
-// says that it is borrowed. A wrong argument is a TypeError or a RangeError: calls that return a promise reject with
-// this error, and all other calls throw it immediately. After `close`, every call fails with STORE_CLOSED.
+// says that it is borrowed. A wrong argument is a TypeError or a RangeError, and an unknown option is a TypeError, also
+// for calls that have no options (`NoOptions`): calls that return a promise reject with this error, and all other calls
+// throw it immediately. After `close`, every call fails with STORE_CLOSED.
 
 import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
@@ -41,6 +42,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /** @import { PutOptions } from './write/put.js' */
 /** @import { NamedSource, PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { ReceiveOptions } from './write/receive/receive.js' */
+
+/** @typedef {Record<string, never>} NoOptions  of a call that has none: each one is a TypeError */
 
 /**
  * @typedef {object} WholeOutboard
@@ -104,15 +107,16 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   in whole chunk groups, because the store never keeps a part of a group. `ranges`: where to look. Default: the whole
  *   blob.
  *
- * @property {(cid: BlobName) => Promise<boolean>} has  Returns true if the store has the whole blob.
+ * @property {(cid: BlobName, options?: NoOptions) => Promise<boolean>} has  Returns true if the store has the whole
+ *   blob. It does not look at the members of a sequence.
  *
- * @property {(cid: BlobName) => Promise<BlobStat & BlobDetails>} stat  Returns the size and state of a blob, and which
- *   of its chunks are present. Throws STORE_NOT_FOUND { cid }.
+ * @property {(cid: BlobName, options?: NoOptions) => Promise<BlobStat & BlobDetails>} stat  Returns the size and state
+ *   of a blob, and which of its chunks are present. Throws STORE_NOT_FOUND { cid }.
  *
- * @property {(cids: Iterable<BlobName>) => Promise<(BlobStat | undefined)[]>} statMany  Returns the size and state of
- *   several blobs, in the order of `cids`, with one lookup in the index for all. A result is undefined if the store
- *   does not have the blob, or the blob's record is damaged; `stat` tells these cases apart. All results are in memory
- *   together.
+ * @property {(cids: Iterable<BlobName>, options?: NoOptions) => Promise<(BlobStat | undefined)[]>} statMany  Returns
+ *   the size and state of several blobs, in the order of `cids`, with one lookup in the index for all. A result is
+ *   undefined if the store does not have the blob, or the blob's record is damaged; `stat` tells these cases apart. All
+ *   results are in memory together.
  *
  * @property {(options?: ListOptions) => AsyncGenerator<ListedBlob>} list  Lists all blobs, whole or in part, in the
  *   order of their hashes, or by a time (see `order`). Throws STORE_CORRUPT { cid } for a damaged record, after it has
@@ -130,10 +134,10 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   counts the deleted blobs and their bytes. Throws STORE_TAGGED { cid, tag } when a tag names one of them; the blobs
  *   before that one are deleted.
  *
- * @property {(cid: BlobName) => Promise<CID | undefined>} resolve  Finds the BLAKE3 CID of the blob that the store has
- *   under a name, whole or in part. The name may be an alias: a CID of another hash function. The other calls take
- *   BLAKE3 names only, so pass them the result. Undefined when the store does not have a blob under the name. Throws
- *   STORE_CORRUPT { cid } when damage hides which blob it is.
+ * @property {(cid: BlobName, options?: NoOptions) => Promise<CID | undefined>} resolve  Finds the BLAKE3 CID of the
+ *   blob that the store has under a name, whole or in part. The name may be an alias: a CID of another hash function.
+ *   The other calls take BLAKE3 names only, so pass them the result. Undefined when the store does not have a blob
+ *   under the name. Throws STORE_CORRUPT { cid } when damage hides which blob it is.
  *
  * @property {Tags} tags  Names that protect blobs from garbage collection.
  *

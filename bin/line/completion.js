@@ -29,7 +29,11 @@ const PLAIN_TAGS = "2>/dev/null | sed -n 's|^[a-z0-9]* *[a-z]* *\"\\([A-Za-z0-9.
 const takesTag = (name, { value }) => value === 'CID' || (name === 'tag' && value !== undefined)
 
 /** True if some operand of a command may be a tag. @param {Command} command */
-const namesBlobs = command => operandsOf(command).some(({ name }) => name === 'CID')
+const namesBlobs = command => command.hasTags || operandsOf(command).some(({ name }) => name === 'CID')
+
+/** The options with a value of all commands: their values may stand before the command. @param {Commands} commands */
+const optionsWithValues = commands =>
+  [...new Set(commands.flatMap(([, command]) => spellings(command, hasValue)))].join('|')
 
 /** @param {Commands} commands */
 const bash = commands => `# Completion of baobox in bash. To use it: eval "$(baobox completion bash)"
@@ -41,15 +45,23 @@ _baobox_tags () {
   baobox tag "\${store[@]}" ${PLAIN_TAGS}
 }
 _baobox () {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} options= values=
-  if [ "$COMP_CWORD" -eq 1 ]; then
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} options= values= at
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    case \${COMP_WORDS[at]} in
+      ${optionsWithValues(commands)}) ((at++)) ;;
+      -*) ;;
+      *) break ;;
+    esac
+  done
+  if [ "$at" -gt "$COMP_CWORD" ]; then return; fi
+  if [ "$at" -eq "$COMP_CWORD" ]; then
     COMPREPLY=($(compgen -W '${commands.map(([name]) => name).join(' ')} --help --version' -- "$cur"))
     return
   fi
-  case \${COMP_WORDS[1]} in
+  case \${COMP_WORDS[at]} in
 ${commands.map(([name, command]) => `    ${name})
       options='${spellings(command).join(' ')} --help'
-      values=${namesBlobs(command) ? 'TAGS' : `'${(command.choices ?? []).join(' ')}'`}
+      values=${command.hasTags ? 'FILES' : namesBlobs(command) ? 'TAGS' : `'${(command.choices ?? []).join(' ')}'`}
       case $prev in
         ${spellings(command, takesTag).join('|') || '""'}) values=TAGS ;;
         ${spellings(command, hasValue).join('|') || '""'}) return ;;
@@ -59,6 +71,12 @@ ${commands.map(([name, command]) => `    ${name})
   case $cur in
     -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
     *)
+      if [ "$values" = FILES ]; then
+        compopt -o filenames 2>/dev/null
+        local IFS=$'\\n'
+        COMPREPLY=($(compgen -W "$(_baobox_tags)" -- "$cur"; compgen -f -- "$cur"))
+        return
+      fi
       if [ "$values" = TAGS ]; then values=$(_baobox_tags); fi
       COMPREPLY=($(compgen -W "$values" -- "$cur")) ;;
   esac
@@ -87,17 +105,32 @@ _baobox_tags () {
   tags=(\${(f)"$(baobox tag \${opt_args[--store]:+--store=\${opt_args[--store]}} ${PLAIN_TAGS})"})
   compadd -- $tags
 }
+_baobox_sources () {
+  _baobox_tags
+  _files
+}
 _baobox () {
   local -a commands
   commands=(
 ${commands.map(([name, { summary }]) => `    ${quoted(`${name}:${summary}`)}`).join('\n')}
   )
-  if (( CURRENT == 2 )); then
+  local -i at=2
+  while (( at < CURRENT )) && [[ $words[at] == -* ]]; do
+    case $words[at] in
+      ${optionsWithValues(commands)}) (( at += 2 )) ;;
+      *) (( at++ )) ;;
+    esac
+  done
+  if (( at > CURRENT )); then
+    _files
+    return
+  fi
+  if (( at == CURRENT )); then
     _describe command commands
     return
   fi
-  local command=\${words[2]}
-  shift words
+  local command=$words[at]
+  words=("$command" "\${(@)words[2,at-1]}" "\${(@)words[at+1,-1]}")
   (( CURRENT-- ))
   case $command in
 ${commands.map(([name, command]) => `    ${name}) _arguments -s ${zshArguments(command).join(' ')} ;;`).join('\n')}
@@ -118,7 +151,11 @@ const zshArguments = command => [
   }),
   quoted('--help[print the help]'),
   ...operandsOf(command).map(({ name, isOptional, isMany }) => {
-    const values = command.choices ? `(${command.choices.join(' ')})` : name === 'CID' ? '_baobox_tags' : '_files'
+    const values = command.choices
+      ? `(${command.choices.join(' ')})`
+      : name === 'CID'
+        ? '_baobox_tags'
+        : command.hasTags ? '_baobox_sources' : '_files'
     return quoted(`${isMany ? '*' : ''}${isOptional && !isMany ? ':' : ''}:${name}:${values}`)
   })
 ]
@@ -133,8 +170,12 @@ function __baobox_tags
   end
   baobox tag $store ${PLAIN_TAGS}
 end
-complete -c baobox -n __fish_use_subcommand -f -l help -s h -d 'print the help'
-complete -c baobox -n __fish_use_subcommand -f -l version -s V -d 'print the version'
+function __baobox_no_command
+  not __fish_seen_subcommand_from ${commands.map(([name]) => name).join(' ')}
+end
+complete -c baobox -n __baobox_no_command -f -l help -s h -d 'print the help'
+complete -c baobox -n __baobox_no_command -f -l version -s V -d 'print the version'
+complete -c baobox -n __baobox_no_command -l store -r -d 'the store'
 ${commands.map(([name, command]) => fishLines(name, command).join('\n')).join('\n')}
 `
 
@@ -143,7 +184,7 @@ function fishLines (name, command) {
   const { summary, options, choices } = command
   const after = `complete -c baobox -n '__fish_seen_subcommand_from ${name}'`
   return [
-    `complete -c baobox -n __fish_use_subcommand -f -a ${name} -d ${quotedForFish(summary)}`,
+    `complete -c baobox -n __baobox_no_command -f -a ${name} -d ${quotedForFish(summary)}`,
     ...Object.entries(options).map(([name, option]) => {
       const { short, value, help } = option
       const values = takesTag(name, option) ? " -f -r -a '(__baobox_tags)'" : value ? ' -r' : ''

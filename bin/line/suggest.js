@@ -4,7 +4,12 @@ import { UsageError } from '../terminal/errors.js'
 
 /** Commands that users of other programs look for. @type {Record<string, string>} */
 const ELSEWHERE = {
-  put: "'add'", list: "'ls'", delete: "'rm'", remove: "'rm'", verify: "'hash --check' for files, or 'fsck' for a store"
+  check: "'fsck' for a store, or 'hash --check' for files",
+  delete: "'rm'",
+  download: "'fetch'",
+  init: "'add', which makes a missing store",
+  remove: "'rm'",
+  verify: "'hash --check' for files, or 'fsck' for a store"
 }
 /** The most letters in which a name may differ. */
 const MOST_SLIPS = 2

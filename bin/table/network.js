@@ -5,10 +5,15 @@ import {
   bytes, define, filledText, filledTexts, flag, json, output, range, rangeExcludes, readStore, size, text, writeStore
 } from './options.js'
 
+/** @import { Option } from '../types.js' */
+
 const MOST_MIRRORS = 64
 const MOST_RETRIES = 1000
 const MOST_SECONDS = 86_400
 const noRelays = flag('use no relay and no address lookup of iroh: reach peers only at their addresses')
+
+/** @param {string} help @returns {Option<[name: string, value: string][]>} */
+const headers = help => ({ value: 'HEADER', help, isMany: true, read: given => [parseHeader(given)] })
 
 export const fetch = define({
   summary: 'download a blob or a collection from mirrors, verified, into a store or files',
@@ -32,12 +37,7 @@ export const fetch = define({
       help: 'add at most N mirrors that servers name in their answers; default: 4',
       read: integerFrom(0, MOST_MIRRORS)
     },
-    header: {
-      value: 'HEADER',
-      help: "send this header, 'Name: value', to the servers of SOURCE and --from; may be repeated",
-      isMany: true,
-      read: given => [parseHeader(given)]
-    },
+    header: headers("send this header, 'Name: value', to the servers of SOURCE and --from; may be repeated"),
     token: { value: 'TOKEN', help: "the same as --header 'Authorization: Bearer TOKEN'", read: parseToken },
     stall: {
       value: 'SECONDS',
@@ -71,8 +71,9 @@ export const fetch = define({
     'of a file. A file that has the blob already stays as it is, and nothing is fetched; another one is replaced. ' +
     'Prints how many bytes were received, then how many each mirror has sent.',
     'With --recursive, or with the ticket of a collection, puts all files into the store; with OUTPUT, also writes ' +
-    'them into that folder, as get -r does, also with --update. Prints a line for each file that is whole, also if ' +
-    'the store had it before. A URL means all blobs of its server: the CID in its path is replaced.',
+    'them into that folder, as get -r does, also with --update. A folder that has all files already stays as it is. ' +
+    'Prints a line for each file that is whole, also if the store had it before. A URL means all blobs of its ' +
+    'server: the CID in its path is replaced.',
     'With --tag, gc also keeps the bytes of an interrupted download. Until the blob is complete, the tag is called ' +
     'NAME.part, or NAME.part2 if that name is taken.'
   ],
@@ -87,9 +88,12 @@ export const fetch = define({
 export const push = define({
   summary: 'send a blob, a file or a folder to a server that keeps uploads',
   operands: 'SOURCE',
+  hasTags: true,
   options: {
     to: filledText('URL', 'the server, such as http://localhost:4700'),
     token: { value: 'TOKEN', help: 'the token that the server wants; default: $BAOBOX_PUT_TOKEN', read: parseToken },
+    header: headers("send this header, 'Name: value', to the server; may be repeated"),
+    tag: filledText('NAME', 'tag the blob on the server, once it is there; the server must allow that'),
     recursive: flag('send a collection of the store, or another sequence of hashes, with all its files', 'r'),
     parallel: {
       value: 'N', help: 'send at most N blobs at the same time; default: 4', read: integerFrom(1, MOST_MIRRORS)
@@ -105,8 +109,10 @@ export const push = define({
     'A blob that the server has is not sent, so after an interruption run push again. Prints the CID, and how much ' +
     'was sent of how much.',
     'The server may be baobox serve with --put-token, or another that uses baobox/http. An upload has no tag, so the ' +
-    'next gc on the server deletes it, unless somebody tags it there. Other users of the machine can see a token on ' +
-    'the command line; the environment hides it.'
+    'next gc on the server deletes it, unless --tag or somebody tags it there: baobox serve takes tags with ' +
+    '--allow-writes. Other users of the machine can see a token on the command line; the environment hides it.',
+    'The user and password of a URL are sent as a header, as fetch does. The token of the environment is sent only ' +
+    'if neither the URL nor a header has an authorization.'
   ],
   examples: [
     'baobox push video.mp4 --to http://localhost:4700 --token secret',
@@ -132,6 +138,7 @@ export const serve = define({
     'put-token': {
       value: 'TOKEN', help: 'allow uploads by everybody who sends TOKEN; default: $BAOBOX_PUT_TOKEN', read: parseToken
     },
+    'allow-writes': flag('let TOKEN also set and delete tags, and delete blobs; implies --allow-tags'),
     'max-put': size('most bytes of one upload; default: 1GiB'),
     iroh: flag('also serve peers of iroh, such as sendme; needs npm install @number0/iroh'),
     ticket: filledTexts('CID', 'print a ticket for the blob, or for the collection and its members; CID may be a ' +

@@ -31,17 +31,19 @@ export async function downloadFile (cid, path, options) {
   const root = parseRoot(cid, 'cid')
   const { signal } = options
   const part = new PartFolder(path)
-  const present = await part.sizeOf(root, { signal })
-  const nothing = { cid: toCid(root), size: present ?? 0, received: 0, complete: true, mirrors: [] }
-  if (present !== undefined && !await part.isThere()) return nothing
+  let present = await part.sizeOf(root, { signal })
+  const nothing = () => ({ cid: toCid(root), size: present ?? 0, received: 0, complete: true, mirrors: [] })
+  if (present !== undefined && !await part.isThere()) return nothing()
   await part.prepare()
   const store = await BlobStore.open(part.path)
   let isOver = false
   try {
+    await part.markAgain()
     await part.removeLeftovers().catch(() => {}) // leftovers do no harm
+    present ??= await part.sizeOf(root, { signal }) // another call may have ended just before the opening
     if (present !== undefined) {
       isOver = true
-      return nothing
+      return nothing()
     }
     let result = await download(store, root, options)
     // The bytes of an earlier run may have been damaged since.

@@ -51,6 +51,11 @@ export class PartFolder {
     throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
   }
 
+  /** Marks the folder again. If another download has removed it after `prepare`, the opening of a store has made it. */
+  async markAgain () {
+    if (!await this.#isMarked()) await writeSynced(join(this.path, MARK), MARK_TEXT)
+  }
+
   /** True if something has the path of the folder. */
   async isThere () { return await lstat(this.path).catch(unlessMissing) !== undefined }
 

@@ -12,6 +12,7 @@ export class PartFolder {
   async sizeOf () { return undefined }
   async isThere () { return false }
   async prepare () {}
+  async markAgain () {}
   async remove () {}
   async removeLeftovers () {}
 }

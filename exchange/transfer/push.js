@@ -261,7 +261,7 @@ const ANSWER_MS = 10_000
  *
  * @param {URL} url @param {Response} response
  */
-async function statusErrorOf (url, response) {
+export async function statusErrorOf (url, response) {
   const error = fetchStatus(locationOf(url), response.status)
   const { code } = await jsonOf(response)
   if (/^[A-Z_]{1,40}$/.test(code)) error.message += ` (${code})`

@@ -13,6 +13,7 @@ export function assertKnownOptions (options, known) {
     throw new TypeError(`"options" expected an object, got ${describe(options)}`)
   }
   for (const name in options) {
-    if (!known.includes(name)) throw new TypeError(`unknown option "${name}": expected ${known.join(', ')}`)
+    if (known.includes(name)) continue
+    throw new TypeError(`unknown option "${name}": expected ${known.length === 0 ? 'no option' : known.join(', ')}`)
   }
 }

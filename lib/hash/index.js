@@ -6,7 +6,8 @@ export { OutputReader } from './output.js'
 export { kernelName, warmup } from '../engine/kernel/index.js'
 
 /**
- * The `hashStream` of `baobox`. The first call loads its modules.
+ * The `hashStream` of `baobox`. The first call loads its modules, which fails in a service worker: there `import()` is
+ * not allowed. Source: HTML standard, "HostLoadImportedModule".
  *
  * @type {typeof import('../parallel/hash-source.js').hashStream}
  */

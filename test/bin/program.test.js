@@ -75,9 +75,20 @@ describe('baobox', () => {
     expect(await folder.run(['--store=get', '--help', 'ls'])).to.include({ out: commandHelp('ls', COMMANDS.ls) })
   })
 
-  it('alone prints the help, and exits with 2', async () => {
+  it('takes put for add, and list for ls', async () => {
+    await folder.write('b', 'b')
+    expect(await folder.run(['--store', 'synonyms', 'put', 'b'])).to.include({ code: 0, err: '' })
+    const { code, out } = await folder.run(['list', '--store', 'synonyms'])
+    expect([code, out]).to.deep.equal([0, (await folder.run(['ls', '--store', 'synonyms'])).out])
+    for (const args of [['put', '--help'], ['help', 'put']]) {
+      expect((await folder.run(args)).out).to.equal(commandHelp('add', COMMANDS.add))
+    }
+    expect((await folder.run(['put', '--frob', 'b'])).err).to.include("(see 'baobox add --help')")
+  })
+
+  it('alone prints the help', async () => {
     const { code, out, err } = await folder.run([])
-    expect({ code, err }).to.deep.equal({ code: 2, err: '' })
+    expect({ code, err }).to.deep.equal({ code: 0, err: '' })
     expect(out).to.equal((await folder.run(['help'])).out)
   })
 
@@ -87,8 +98,10 @@ describe('baobox', () => {
       ["unknown command 'frob'", 'baobox --help', ['frob']],
       ["unknown command 'lst': did you mean 'ls'?", 'baobox --help', ['lst', '--long']],
       ["unknown command 'fecth': did you mean 'fetch'?", 'baobox --help', ['help', 'fecth']],
-      ["unknown command 'put': did you mean 'add'?", 'baobox --help', ['put', 'file']],
-      ["unknown command 'list': did you mean 'ls'?", 'baobox --help', ['list']],
+      ["unknown command 'download': did you mean 'fetch'?", 'baobox --help', ['download', 'file']],
+      ["unknown command 'init': did you mean 'add', which makes a missing store?", 'baobox --help', ['init']],
+      ["unknown command 'check': did you mean 'fsck' for a store, or 'hash --check' for files?", 'baobox --help',
+        ['check']],
       ["unknown command 'verify': did you mean 'hash --check' for files, or 'fsck' for a store?", 'baobox --help',
         ['verify']],
       ["unknown option '--recusive': did you mean '--recursive'?", 'baobox add --help', ['add', '--recusive', 'x']],
@@ -141,7 +154,8 @@ describe('baobox', () => {
     for (const [code, expected, args] of [
       [1, 'ENOENT', ['hash', 'there', 'nowhere', '--json']], [1, 'ENOENT', ['cid', '--json', 'nowhere']],
       [2, 'USAGE', ['hash', '--json', '--frob']], [2, 'USAGE', ['ls', '--json', 'a', 'b']],
-      [1, 'FAILED', ['stat', '--json', HEX, '--store', 'nowhere']], [1, 'FAILED', ['gc', '--json', '--store', 'none']],
+      [1, 'STORE_ABSENT', ['stat', '--json', HEX, '--store', 'nowhere']],
+      [1, 'STORE_ABSENT', ['gc', '--json', '--store', 'none']],
       [1, 'FETCH_EXHAUSTED', ['fetch', HEX, '--json', '--from', 'http://127.0.0.1:1/', '--retries', '0']]
     ]) {
       const got = await folder.run(args)

@@ -181,6 +181,16 @@ export const READING = {
     }
   },
 
+  async 'calls without options refuse all options' ({ open }) {
+    const store = /** @type {any} */ (await open())
+    const { cid } = await store.put(noise(5))
+    for (const [call, name] of [['has', cid], ['stat', cid], ['resolve', cid], ['statMany', [cid]]]) {
+      const error = await errorOf(() => store[call](name, { recursive: true }))
+      equal(error instanceof TypeError, true, `${call}() refuses an option`)
+      await store[call](name, {})
+    }
+  },
+
   async 'every call takes any name of a blob' ({ open }) {
     const store = await open()
     const bytes = noise(20_000)

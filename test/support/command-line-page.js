@@ -17,6 +17,7 @@ stderr. Where stderr is no terminal, work of more than 10 s prints a line every 
 <!-- contents -->
 <!-- /contents -->
 
+- \`put\` is another name of \`add\`, and \`list\` of \`ls\`.
 - \`-\` means stdin or stdout wherever a file may stand. Options may stand anywhere, also before the command.
 - A blob of a store is named by its CID, by the 64 hexadecimal digits of its hash, or by a tag.
 - The store is the folder that \`--store\` names, else the one in \`BAOBOX_STORE\`, else \`baobox\` in the data
@@ -35,7 +36,8 @@ stderr. Where stderr is no terminal, work of more than 10 s prints a line every 
   where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.
 - Completion: \`eval "$(baobox completion bash)"\` in \`~/.bashrc\`; for zsh the same with \`zsh\` in \`~/.zshrc\`,
-  below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the store.
+  below \`compinit\`; for fish \`baobox completion fish | source\`. It knows the tags of the
+  store, except those with blanks or other characters that mean something to a shell.
 
 ## At a glance
 

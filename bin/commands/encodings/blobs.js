@@ -83,7 +83,7 @@ export const withStored = (name, dir, context, use) => withStore({ store: dir },
   use({ store, root: await rootIn(store, name) }), { onlyReads: true }).catch(error => {
   // A word that is neither a file nor a CID may be a misspelt file name, so the message also names the file.
   if (error instanceof Failure && dir === undefined && !isRoot(name)) {
-    throw new Failure(`there is no file '${name}', and ${error.message}`)
+    throw new Failure(`there is no file '${name}', and ${error.message}`, { cause: error.cause })
   }
   throw error
 })

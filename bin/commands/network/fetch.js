@@ -1,10 +1,13 @@
 // baobox fetch
 
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
-import { exportDirectory } from '../../../exchange/collections/node/index.js'
+import { diffDirectory, exportDirectory } from '../../../exchange/collections/node/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { fetchVerified } from '../../../verifier/index.js'
-import { rangeOf } from '../../line/values.js'
+import { DEFAULT_WAIT, rangeOf } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { arrivalText, entryText, sizeText } from '../../terminal/format.js'
 import { deliver, outputOf, print, printResult } from '../../terminal/output.js'
@@ -17,6 +20,9 @@ import { withMirrors } from './peers.js'
 import { ofAnyBlob, placeOf } from './places.js'
 import { downloadFile } from '../../../exchange/download/index.js'
 
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { BlobStore } from '../../../store/index.js' */
 /** @import { DownloadResult } from '../../../exchange/download/download.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 /** @import { ByteRange } from '../../../lib/index.js' */
@@ -61,11 +67,36 @@ async function fetchCollection ({ root, from }, output, values, context) {
   const { signal } = context
   const anyBlob = from.map(({ place, ...rest }) => ({ ...rest, place: ofAnyBlob(place) }))
   const result = await download({ root, isSequence: true, from: anyBlob }, undefined, values, context)
+  let place = ''
   if (output !== undefined) {
-    await withStore(values, context, store => withProgress({ name: output }, onProgress =>
-      exportDirectory(store, cid, output, { update: values.update, signal, onProgress })), { onlyReads: true })
+    await withStore(values, context, store => withProgress({ name: output }, async onProgress => {
+      try {
+        await exportDirectory(store, cid, output, { update: values.update, signal, onProgress })
+      } catch (error) {
+        if (!await hasFiles(store, cid, /** @type {BaoError} */ (error), signal)) throw error
+        place = `, already there in ${entryText(output)}`
+      }
+    }), { onlyReads: true })
   }
-  await printDownload(values, result)
+  await printDownload(values, result, place)
+}
+
+/**
+ * True if an export has failed because a folder is there, and the folder has all files of the collection.
+ *
+ * @param {BlobStore} store @param {CID} cid @param {BaoError} error @param {AbortSignal} signal
+ */
+async function hasFiles (store, cid, { code, location }, signal) {
+  if (code !== 'PATH_EXISTS' || location === undefined) return false
+  try {
+    for await (const { type } of diffDirectory(store, cid, location, { top: basename(location), signal })) {
+      if (type !== 'added') return false
+    }
+    return true
+  } catch {
+    signal.throwIfAborted()
+    return false // something else is there, and the first error says so
+  }
 }
 
 /** @param {Wanted} wanted @param {ByteRange | undefined} range @param {FetchValues} values @param {Context} context */
@@ -119,10 +150,38 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
       const response = await fetchVerified(first, { cid: root, from: others, range, ...how })
       return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
     }
-    const result = await withProgress({ name }, onProgress =>
-      downloadFile(root, output, { ...limits, from, signal, onProgress: log.listener(onProgress) }))
+    const result = await whenFree(values, signal, () => withProgress({ name }, onProgress =>
+      downloadFile(root, output, { ...limits, from, signal, onProgress: log.listener(onProgress) })))
     return printDownload(values, result)
   }))
+}
+
+/** Milliseconds between attempts while another process downloads to the same file, and between looks at its folder. */
+const ATTEMPT_PAUSE = 1000
+const LOOK_PAUSE = 50
+
+/**
+ * Downloads to a file. While another process downloads to the same file, waits as long as --wait says.
+ *
+ * @template T
+ * @param {FetchValues} values @param {AbortSignal} signal @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function whenFree ({ wait = DEFAULT_WAIT }, signal, work) {
+  const end = performance.now() + 1000 * wait
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await work()
+    } catch (thrown) {
+      const { code, message, location = '' } = /** @type {BaoError} */ (thrown)
+      const left = end - performance.now()
+      if (code !== 'STORE_LOCKED' || left <= 0) throw thrown
+      if (isFirst) process.stderr.write(`baobox: ${message}: waiting for at most ${Math.ceil(left / 1000)} s more\n`)
+      // The other download ends with the removal of its folder. If it was killed, the folder stays.
+      const next = performance.now() + Math.min(ATTEMPT_PAUSE, left)
+      while (performance.now() < next && existsSync(location)) await setTimeout(LOOK_PAUSE, undefined, { signal })
+    }
+  }
 }
 
 /** The limits for `download`, from the options of the command line. @param {FetchValues} values */
@@ -155,8 +214,8 @@ function printFile (values, { name, cid, size, received }) {
   return printResult(values, { name, cid: `${cid}`, size, received }, line.trimEnd())
 }
 
-/** @param {FetchValues} values @param {DownloadResult} result */
-async function printDownload (values, result) {
+/** @param {FetchValues} values @param {DownloadResult} result @param {string} [more]  ends the line */
+async function printDownload (values, result, more = '') {
   const { cid, size, received, complete, members, mirrors } = result
   const record = {
     cid: `${cid}`,
@@ -166,7 +225,7 @@ async function printDownload (values, result) {
     members,
     mirrors: mirrors.map(({ location, state, bytes, error }) => ({ location, state, bytes, error: error?.message }))
   }
-  await printResult(values, record, `${cid}  ${downloadText(values, result)}`)
+  await printResult(values, record, `${cid}  ${downloadText(values, result)}${more}`)
   if (values.json) return
   for (const { location, state, bytes, error } of record.mirrors) {
     const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`

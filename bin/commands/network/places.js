@@ -1,4 +1,4 @@
-// Finds in the arguments of `baobox fetch` which blob is wanted, and where it may be.
+// Finds in the arguments of `baobox fetch` which blob is wanted, and where it may be; and the server of `baobox push`.
 
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -6,6 +6,7 @@ import { HASHSEQ, parseRoot } from '../../../lib/hash/cid.js'
 import { parseTicket } from '../../../exchange/iroh/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { isRasl, parseRasl } from '../../../verifier/mirrors/server/rasl.js'
+import { uploadToken } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { isRoot, rootOf } from '../store/open.js'
 
@@ -64,6 +65,25 @@ function raslOf (source) {
   } catch (error) {
     throw new UsageError(/** @type {Error} */ (error).message)
   }
+}
+
+/**
+ * The server of `baobox push`, and the headers that it gets. The token of the environment is for a server to which no
+ * other credentials are sent.
+ *
+ * @param {string} given  the value of --to
+ * @param {{ header?: [string, string][], token?: string }} values
+ * @returns {{ place: string, headers: [name: string, value: string][], isKnown: boolean }} `isKnown`: true if there are
+ *   credentials
+ * @throws {UsageError}
+ */
+export function serverOf (given, { header, token }) {
+  const { place, headers = [] } = placeWith(given, headersOf(header, token))
+  if (!/^https?:\/\/[^?#]*$/i.test(place) || !URL.canParse(place)) {
+    throw new UsageError(`--to: ${shown(place)} is not an HTTP URL without a query`)
+  }
+  const own = headers.some(isAuthorization) ? headers : headersOf(headers, uploadToken(undefined))
+  return { place, headers: own, isKnown: own.some(isAuthorization) }
 }
 
 /**
@@ -151,8 +171,10 @@ function checkUrl (url, name) {
   if (/^http\+unix:/i.test(url)) {
     throw new UsageError(`${name}: '${url}' is a socket, which fetch cannot use: serve the store at a port, too`)
   }
-  const shown = url.includes('@') ? 'it' : `'${url}'` // after an error in its form, a password may be left in it
   if (!/^https?:\/\/[^/\\]/i.test(url) || !URL.canParse(url)) {
-    throw new UsageError(`${name}: ${shown} is not an HTTP URL`)
+    throw new UsageError(`${name}: ${shown(url)} is not an HTTP URL`)
   }
 }
+
+/** A wrong URL as errors show it. After an error in its form, a password may be left in it. @param {string} url */
+const shown = url => url.includes('@') ? 'it' : `'${url}'`

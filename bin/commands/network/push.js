@@ -6,18 +6,25 @@ import { join } from 'node:path'
 import { BlobStore } from '../../../store/index.js'
 import { importDirectory } from '../../../exchange/collections/node/index.js'
 import { push as pushBlob } from '../../../exchange/transfer/index.js'
+import { statusErrorOf } from '../../../exchange/transfer/push.js'
+import { fetchFailed } from '../../../lib/core/errors.js'
+import { HASHSEQ } from '../../../lib/hash/cid.js'
+import { locationOf } from '../../../verifier/sources/http/urls.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { isRoot, rootIn, withStore } from '../store/open.js'
-import { uploadToken } from '../../line/values.js'
+import { cidIn, isRoot, named, withStore } from '../store/open.js'
+import { serverOf } from './places.js'
 
 /** @import { Stats } from 'node:fs' */
-/** @import { BlobName } from '../../../store/index.js' */
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 
 /** @typedef {Given<typeof import('../../table/network.js').push['options']>['values']} PushValues */
+
+const NEEDS_TOKEN = 'if the server wants a token, give it with --token'
 
 /** @type {Run<typeof import('../../table/network.js').push>} */
 export async function push ({ values, operands: [source] }, context) {
@@ -44,14 +51,20 @@ export async function push ({ values, operands: [source] }, context) {
 async function sendStored (source, values, context, send) {
   const { recursive } = values
   try {
-    await withStore(values, context, async store => send(store, await rootIn(store, source), { recursive }), {
-      onlyReads: true
-    })
+    await withStore(values, context, async store => {
+      const cid = await cidIn(store, source)
+      if (cid.code === HASHSEQ && !recursive) warnOfList(source)
+      await named(cid, () => send(store, cid, { recursive }))
+    }, { onlyReads: true })
   } catch (error) {
     if (!(error instanceof Failure) || isRoot(source)) throw error
-    throw new Failure(`there is no file or folder '${source}', and ${error.message}`)
+    throw new Failure(`there is no file or folder '${source}', and ${error.message}`, { cause: error.cause })
   }
 }
+
+/** @param {string} source */
+const warnOfList = source => process.stderr.write(
+  `baobox: warning: '${source}' is a folder: sending its list of hashes without the files; -r sends them, too\n`)
 
 /** @param {string} path @returns {Promise<Stats | undefined>} undefined when there is nothing */
 async function statOf (path) {
@@ -69,21 +82,41 @@ async function statOf (path) {
  * @param {string} source  what the user calls the blob @param {PushValues} values @param {Context} context
  */
 function senderOf (source, values, { signal }) {
-  const { to, parallel } = values
-  if (to === undefined) throw new UsageError('missing --to URL: the server to which the blob is sent')
-  if (!/^https?:\/\/[^?#]*$/i.test(to) || !URL.canParse(to)) {
-    throw new UsageError(`--to: '${to}' is not an HTTP URL without a query`)
-  }
-  const token = uploadToken(values.token)
-  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
-  /** @param {BlobStore} store @param {BlobName} cid @param {{ recursive?: boolean }} options */
+  const { to: given, parallel, tag } = values
+  if (given === undefined) throw new UsageError('missing --to URL: the server to which the blob is sent')
+  const { place: to, headers, isKnown } = serverOf(given, values)
+  /** @param {BlobStore} store @param {CID} cid @param {{ recursive?: boolean }} options */
   return async (store, cid, { recursive }) => {
-    const result = await withProgress({ name: source }, onProgress =>
-      pushBlob(store, cid, { to, recursive, parallel, headers, signal, onProgress }))
-    const { size, blobs, bytes } = result
-    const sizes = `${sizeText(values, bytes)} of ${sizeText(values, size)} sent, ${formatCount(blobs, 'blob')}`
-    await printResult(values, { cid: `${result.cid}`, size, blobs, bytes }, `${result.cid}  ${sizes}`)
+    try {
+      const result = await withProgress({ name: source }, onProgress =>
+        pushBlob(store, cid, { to, recursive, parallel, headers, signal, onProgress }))
+      const { size, blobs, bytes } = result
+      const shown = `${recursive ? result.cid : cid}`
+      if (tag !== undefined) await setTag(tag, shown, { to, headers, signal })
+      const sizes = `${sizeText(values, bytes)} of ${sizeText(values, size)} sent, ${formatCount(blobs, 'blob')}`
+      await printResult(values, { cid: shown, size, blobs, bytes, tag }, `${shown}  ${sizes}`)
+    } catch (error) {
+      const { code, status = 0, message } = /** @type {BaoError} */ (error)
+      if (code !== 'FETCH_STATUS' || ![401, 403].includes(status) || isKnown) throw error
+      throw new Failure(`${code}: ${message}: ${NEEDS_TOKEN}`, { cause: error })
+    }
   }
+}
+
+/**
+ * Sets a tag on the server.
+ *
+ * @param {string} name @param {string} cid
+ * @param {{ to: string, headers: [name: string, value: string][], signal: AbortSignal }} server
+ */
+async function setTag (name, cid, { to, headers, signal }) {
+  const url = new URL(`${to.replace(/\/+$/, '')}/tags/${encodeURIComponent(name)}?cid=${cid}`)
+  const response = await fetch(url, { method: 'PUT', redirect: 'manual', headers, signal }).catch(error => {
+    signal.throwIfAborted()
+    throw fetchFailed(locationOf(url), error)
+  })
+  if (!response.ok) throw await statusErrorOf(url, response)
+  await response.body?.cancel()
 }
 
 /**

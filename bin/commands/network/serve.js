@@ -23,8 +23,9 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site: cid, 'allow-tags': allowTags, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet } = values
   const { signal } = context
+  const allowTags = values['allow-tags'] || values['allow-writes']
   const { authorize, maxBytes } = writing(values)
   const site = siteOf(values)
   const place = socket === undefined ? { port, host } : { path: socket }
@@ -72,36 +73,63 @@ function siteOf ({ site: cid, top, fallback, 'no-sandbox': isFree }) {
 }
 
 /**
- * Warns when visitors will not find a page at the top of a site. The site may still arrive, or its tag be moved.
+ * Warns when visitors will not find a page at the top of a site, or when the site lacks what --top or --fallback names.
+ * The site may still arrive, or its tag be moved.
  *
  * @param {BlobStore} store @param {SiteOptions} site
  */
 async function warnOfSite (store, site) {
+  const { cid, top, fallback } = site
+  const { isFound, code = 'HTTP_NOT_FOUND', error } = await lookAt(store, site, '/') // a 404.html has no code
+  const has = async (/** @type {Partial<SiteOptions>} */ rules, /** @type {string} */ path) =>
+    (await lookAt(store, { ...site, ...rules }, path)).isFound
+  if (!isFound && code.endsWith('_INVALID')) {
+    warn(`--site: '${cid}' is no folder or site: ${code}: ${error?.message}`)
+  } else if (!isFound && code !== 'HTTP_NOT_FOUND') {
+    warn(`--site: '${cid}' has no page at /: ${code}: ${error?.message}`)
+  } else if (top && !await has({ top: '', fallback: undefined, listing: true }, folderPath(top))) {
+    warn(`--top: '${cid}' has no folder '${top}'`)
+  } else if (fallback !== undefined && !await has({}, `/${crypto.randomUUID()}`)) {
+    warn(`--fallback: '${cid}' has no file '${fallback}'${top ? ` in '${top}'` : ''}`)
+  } else if (!isFound) {
+    warn(`--site: '${cid}' has no page at /: it has no index.html at its top; --top FOLDER serves a folder of it`)
+  }
+}
+
+/** @param {string} folder */
+const folderPath = folder => `/${folder.split('/').map(encodeURIComponent).join('/')}/`
+
+/** @param {string} text */
+const warn = text => process.stderr.write(`baobox: warning: ${text}\n`)
+
+/**
+ * Asks for a path of a site.
+ *
+ * @param {BlobStore} store @param {SiteOptions} site @param {string} path
+ * @returns {Promise<{ isFound: boolean, code?: string, error?: Error }>}
+ */
+async function lookAt (store, site, path) {
   let failure = /** @type {{ code?: string, error?: Error }} */ ({})
   const handler = createHandler(store, {
     site, onRequest: ({ code, error }) => { failure = { code, error: /** @type {Error} */ (error) } }
   })
-  const response = await handler(new Request('http://localhost/'))
+  const response = await handler(new Request(`http://localhost${path}`))
   await response.body?.cancel()
-  if (response.ok) return
-  const { code = 'HTTP_NOT_FOUND', error } = failure // without a code the site has a 404.html
-  const why = code === 'HTTP_NOT_FOUND'
-    ? 'it has no index.html at its top; --top FOLDER serves a folder of it'
-    : `${code}: ${error?.message}`
-  process.stderr.write(`baobox: warning: --site: '${site.cid}' has no page at /: ${why}\n`)
+  return { isFound: response.ok, ...failure }
 }
 
 /**
- * Who may write. The token allows uploads and nothing else.
+ * Who may write. Without --allow-writes, the token allows uploads and nothing else.
  *
- * @param {{ 'put-token'?: string, 'max-put'?: number }} values
+ * @param {{ 'put-token'?: string, 'allow-writes'?: boolean, 'max-put'?: number }} values
  * @returns {Pick<HandlerOptions, 'authorize' | 'maxBytes'>}
  */
-function writing ({ 'put-token': given, 'max-put': maxBytes }) {
+function writing ({ 'put-token': given, 'allow-writes': all, 'max-put': maxBytes }) {
   const token = uploadToken(given)
   if (token === undefined) {
+    if (all) throw new UsageError('--allow-writes needs --put-token')
     if (maxBytes !== undefined) throw new UsageError('--max-put needs --put-token')
     return {}
   }
-  return { authorize: bearer(token), maxBytes }
+  return { authorize: bearer(token, all ? ['put', 'delete', 'tag'] : undefined), maxBytes }
 }

@@ -15,6 +15,7 @@ import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, RequestOptions } from 'node:http' */
 /** @import { ByteRange } from '../../../lib/index.js' */
+/** @import { BaoErrorCode } from '../../../lib/core/errors.js' */
 /** @import { CID } from 'multiformats/cid' */
 /** @import { FetchOptions } from '../network/download.js' */
 /** @import { FolderOptions } from '../store/collections.js' */
@@ -22,7 +23,7 @@ import { decode, encode, proofOf } from './messages.js'
 /**
  * What an owner sends as its error.
  *
- * @typedef {{ code?: import('../../../lib/core/errors.js').BaoErrorCode, message: string }} ToldError
+ * @typedef {{ code?: BaoErrorCode, message: string, isFailure?: boolean }} ToldError
  */
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} CallOptions
@@ -199,7 +200,10 @@ async function resultOf (response, listeners) {
 }
 
 /** @param {ToldError} error */
-const errorOf = ({ code, message }) => code === undefined ? new Failure(message) : new BaoError(code, message)
+function errorOf ({ code, message, isFailure }) {
+  const coded = code && new BaoError(code, message)
+  return coded === undefined || isFailure ? new Failure(message, { cause: coded }) : coded
+}
 
 /** @param {IncomingMessage} response @returns {Promise<string>} empty if the answer has no line */
 async function firstLine (response) {

@@ -8,7 +8,7 @@ import { areEqual } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { listenOn } from '../../../exchange/http/node/listen.js'
-import { messageOf } from '../../terminal/errors.js'
+import { Failure, messageOf } from '../../terminal/errors.js'
 import { leaveAddress, removeAddress } from './address.js'
 import { CALLS } from './calls.js'
 import { decode, encode, proofOf } from './messages.js'
@@ -81,8 +81,10 @@ async function answer ({ store, token, helpers }, request, response) {
   request.resume() // drops the rest of the body if the call has stopped reading
 }
 
-/** An error as plain data: its code and its message. @param {unknown} error */
+/** An error as plain data: its message and its code. A `Failure` has the code of its cause. @param {unknown} error */
 function toldAs (error) {
   if (!(error instanceof Error)) return { message: String(error) }
-  return { message: messageOf(error), ...error instanceof BaoError && { code: error.code } }
+  const isFailure = error instanceof Failure
+  const coded = isFailure ? error.cause : error
+  return { message: messageOf(error), isFailure, ...coded instanceof BaoError && { code: coded.code } }
 }

@@ -4,7 +4,7 @@ import { rangeOf } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, entryText, sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
-import { cidIn, rootIn, withStore } from './open.js'
+import { cidIn, named, rootIn, withStore } from './open.js'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { memberStats } from '../../../exchange/collections/index.js'
@@ -46,7 +46,7 @@ export const stat = ({ values, operands }, context) => withStore(values, context
   for (const [i, name] of operands.entries()) {
     await context.attempt(async () => {
       const cid = await cidIn(store, name)
-      const blob = { ...await store.stat(cid), cid }
+      const blob = { ...await named(cid, () => store.stat(cid)), cid }
       const members = await membersIn(store, cid, context.signal)
       const { size, sizeProven, present } = blob
       const ranges = present.toBytes(size)
@@ -123,8 +123,11 @@ export const missing = ({ values, operands: [name] }, context) => withStore(valu
  * @param {{ json?: boolean }} values @param {BlobStore} store @param {CID} of @param {AbortSignal} signal
  */
 async function printIncomplete (values, store, of, signal) {
-  for await (const { cid, name, stat } of memberStats(store, of, { signal })) {
+  let own = /** @type {CID | undefined} */ (of) // the first line is that of the collection
+  for await (const { cid: member, name, stat } of memberStats(store, of, { signal })) {
     const state = stateOf(stat)
+    const cid = own ?? member
+    own = undefined
     if (state === 'complete') continue
     const line = `${cid}  ${state.padEnd('partial'.length)}  ${entryText(name ?? '')}`
     await printResult(values, { cid: `${cid}`, name, state }, line.trimEnd())

@@ -4,8 +4,10 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { HASH_LEN } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
+import { tagNotFound } from '../../../store/interface.js'
 import { removeMarked } from '../../../store/storage/opening/rescue-mark.js'
 import { DEFAULT_WAIT } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
@@ -13,7 +15,6 @@ import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context } from '../../types.js' */
 
 /** @typedef {{ store?: string, wait?: number, 'read-only'?: boolean }} StoreValues  `wait`: seconds */
@@ -61,7 +62,8 @@ export async function withStore (values, context, use, options = {}) {
   const opened = await openStore(location, values, context, { ...options, create: false }).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
     if (options.create) return undefined
-    throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
+    const advice = "make one with 'baobox add', or name another with --store"
+    throw new Failure(`there is no store at ${location}: ${advice}`, { cause: error })
   })
   if (opened === undefined) return withNewStore(location, values, context, use, options)
   // A command with `calls` uses only methods that `Owner` also has.
@@ -201,8 +203,30 @@ export async function cidIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
   if (store instanceof Owner) return store.cidIn(name)
   const cid = await cidOrTagIn(store, name) ?? await memberIn(store, name)
-  if (cid === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
+  if (cid === undefined) {
+    throw new Failure(`'${name}' is neither a CID nor a tag of the store`, { cause: tagNotFound(name) })
+  }
   return cid.code === RAW && await isSequence(store, cid) ? toCid(parseRoot(cid), HASHSEQ) : cid
+}
+
+/**
+ * Does work on a blob. An error of the store names the blob by the CID that the command line shows for it.
+ *
+ * @template T
+ * @param {CID} cid  as `cidIn` has returned it @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function named (cid, work) {
+  try {
+    return await work()
+  } catch (error) {
+    const stored = `${toCid(parseRoot(cid))}`
+    if (error instanceof BaoError && error.code.startsWith('STORE_')) {
+      error.message = error.message.replaceAll(stored, `${cid}`)
+      if (`${error.cid}` === stored) error.cid = cid
+    }
+    throw error
+  }
 }
 
 /**

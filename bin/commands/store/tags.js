@@ -2,8 +2,9 @@
 
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
-import { cidIn, rootIn, withStore } from './open.js'
-import { toCid } from '../../../lib/hash/cid.js'
+import { cidIn, named, withStore } from './open.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { notFound, tagNotFound } from '../../../store/interface.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -12,10 +13,11 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
   for (const name of operands) {
     context.signal.throwIfAborted()
     await context.attempt(async () => {
-      const root = await rootIn(store, name)
-      const { blobs } = await store.delete(root, { force: values.force })
-      if (blobs === 0) throw new Failure(`${name} is not in the store`)
-      if (values.json) await printResult(values, { name, cid: `${toCid(root)}` }, '')
+      const cid = await cidIn(store, name)
+      const root = parseRoot(cid)
+      const { blobs } = await named(cid, () => store.delete(root, { force: values.force }))
+      if (blobs === 0) throw new Failure(`${name} is not in the store`, { cause: notFound(root) })
+      if (values.json) await printResult(values, { name, cid: `${cid}` }, '')
     })
   }
 }, { calls: true })
@@ -30,7 +32,7 @@ export async function tag ({ values, operands: [name, cid] }, context) {
   await withStore(values, context, async store => {
     if (values.delete) {
       if (await store.tags.delete(name)) return
-      throw new Failure(`there is no tag ${JSON.stringify(name)}`)
+      throw new Failure(`there is no tag ${JSON.stringify(name)}`, { cause: tagNotFound(name) })
     }
     if (cid !== undefined) {
       await store.tags.set(name, await cidIn(store, cid), values.hashseq ? { format: 'hashseq' } : undefined)

@@ -41,6 +41,10 @@ describe('baobox completion', () => {
     expect(completed('help', 'fs')).to.equal('fsck')
     expect(completed('get', '--store', '')).to.equal('')
     expect(completed('unknown', '-')).to.equal('')
+    expect(completed('--store', 'x', 'com')).to.equal('compact completion')
+    expect(completed('--json', '-o', 'ls', 'com')).to.equal('compact completion')
+    expect(completed('--store', 'com')).to.equal('')
+    expect(completed('--store', 'x', 'tree', '--s')).to.equal('--store --svg')
   })
 
   describe('completes the tags of the store', () => {
@@ -49,6 +53,7 @@ describe('baobox completion', () => {
     const withProgram = script => `baobox () { "${process.execPath}" "${PROGRAM}" "$@"; }\n${script}`
     before(async () => {
       await folder.write('b', 'b')
+      await folder.write('ofile', 'b')
       for (const tag of ['site', 'site/two', 'other', 'a b', '$(touch evil)', 'x "site', '--force']) {
         await folder.run(['add', 'b', '--store', 'tagged', '--tag', tag])
       }
@@ -68,6 +73,9 @@ describe('baobox completion', () => {
       expect(completed('none', 'cat', '--store', 'tagged', 's')).to.equal('site site/two')
       expect(completed('tagged', 'add', '--tag', 'o')).to.equal('other')
       expect(completed('tagged', 'serve', '--site', 'si')).to.equal('site site/two')
+      expect(completed('tagged', 'push', 'o')).to.equal('other ofile')
+      expect(completed('tagged', 'push', '--tag', 'o')).to.equal('other')
+      expect(completed('none', '--store', 'tagged', 'cat', 's')).to.equal('site site/two')
       expect(completed('tagged', 'hash', '--tag', 's'), 'hash --tag has no value').to.equal('')
       expect(completed('tagged', 'add', 's')).to.equal('')
       expect(completed('none', 'get', '')).to.equal('')
@@ -80,6 +88,22 @@ describe('baobox completion', () => {
         'opt_args[--store]=tagged; _baobox_tags'
       const { stdout } = spawnSync('zsh', ['-fc', script], { cwd: folder.path, encoding: 'utf8' })
       expect(stdout.trim()).to.equal('-- other site site/two')
+    })
+
+    it('in zsh also after options, and for push', async function () {
+      if (!isHere('zsh')) this.skip()
+      await writeFile(folder.at('script'), completionOf('zsh', TABLE))
+      const completed = (...words) => {
+        const script = 'compdef () {}; . ./script; _describe () { print -r -- $1 }; _files () { print files }; ' +
+          '_arguments () { print -r -- "$CURRENT $words" $@[-1] }; words=(baobox "$@"); CURRENT=$#words; _baobox'
+        return spawnSync('zsh', ['-fc', script, 'zsh', ...words], { cwd: folder.path, encoding: 'utf8' }).stdout.trim()
+      }
+      expect(completed('')).to.equal('command')
+      expect(completed('--store', 'x', '')).to.equal('command')
+      expect(completed('--store', '')).to.equal('files')
+      expect(completed('rm', 'x')).to.equal('2 rm x *:CID:_baobox_tags')
+      expect(completed('--store', 'x', '--json', 'rm', 'y', '')).to.equal('6 rm --store x --json y  *:CID:_baobox_tags')
+      expect(completed('push', '')).to.equal('2 push  :SOURCE:_baobox_sources')
     })
 
     it('in fish', async function () {
@@ -100,5 +124,7 @@ describe('baobox completion', () => {
     expect(completed('baobox de')).to.deep.equal(['decode', 'decode-slice', 'demo'])
     expect(completed('baobox tree --s')).to.have.members(['--store', '--svg'])
     expect(completed('baobox completion ')).to.include.members(SHELLS)
+    expect(completed('baobox --store x com')).to.deep.equal(['compact', 'completion'])
+    expect(completed('baobox --store x tree --s')).to.have.members(['--store', '--svg'])
   })
 })

@@ -1,6 +1,6 @@
 // A killed download to a file may leave folders beside the file. The next one removes them.
 import { expect } from 'chai'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newLocation, removeLocation } from '#runtime'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -39,6 +39,16 @@ describe('a folder that a killed download to a file has left', () => {
     await downloadFile(cid, path, { from: [{ source: content, outboard }] })
     expect(await readdir(folder)).to.have.members([...others, 'movie.mp4'])
     expect(others).to.have.length(2)
+  })
+
+  it('has its mark again when another download removes it before the store in it is opened', async () => {
+    const part = new PartFolder(path)
+    await part.prepare()
+    await rm(part.path, { recursive: true })
+    await mkdir(join(part.path, 'index'), { recursive: true }) // as the opening does
+    await part.markAgain()
+    await part.remove()
+    expect(await readdir(folder)).to.deep.equal([])
   })
 
   it('is removed by a download that fails, too', async () => {

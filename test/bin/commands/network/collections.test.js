@@ -1,6 +1,6 @@
 // Collections that `baobox fetch` downloads, from a server in this process that can stop answering.
 import { once } from 'node:events'
-import { mkdir, readFile, readdir } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { toNodeHandler } from 'srvx/node'
@@ -90,6 +90,23 @@ describe('baobox fetch -r', function () {
     expect(records.pop()).to.deep.include({ cid, received: 0, complete: true, members: COUNT + 1 })
     expect(records.map(({ name }) => name).sort()).to.deep.equal(Object.keys(FILES).map(name => `tree/${name}`).sort())
     for (const { received } of records) expect(received).to.equal(0)
+  })
+
+  it('leaves a folder as it is that has all files already', async () => {
+    const args = ['fetch', '-r', cid, '--from', `${url}/{cid}`, '--store', 'again', '-o', 'there']
+    expect((await folder.run(args)).code).to.equal(0)
+    await folder.write('there/tree/mine', 'mine')
+    const { mtimeMs, ino } = await stat(folder.at('there/tree/sub/b'))
+    const { code, out, err } = await folder.run(args)
+    expect({ code, err }).to.deep.equal({ code: 0, err: '' })
+    expect(out).to.include(`\n${cid}  0 bytes received, complete, already there in there\n`)
+    expect(await stat(folder.at('there/tree/sub/b'))).to.include({ mtimeMs, ino })
+    await rm(folder.at('there/tree/sub/a'))
+    expect((await folder.run(args)).err).to.match(/^baobox: PATH_EXISTS: .*--update/)
+    await folder.clear('there')
+    await mkdir(folder.at('there'))
+    await folder.write('there/tree', 'a file')
+    expect((await folder.run(args)).err).to.match(/^baobox: PATH_EXISTS: /)
   })
 
   it('with --update, as get -r, brings a folder up to date', async () => {

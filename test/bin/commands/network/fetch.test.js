@@ -6,7 +6,7 @@ import { hash, toCid } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { hex, same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
-import { newFolder } from '../../../support/program.js'
+import { ended, newFolder } from '../../../support/program.js'
 
 const BYTES = noise(3_000_000)
 const ROOT = hash(BYTES)
@@ -46,6 +46,37 @@ describe('baobox fetch', () => {
     served = `${line}`.split('  ')[0].replace(/\/$/, '')
     plain = await serving(BYTES)
     liar = await serving(BYTES.map(byte => byte ^ 1))
+  })
+
+  it('waits while another process downloads to the same file, and finds the file then', async () => {
+    const held = []
+    let isHeld = true
+    const slow = createServer((request, response) => {
+      const answer = () => request.url === '/file' ? response.end(BYTES) : response.writeHead(404).end()
+      if (isHeld) held.push(answer)
+      else answer()
+      slow.emit('held')
+    }).listen(0, '127.0.0.1')
+    servers.push(slow)
+    await once(slow, 'listening')
+    const args = ['fetch', CID, 'together', '--from', `http://127.0.0.1:${slow.address().port}/file`]
+    const asked = once(slow, 'held')
+    const first = folder.start(args)
+    const end = ended(first)
+    await asked
+    expect((await folder.run([...args, '--wait', '0'])).err).to.match(/^baobox: STORE_LOCKED: .*--wait\n$/)
+    const others = [1, 2].map(() => folder.start([...args, '--wait', '60']))
+    const ends = others.map(ended)
+    await Promise.all(others.map(({ stderr }) => once(stderr, 'data')))
+    isHeld = false
+    for (const answer of held.splice(0)) answer()
+    expect(await end).to.include({ code: 0, err: '' })
+    for (const got of await Promise.all(ends)) {
+      expect(got).to.include({ code: 0, out: `${CID}  2.86 MiB, already there\n` })
+      expect(got.err).to.match(/^baobox: .*together\.part.*: waiting for at most \d+ s more\n$/)
+    }
+    expect(same(await readFile(folder.at('together')), BYTES)).to.equal(true)
+    expect((await readdir(folder.path)).filter(name => name.startsWith('together.'))).to.deep.equal([])
   })
 
   it('puts a blob into a store, from a URL with its CID, and tags it', async () => {

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -70,6 +71,69 @@ describe('baobox push', () => {
     expect((await fetch(`${to}/blobs/${single}`, { method: 'HEAD' })).status).to.equal(200)
   })
 
+  it('shows one CID of a folder, and warns when its files are not sent', async () => {
+    const [cid] = (await folder.run(['add', '-r', 'other', '--tag', 'kept', '--store', 'here'])).out.split('  ')
+    const { code, out, err } = await run(['kept', '--to', to, '--store', 'here', '--bytes'])
+    expect([code, out.split('  ')[0]]).to.deep.equal([0, cid])
+    expect(err).to.match(/^baobox: warning: 'kept' is a folder: .* -r .*\n$/)
+    expect(await run(['kept', '-r', '--to', to, '--store', 'here'])).to.include({ code: 0, err: '' })
+  })
+
+  it('sends headers, and the user and password of a URL, as fetch does', async () => {
+    const seen = []
+    const closed = createServer(({ headers }, response) => {
+      seen.push(headers)
+      response.writeHead(headers.authorization === 'Bearer secret' ? 404 : 401).end()
+    }).listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const url = `http://127.0.0.1:${closed.address().port}`
+    const basic = `Basic ${Buffer.from('me:p@ss').toString('base64')}`
+    for (const [authorization, args, more] of [
+      [basic, ['--to', url.replace('//', '//me:p%40ss@')]],
+      ['Bearer other', ['--to', url, '--header', 'Authorization: Bearer other']],
+      ['Bearer secret', ['--to', url]], ['Bearer third', ['--to', url, '--token', 'third']],
+      [undefined, ['--to', url], {}]
+    ]) {
+      seen.length = 0
+      const { code, out, err } = await run(['file', ...args, '--header', 'X-A: 1'], more)
+      expect([code, out]).to.deep.equal([1, ''])
+      expect(err).to.match(/^baobox: FETCH_STATUS: /).and.not.match(/p@ss|p%40ss/)
+      expect(err.includes('--token'), 'a hint').to.equal(authorization === undefined)
+      for (const headers of seen) expect([headers.authorization, headers['x-a']]).to.deep.equal([authorization, '1'])
+      expect(seen).to.have.length.above(0)
+    }
+    expect((await run(['file', '--to', 'http://me:p@ss@:bad:/'])).err).to.match(/^baobox: --to: /).and.not.match(/p@ss/)
+    const both = await run(['file', '--to', url, '--token', 'a', '--header', 'Authorization: b'])
+    expect([both.code, both.err]).to.deep.equal([2, "baobox: --token excludes --header 'Authorization: ...' " +
+      "(see 'baobox push --help')\n"])
+    closed.close()
+  })
+
+  it('tags the blob on a server that allows all writes', async () => {
+    const open = folder.start(['serve', '--store', 'open', '--port', '0', '--quiet', '--allow-writes'], { env: ENV })
+    const [line] = await once(open.stdout, 'data')
+    const [url] = `${line}`.split('  ')
+    for (const [source, tag] of [['file', 'a b/c'], ['photos', 'photos']]) {
+      const { code, out } = await run([source, '--to', url, '--tag', tag, '--json'])
+      const { cid } = JSON.parse(out)
+      expect([code, JSON.parse(out).tag]).to.deep.equal([0, tag])
+      expect(await (await fetch(`${url}/tags/${encodeURIComponent(tag)}`)).json()).to.include({ name: tag, cid })
+    }
+    const headers = { authorization: 'Bearer secret' }
+    const statuses = []
+    for (const path of [`/blobs/${CID}`, '/tags/a%20b%2Fc', `/blobs/${CID}`]) {
+      statuses.push((await fetch(url + path, { method: 'DELETE' })).status)
+      statuses.push((await fetch(url + path, { method: 'DELETE', headers })).status)
+    }
+    expect(statuses).to.deep.equal([401, 409, 401, 200, 401, 200])
+    expect(await stopped(open)).to.equal(0)
+    expect((await fetch(`${to}/blobs/${CID}`, { method: 'DELETE', headers })).status).to.equal(403)
+    const { code, err } = await run(['file', '--to', to, '--tag', 'no'])
+    expect([code, err])
+      .to.deep.equal([1, `baobox: FETCH_STATUS: ${to}/tags/no answers with status 404 (HTTP_NOT_FOUND)\n`])
+    expect((await folder.run(['serve', '--allow-writes'])).err).to.match(/^baobox: --allow-writes needs --put-token /)
+  })
+
   it('says what is wrong', async () => {
     const fails = async (args, env) => {
       const { code, err } = await run(args, env)
@@ -79,7 +143,8 @@ describe('baobox push', () => {
     const location = `${to}/blobs/${toCid(hash(noise(10, 9)))}`
     const refused = `baobox: FETCH_STATUS: ${location} answers with status 401 (HTTP_UNAUTHORIZED)`
     expect(await fails(['new', '--to', to, '--token', 'other'])).to.deep.equal([1, refused])
-    expect(await fails(['new', '--to', to], {})).to.deep.equal([1, refused])
+    expect(await fails(['new', '--to', to], {}))
+      .to.deep.equal([1, `${refused}: if the server wants a token, give it with --token`])
     const [code, err] = await fails(['none', '--to', to])
     expect([code, err.startsWith("baobox: there is no file or folder 'none', and there is no store at ")])
       .to.deep.equal([1, true])

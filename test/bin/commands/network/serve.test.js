@@ -62,8 +62,8 @@ describe('baobox serve', () => {
       await folder.write(`public/${name}`, text)
     }
     await folder.run(['add', '-r', 'public', '--tag', 'public'])
-    const warned = async args => {
-      const { server, url } = await serving(['--site', 'public', ...args])
+    const warned = async (args, site = 'public') => {
+      const { server, url } = await serving(['--site', site, ...args])
       const pieces = []
       server.stderr.on('data', piece => pieces.push(piece))
       const shown = async path => {
@@ -80,14 +80,24 @@ describe('baobox serve', () => {
     expect(shows[2][0]).to.equal(404)
     const app = await warned(['--top', 'public/a/', '--fallback', '/index.html', '--no-sandbox'])
     expect(app).to.deep.equal({ err: '', shows: Array(3).fill([200, 'a', undefined]) })
-    const none = await warned(['--top', 'other'])
-    expect(none.err).to.equal("baobox: warning: --site: 'public' has no page at /: it has no index.html at its top; " +
-      '--top FOLDER serves a folder of it\n')
+    for (const [args, warning] of [
+      [['--top', 'other'], "--top: 'public' has no folder 'other'"],
+      [['--top', 'a'], "--top: 'public' has no folder 'a'"],
+      [['--fallback', 'nope.html'], "--fallback: 'public' has no file 'nope.html'"],
+      [['--fallback', 'a'], "--fallback: 'public' has no file 'a'"],
+      [['--fallback', 'about.html', '--top', 'public/a'], "--fallback: 'public' has no file 'about.html' in 'public/a'"]
+    ]) expect((await warned(args)).err).to.equal(`baobox: warning: ${warning}\n`)
+    const top = "baobox: warning: --site: 'public' has no page at /: it has no index.html at its top; " +
+      '--top FOLDER serves a folder of it\n'
+    expect((await warned(['--top', ''])).err).to.equal(top)
     const blob = folder.start(['serve', '--port', '0', '--site', CID])
     started.push(blob)
     const [warning] = await once(blob.stderr, 'data')
-    expect(`${warning}`).to.match(/^baobox: warning: --site: 'bafkr4i\w+' has no page at \/: COLLECTION_INVALID: .*\n$/)
+    expect(`${warning}`)
+      .to.match(/^baobox: warning: --site: 'bafkr4i\w+' is no folder or site: COLLECTION_INVALID: .*\n$/)
     await stopped(blob)
+    await folder.run(['add', '--tag', 'page', 'public/a/index.html'])
+    expect((await warned([], 'page')).err).to.match(/^baobox: warning: --site: 'page' is no folder or site: MANIFEST_/)
     // The site's own page for what is absent is not read, whatever it says that it is.
     const store = await BlobStore.open(folder.at('baobox'))
     const { cid } = await store.put(new TextEncoder().encode('{"code":"X","message":"\\u001b[31mred"}'))
@@ -97,7 +107,7 @@ describe('baobox serve', () => {
     await store.close()
     const own = await warned([])
     expect([own.err, own.shows[0].slice(0, 2)])
-      .to.deep.equal([none.err, [404, '{"code":"X","message":"\\u001b[31mred"}']])
+      .to.deep.equal([top, [404, '{"code":"X","message":"\\u001b[31mred"}']])
     expect((await folder.run(['serve', '--fallback', 'x'])).err).to.include('--fallback needs --site')
   })
 

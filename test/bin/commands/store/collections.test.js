@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/prom
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
-import { hash, toCid } from '../../../../lib/index.js'
+import { HASHSEQ, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { asBlockstore } from '../../../../exchange/blockstore/index.js'
 import { Collection, Manifest, putCollection } from '../../../../exchange/collections/index.js'
@@ -247,6 +247,16 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       expect(await folder.run(['has', '-r', 'site'])).to.include({ code: 0, out: 'site  complete\n' })
       expect(await folder.run(['missing', '-r', 'site'])).to.include({ code: 0, out: '' })
       expect((await run('missing', '-r', 'site', '--start', '1')).code).to.equal(2)
+    })
+
+    it('and every command shows one CID of a folder, also in errors, and when it is absent', async () => {
+      const kept = await run('rm', 'site')
+      expect([kept.code, kept.err.startsWith(`baobox: STORE_TAGGED: ${cid} is kept`)]).to.deep.equal([1, true])
+      expect(JSON.parse((await run('rm', 'site', '--json')).err).error).to.include({ code: 'STORE_TAGGED', cid })
+      await run('tag', 'absent', `${toCid(hash(bytesOf('absent')))}`, '--hashseq')
+      const absent = `${toCid(hash(bytesOf('absent')), HASHSEQ)}`
+      expect((await run('missing', '-r', 'absent')).out).to.equal(`${absent}  absent\n`)
+      expect((await run('stat', 'absent')).err).to.equal(`baobox: STORE_NOT_FOUND: ${absent} is not in the store\n`)
     })
 
     it('stat says how many files and bytes a collection has, and how many members are missing', async () => {

@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
 import { HASHSEQ, hash, toCid } from '../../../../lib/index.js'
 import { concat } from '../../../support/bytes.js'
-import { newFolder } from '../../../support/program.js'
+import { newFolder, stopped } from '../../../support/program.js'
 
 const contents = ['a', 'b', 'c'].map(text => new TextEncoder().encode(text))
 const [a, b, c] = contents.map(bytes => `${toCid(hash(bytes))}`)
@@ -47,6 +48,25 @@ describe('baobox tag, gc', () => {
     expect((await folder.run(['rm', 'second'])).err).to.match(/^baobox: STORE_TAGGED: /)
     expect(await folder.run(['rm', '--force', 'second'])).to.include({ code: 0, err: '' })
     expect(await folder.run(['has', 'second'])).to.include({ code: 1, out: 'second  absent\n', err: '' })
+  })
+
+  it('errors have codes with --json, also if another process has the store open', async () => {
+    const codes = async () => {
+      for (const [code, place, args] of [
+        ['STORE_TAG_NOT_FOUND', { tag: 'nope' }, ['tag', '--delete', 'nope']],
+        ['STORE_TAG_NOT_FOUND', {}, ['tag', 'new', 'nope']],
+        ['STORE_TAG_NOT_FOUND', {}, ['rm', 'nope']],
+        ['STORE_NOT_FOUND', { cid: c }, ['rm', c]]
+      ]) {
+        const { error } = JSON.parse((await folder.run([...args, '--json'])).err.split('\n').at(-2))
+        expect(error, args.join(' ')).to.include({ code, ...place })
+      }
+    }
+    await codes()
+    const server = folder.start(['serve', '--port', '0', '--quiet'])
+    await once(server.stdout, 'data')
+    await codes()
+    await stopped(server)
   })
 
   it('gc prints exact bytes, or JSON', async () => {
