@@ -83,7 +83,7 @@ export class HttpFile {
       }
       if (failure === undefined) {
         if (at === before || (this.size === undefined && !this.#isLenient)) return
-        if (answer.isWhole && at >= (this.size ?? 0)) return
+        if (at === this.size || (answer.isWhole && at >= (this.size ?? 0))) return
       }
       breaks = at - before < MIN_ANSWER_LEN ? breaks + 1 : 0
       if (breaks > MAX_BREAKS) throw failure ?? fetchRefused(this.location, 'one answer after the other ends too early')

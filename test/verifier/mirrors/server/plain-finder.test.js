@@ -98,6 +98,15 @@ describe('the size of a blob on a plain server', () => {
     }
   })
 
+  it('is believed for a small blob without an outboard, so that the whole blob needs one request', async () => {
+    const small = content.subarray(0, 1000)
+    const smallCid = createOutboardSync(small).cid
+    await bytesOf(fetching({ '': file(small) }), { cid: smallCid }) // finds out how the server has its blobs
+    const fetch = fetching({ '': file(small) })
+    expect(same(await bytesOf(fetch, { cid: smallCid }), small)).to.equal(true)
+    expect(fetch.requests.map(({ headers }) => headers.get('range'))).to.deep.equal(['bytes=0-16383'])
+  })
+
   it('is not needed for bytes before a wrong or missing end', async () => {
     const spoiled = content.slice()
     spoiled[299_999] ^= 1
