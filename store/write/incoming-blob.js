@@ -14,6 +14,7 @@ import { NewBlob } from './new-blob.js'
 import { offsetOfExtent } from '../storage/format/keys.js'
 
 /** @import { Databases } from '../storage/databases.js' */
+/** @import { FileWriter } from '../storage/disk/file-writer.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
@@ -28,6 +29,8 @@ import { offsetOfExtent } from '../storage/format/keys.js'
 const PUTS_LEN = 1 << 20
 /** Bytes of a blob file between two writes of pages. */
 const PAGES_EACH = 1 << 28
+/** Bytes of a blob file between two syncs while it is written. At the end, the disk would have to write all at once. */
+const SYNC_EACH = 1 << 26
 
 /** A blob that is being written. A small blob is written only by `finish`. */
 export class IncomingBlob extends NewBlob {
@@ -42,6 +45,7 @@ export class IncomingBlob extends NewBlob {
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
   #pagesDue = PAGES_EACH
+  #syncDue = SYNC_EACH
   /** True if the file of this blob began as a clone of another blob's file, which shares its blocks. */
   isShared = false
 
@@ -158,11 +162,18 @@ export class IncomingBlob extends NewBlob {
     if (this.file === undefined && homeOf(this.#databases, this.#kept) === 'file') await this.#moveToFile()
     if (this.file !== undefined) {
       await this.file.append(bytes)
+      if (this.#kept >= this.#syncDue) this.#beginSync(this.file)
       await this.#writePagesWhenDue()
     } else {
       this.#addExtents(this.#cutter.add(bytes))
       if (this.#putLen >= PUTS_LEN && this.#kept > FILE_FROM) await this.#writeBatch()
     }
+  }
+
+  /** @param {FileWriter} file */
+  #beginSync (file) {
+    this.#syncDue = this.#kept + SYNC_EACH
+    if (this.#databases.isSync) file.beginSync()
   }
 
   async #writePagesWhenDue () {

@@ -19,6 +19,8 @@ export class FileWriter {
   #position
   #writing = Promise.resolve()
   #syncing = Promise.resolve()
+  /** The last sync that `beginSync` has begun. */
+  #begun = Promise.resolve()
 
   /** @param {OpenFile} handle @param {number} [position]  where the first byte is appended. Default: 0 */
   constructor (handle, position = 0) {
@@ -91,10 +93,25 @@ export class FileWriter {
 
   /** Waits until all written bytes are on the disk. @returns {Promise<void>} */
   sync () {
-    this.#syncing = new Promise((resolve, reject) => {
-      fdatasync(this.#handle.fd, error => error ? reject(error) : resolve())
-    })
+    this.#syncing = this.#syncAfter(this.#begun)
     return this.#syncing
+  }
+
+  /**
+   * Begins to move the bytes that are written so far to the disk, so that less is left for `sync`, which throws the
+   * error of a failure.
+   */
+  beginSync () {
+    this.#begun = this.sync()
+    this.#begun.catch(() => {})
+  }
+
+  /** @param {Promise<void>} earlier  if it fails, nobody knows which bytes are on the disk, so this sync fails, too */
+  async #syncAfter (earlier) {
+    await earlier
+    await new Promise((resolve, reject) => {
+      fdatasync(this.#handle.fd, error => error ? reject(error) : resolve(undefined))
+    })
   }
 
   async close () {

@@ -69,6 +69,23 @@ describe('store: a blob that is received into a file while a write fails', () =>
     expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
   })
 
+  it('a long put whose file could not be synced on the way fails, although a later sync succeeds', async () => {
+    // The system marks pages as clean that it could not write, so the next sync has nothing to do, and succeeds.
+    const reason = new Error('the disk does not take it')
+    let syncs = 0
+    restore = meddle({ sync: go => syncs++ === 0 ? Promise.reject(reason) : go() })
+    const store = await place.open()
+    const piece = noise(MIB, 16)
+    expect(await errorOf(store.put(stream(Array(70).fill(piece))))).to.equal(reason)
+    restore()
+    await store.close()
+    await expectNoOrphans(place)
+    const unsynced = await place.open({ durability: 'process' })
+    restore = meddle({ sync: () => Promise.reject(reason) })
+    expect((await unsynced.put(stream(Array(70).fill(piece)))).size).to.equal(70 * MIB)
+    await unsynced.close()
+  })
+
   it('a slice that does not fit on the disk at all leaves nothing', async () => {
     const bytes = noise(3 * MIB, 15)
     const store = await place.open()
