@@ -7,12 +7,13 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
-const { ignore, timeout, jobs, 'node-option': options } =
+const { ignore, require: modules, timeout, jobs, 'node-option': options } =
   JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8'))
 const suites = ignore.filter(path => !/^test\/(slow|browser)\//.test(path))
 
 const { status } = spawnSync(process.execPath, [
   MOCHA, '--no-config', '--timeout', timeout, '--parallel', '--jobs', jobs,
-  ...options.flatMap(option => ['--node-option', option]), ...suites, ...process.argv.slice(2)
+  ...modules.flatMap(module => ['--require', module]), ...options.flatMap(option => ['--node-option', option]),
+  ...suites, ...process.argv.slice(2)
 ], { stdio: 'inherit', cwd: fileURLToPath(new URL('..', import.meta.url)) })
 process.exitCode = status ?? 1
