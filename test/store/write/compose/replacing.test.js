@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { hash } from '../../../../lib/index.js'
 import { concat, hex, same } from '../../../support/bytes.js'
 import { GROUP, KIB, MIB } from '../../../support/constants.js'
+import { waysInTurn } from '../../../support/effort.js'
 import { errorOf, listed, readable, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { holds } from '../../../support/property.js'
@@ -126,10 +127,11 @@ describe('store.compose() that replaces bytes', () => {
     const { store } = await newStore()
     const change = { start: MIB + 5, end: MIB + GROUP, source: OTHERS.subarray(0, GROUP - 5) }
     const expected = spliced(BYTES, change)
+    const inTurn = waysInTurn()
     for (const share of [0, 0.1, 0.3, 0.5, 0.7, 0.99]) {
       const { cid } = await store.put(BYTES)
       expect(await flipTree(store, hash(BYTES), share)).to.equal(true)
-      for (const verify of [false, true]) {
+      for (const verify of inTurn([false, true])) {
         const made = await splice(store, cid, change, { verify })
         await expectBlob(store, made, expected)
         await store.delete(made.cid)
