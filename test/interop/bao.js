@@ -11,6 +11,7 @@ import {
 } from '../../encoder/index.js'
 import { SliceVerifier, VerifiedReader, decode, verifySlice, verifyStream } from '../../verifier/index.js'
 import { concat, flipped, hex, same } from '../support/bytes.js'
+import { someOf } from '../support/effort.js'
 import { bytesOf, errorOf, feed, ragged } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { SIZES, damagedOf, rangesOf, spansOf, wantedOf } from './cases.js'
@@ -131,7 +132,7 @@ describe('files, by bao and by us', () => {
 
   it('of this project', () => {
     expect(sources.length).to.be.above(20)
-    for (const path of sources) {
+    for (const path of someOf(sources)) {
       const theirs = encodedByBao(new Uint8Array(readFileSync(path)))
       const ours = encode(theirs.blob, { groupLog: 0 })
       expect(hex(ours.root), path).to.equal(bao.hash(path))

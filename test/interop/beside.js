@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { QUIET } from './find.js'
 
 /** The path of the program. */
 export const BAOBOX = join(fileURLToPath(new URL('../..', import.meta.url)), 'bin', 'baobox.js')
@@ -45,7 +46,7 @@ export class Beside {
 
   /** @param {string} program @param {string[]} args @param {Uint8Array | string} input */
   #run (program, args, input) {
-    const env = { ...process.env, XDG_DATA_HOME: this.folder }
+    const env = { ...process.env, ...QUIET, XDG_DATA_HOME: this.folder }
     const options = { cwd: this.folder, input, env, maxBuffer: LONGEST_OUTPUT, timeout: LONGEST }
     const { status, error, stdout, stderr } = spawnSync(program, args, options)
     if (error !== undefined && error.code !== 'EPIPE') throw error

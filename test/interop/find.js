@@ -6,6 +6,16 @@ import { fileURLToPath } from 'node:url'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 const LONGEST = 10 * 60_000
+/** Both share what they depend on, and are optimized less: compiling takes longer than the suites run them. */
+const QUICKLY = {
+  CARGO_TARGET_DIR: join(CACHE, 'cargo'),
+  CARGO_PROFILE_RELEASE_OPT_LEVEL: '1',
+  CARGO_PROFILE_RELEASE_LTO: 'false',
+  CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '16'
+}
+
+/** For the commands: where this is 1, each refusal takes a tenth of a second, for the names in a backtrace. */
+export const QUIET = { RUST_BACKTRACE: '0' }
 
 /** @typedef {'bao' | 'b3sum'} Tool */
 /** @typedef {{ program: string, version: string }} Found */
@@ -18,6 +28,9 @@ const TOOLS = {
 
 export const NAMES = /** @type {Tool[]} */ (Object.keys(TOOLS))
 
+/** Where a command is compiled to. .ci/run keeps these folders when it installs. @param {Tool} tool */
+const placeOf = tool => join(CACHE, `${tool}-${TOOLS[tool].version}`)
+
 /** The environment variable that names a command. @param {Tool} tool */
 export const variableOf = tool => TOOLS[tool].variable
 
@@ -25,7 +38,7 @@ export const variableOf = tool => TOOLS[tool].variable
 export function find (tool) {
   const { variable, says } = TOOLS[tool]
   const named = process.env[variable]
-  for (const program of named ? [named] : [join(CACHE, tool, 'bin', tool), tool]) {
+  for (const program of named ? [named] : [join(placeOf(tool), 'bin', tool), tool]) {
     if (!outputOf(program, '--help')?.includes(says)) continue
     const version = outputOf(program, '--version')
     if (version !== undefined) return { program, version }
@@ -54,11 +67,12 @@ export function have (tool, { install = false }) {
   if (!install) throw new Error(`it is neither in PATH nor named by ${variable}; --install compiles it`)
   if (outputOf('cargo', '--version') === undefined) throw new Error('cargo is not installed')
   console.log(`compiling ${tool}`)
-  const args = ['install', crate, '--version', version, '--root', join(CACHE, tool)]
+  const args = ['install', crate, '--version', version, '--root', placeOf(tool)]
   const { status, error, stderr } = spawnSync('cargo', args, {
     encoding: 'utf8',
     timeout: LONGEST,
-    stdio: ['ignore', 'ignore', 'pipe']
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...QUICKLY }
   })
   if (status !== 0) throw new Error(`cargo install failed: ${error?.message ?? lastError(stderr)}`)
   const compiled = find(tool)

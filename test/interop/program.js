@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { find } from './find.js'
+import { QUIET, find } from './find.js'
 
 const LONGEST_OUTPUT = 2 ** 30
 
@@ -38,7 +38,7 @@ export class Bao {
   /** @param {(string | number)[]} args @param {Uint8Array} [input] @returns {Result} */
   run (args, input = new Uint8Array()) {
     this.runs++
-    const options = { input, maxBuffer: LONGEST_OUTPUT }
+    const options = { input, maxBuffer: LONGEST_OUTPUT, env: { ...process.env, ...QUIET } }
     const { status, error, stdout, stderr } = spawnSync(this.#program, args.map(String), options)
     // bao may end before it has read all of its input.
     if (error !== undefined && error.code !== 'EPIPE') throw error

@@ -1,9 +1,9 @@
 // Tests the package as it is published: it can be installed, runs, and its types compile in a project that uses it.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -19,6 +19,10 @@ const TSC_OPTIONS = [
 ]
 const run = promisify(execFile)
 const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd })
+/** A name for one version of a package: one install of many versions takes less time than many installs. */
+const placeOf = (name, version) => `${name}-${version}`.replace(/[^a-z0-9-]/g, '')
+const typescriptAt = version => placeOf('typescript', version)
+const nodeTypesAt = version => placeOf('node-types', version)
 
 const CONSUMER = `
 import { BaoError, ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
@@ -165,10 +169,14 @@ describe('the package', () => {
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
       await writeFile(join(directory, 'store.test.js'), TESTS)
       const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-      const tsc = join(directory, 'node_modules/typescript/bin/tsc')
-      const compile = (...args) => run(process.execPath, [tsc, ...args], { cwd: directory }).catch(error => error)
-      const blockstore = `interface-blockstore@${devDependencies['interface-blockstore']}`
-      await install(directory, join(directory, filename))
+      const newest = devDependencies.typescript
+      const compileBy = (typescript, ...args) => {
+        const tsc = join(directory, 'node_modules', typescriptAt(typescript), 'bin/tsc')
+        return run(process.execPath, [tsc, ...args], { cwd: directory }).catch(error => error)
+      }
+      // A project for pages: without types of Node.js, and without what only some projects have.
+      await install(directory, join(directory, filename), ...[LEAST_TYPESCRIPT, newest].map(version =>
+        `${typescriptAt(version)}@npm:typescript@${version}`))
       const types = join(await realpath(directory), 'node_modules/baobox/types')
       for (const part of ['lib', 'encoder', 'verifier', 'store']) {
         const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
@@ -177,20 +185,26 @@ describe('the package', () => {
       await writeFile(join(directory, 'page.ts'), PAGE)
       await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(PAGE_OPTIONS))
       // Without `skipLibCheck`, so that the types of the package are checked.
-      for (const typescript of [devDependencies.typescript, LEAST_TYPESCRIPT]) {
-        await install(directory, `typescript@${typescript}`)
-        expect((await compile()).stdout, `in pages, by TypeScript ${typescript}`).to.equal('')
+      for (const typescript of [newest, LEAST_TYPESCRIPT]) {
+        expect((await compileBy(typescript)).stdout, `in pages, by TypeScript ${typescript}`).to.equal('')
       }
-      await install(directory, blockstore)
+      const versions = [20, 22, 24, devDependencies['@types/node']]
+      const blockstore = `interface-blockstore@${devDependencies['interface-blockstore']}`
+      await install(directory, blockstore, ...versions.map(version =>
+        `${nodeTypesAt(version)}@npm:@types/node@${version}`))
       const libs = ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']
-      for (const [version, lib] of pairsOf([20, 22, 24, devDependencies['@types/node']], libs)) {
-        await install(directory, `@types/node@${version}`)
-        const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
+      const nodeTypes = join(directory, 'node_modules/@types/node')
+      await mkdir(dirname(nodeTypes), { recursive: true })
+      for (const [version, lib] of pairsOf(versions, libs)) {
+        await rename(join(directory, 'node_modules', nodeTypesAt(version)), nodeTypes)
+        const { stdout } = await compileBy(LEAST_TYPESCRIPT, ...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
         const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
         expect(stdout, what).to.equal('')
+        await rename(nodeTypes, join(directory, 'node_modules', nodeTypesAt(version)))
       }
-      await install(directory, `typescript@${devDependencies.typescript}`)
-      const { stdout: compiled } = await compile('--ignoreConfig', ...TSC_OPTIONS, '--lib', 'es2023', 'consumer.ts')
+      await rename(join(directory, 'node_modules', nodeTypesAt(versions.at(-1))), nodeTypes)
+      const { stdout: compiled } =
+        await compileBy(newest, '--ignoreConfig', ...TSC_OPTIONS, '--lib', 'es2023', 'consumer.ts')
       expect(compiled).to.equal('')
       const testing = ['--test', '--test-reporter', 'tap', 'store.test.js']
       const { stdout: tests } = await run(process.execPath, testing, { cwd: directory }).catch(error => error)
