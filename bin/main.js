@@ -1,7 +1,8 @@
 // Finds the command, runs it, reports errors, and chooses the exit code.
 
 import { readFileSync } from 'node:fs'
-import { COMMANDS, TABLE, commandName } from './table/index.js'
+import { commandName } from './line/synonyms.js'
+import { COMMANDS, TABLE } from './table/index.js'
 import { commandHelp, programHelp } from './line/help.js'
 import { areOptions, parse } from './line/parse.js'
 import { unknownCommand } from './line/suggest.js'

@@ -5,7 +5,7 @@ import { commandHelp, programHelp } from '../line/help.js'
 import { unknownCommand } from '../line/suggest.js'
 import { UsageError } from '../terminal/errors.js'
 import { print } from '../terminal/output.js'
-import { commandName } from '../table/index.js'
+import { commandName } from '../line/synonyms.js'
 
 /** @import { Run } from '../types.js' */
 

@@ -65,9 +65,3 @@ export const TABLE = {
 /** All commands by their names. */
 export const COMMANDS = Object.assign({}, ...Object.values(TABLE))
 COMMANDS.help.choices = Object.keys(COMMANDS)
-
-/** Other names of commands. @type {Record<string, string>} */
-const SYNONYMS = { put: 'add', list: 'ls' }
-
-/** The name of a command, which may be given by another name. @param {string} given */
-export const commandName = given => Object.hasOwn(SYNONYMS, given) ? SYNONYMS[given] : given

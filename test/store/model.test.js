@@ -280,7 +280,8 @@ const CALLS = {
       if (reads > 100) expect.fail('reads go on finding damage')
       const present = await store.stat(root).then(({ present }) => present, () => ChunkRanges.none)
       if (present.isEmpty) break
-      const error = await errorOf(collect(store.slice(root, present)))
+      // Small slices at group log 4 use pairs that are in memory.
+      const error = await errorOf(collect(store.slice(root, present, { groupLog: 3 })))
       if (error === undefined) break
       expect(error, error.stack).to.include({ code: 'STORE_CORRUPT' })
     }
