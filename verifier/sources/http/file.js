@@ -86,7 +86,8 @@ export class HttpFile {
         if (at === this.size || (answer.isWhole && at >= (this.size ?? 0))) return
       }
       breaks = at - before < MIN_ANSWER_LEN ? breaks + 1 : 0
-      if (breaks > MAX_BREAKS) throw failure ?? fetchRefused(this.location, 'one answer after the other ends too early')
+      if (breaks <= MAX_BREAKS || isEnd(at)) continue
+      throw failure ?? fetchRefused(this.location, 'one answer after the other ends too early')
     }
   }
 

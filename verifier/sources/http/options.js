@@ -4,9 +4,10 @@ import { defaultFetch } from '#default-fetch'
 
 /**
  * @typedef {object} HttpOptions
- * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's `fetch`, for example to add credentials, to
- *   retry, or to refuse redirects or hosts. It is called for each redirect, with `redirect: 'manual'`. In a page, it is
- *   called once more after a redirect, with `redirect: 'follow'` and without `headers`
+ * @property {typeof globalThis.fetch} [fetch]  for example to add credentials, to retry, or to refuse redirects or
+ *   hosts. It is called for each redirect, with `redirect: 'manual'`. In a page, it is called once more after a
+ *   redirect, with `redirect: 'follow'` and without `headers`. Default: the runtime's `fetch`, or `node:http` in
+ *   Node.js
  * @property {ConstructorParameters<typeof Headers>[0]} [headers]  for every request to the origin of the URL, in any
  *   form that `new Headers` takes. They are never sent to another origin to which a server redirects or links
  * @property {AbortSignal} [signal]

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { defaultFetch, httpFetch } from '../../../../verifier/sources/http/default-fetch.node.js'
+import { defaultFetch } from '../../../../verifier/sources/http/default-fetch.node.js'
+import { httpFetch } from '../../../../verifier/sources/http/http-fetch.node.js'
 import { httpSource } from '../../../../verifier/index.js'
 import { concat, same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
@@ -44,7 +45,7 @@ describe('the fetch of requests', () => {
 
   describe('in Node.js', function () {
     const { fetch } = globalThis
-    const place = Symbol.for('undici.globalDispatcher.1')
+    const places = [2, 1].map(number => Symbol.for(`undici.globalDispatcher.${number}`))
     before(function () { if (!isNode) this.skip() })
     beforeEach(() => new Headers()) // makes the dispatcher
     afterEach(() => { globalThis.fetch = fetch })
@@ -57,16 +58,24 @@ describe('the fetch of requests', () => {
     })
 
     it('is that of Node.js, if the program has set a dispatcher', () => {
+      const place = places.find(place => globalThis[place] !== undefined)
       const own = globalThis[place]
+      const { constructor: Agent } = own
       class Refusing { constructor () { throw new Error('no') } }
       Object.defineProperty(Refusing, 'name', { value: 'Agent' })
-      for (const Dispatcher of [class ProxyAgent {}, class Agent {}, Refusing]) {
-        try {
-          globalThis[place] = Object.create(Dispatcher.prototype)
+      const others = [class ProxyAgent {}, class Agent {}, Refusing].map(({ prototype }) => Object.create(prototype))
+      const configured = [{ connect: { rejectUnauthorized: false } }, { connect () {} }, { headersTimeout: 1 }]
+      const changed = Object.assign(new Agent(), { dispatch: () => false })
+      try {
+        const composed = own.compose?.(to => to) ?? changed
+        for (const set of [...others, ...configured.map(options => new Agent(options)), changed, composed]) {
+          globalThis[place] = set
           expect(defaultFetch()).to.equal(fetch)
-        } finally {
-          globalThis[place] = own
         }
+        globalThis[place] = new Agent()
+        expect(defaultFetch()).to.equal(httpFetch)
+      } finally {
+        globalThis[place] = own
       }
     })
   })
@@ -123,6 +132,13 @@ describe('the fetch of requests', () => {
       expect(await errorOf(get(url, { signal: caller.signal }))).to.have.property('code', 'ECONNRESET')
     })
 
+    it('fails when the server leaves HTTP', async () => {
+      const { url } = await serve((request, { socket }) => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nx')
+      })
+      expect(await errorOf(get(url))).to.be.instanceOf(Error)
+    })
+
     it('gives the status and the headers, and does not follow redirects', async () => {
       const seen = []
       const { url } = await serve(({ headers }, response) => {
@@ -142,7 +158,9 @@ describe('the fetch of requests', () => {
       expect(same(await bytesOf(await get(url)), content)).to.equal(true)
       expect(same(await bytesOf(await httpFetch(`${url}from`, { redirect: 'follow' })), content)).to.equal(true)
       expect((await errorOf(httpFetch(`${url}from`, { redirect: 'error' }))).name).to.equal('TypeError')
-      expect((await errorOf(get(url.replace('//', '//name:secret@')))).name).to.equal('TypeError')
+      for (const refused of [url.replace('//', '//name:secret@'), 'http://127.0.0.1:25/', 'http://127.0.0.1:6667/']) {
+        expect((await errorOf(get(refused))).name, refused).to.equal('TypeError')
+      }
     })
   })
 })

@@ -165,6 +165,22 @@ describe('a source at a URL', () => {
     })
   })
 
+  it('has all bytes although the last of many broken answers was short, too', async () => {
+    const [start, end] = [100_000, 100_100]
+    const broken = ({ headers: { range } }, response, good) => {
+      const [first, last] = range.match(/\d+/g).map(Number)
+      if (first < start || last - first < 60) return good()
+      const headers = { 'content-range': `bytes ${first}-${last}/${encoded.bytes.length}`, etag: '"1"' }
+      response.writeHead(206, { ...headers, 'content-length': last + 1 - first })
+      response.write(encoded.bytes.subarray(first, first + 10), () => setTimeout(() => response.destroy(), 5))
+    }
+    await withServer(encoded.bytes, broken, async server => {
+      const source = await httpSource(server.url)
+      expect(same(await source.read(start, end), encoded.bytes.subarray(start, end))).to.equal(true)
+      expect(server.requests).to.have.length(6)
+    })
+  })
+
   it('reports every way of failing', async () => {
     const failing = {
       404: [
