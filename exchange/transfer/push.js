@@ -264,7 +264,7 @@ const ANSWER_MS = 10_000
 export async function statusErrorOf (url, response) {
   const error = fetchStatus(locationOf(url), response.status)
   const { code } = await jsonOf(response)
-  if (/^[A-Z_]{1,40}$/.test(code)) error.message += ` (${code})`
+  if (typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)) error.message += ` (${code})`
   return error
 }
 

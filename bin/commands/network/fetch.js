@@ -1,7 +1,6 @@
 // baobox fetch
 
 import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { diffDirectory, exportDirectory } from '../../../exchange/collections/node/index.js'
@@ -73,7 +72,8 @@ async function fetchCollection ({ root, from }, output, values, context) {
       try {
         await exportDirectory(store, cid, output, { update: values.update, signal, onProgress })
       } catch (error) {
-        if (!await hasFiles(store, cid, /** @type {BaoError} */ (error), signal)) throw error
+        const isThere = /** @type {BaoError} */ (error).code === 'PATH_EXISTS' && !values.update
+        if (!isThere || !await hasFiles(store, cid, output, signal)) throw error
         place = `, already there in ${entryText(output)}`
       }
     }), { onlyReads: true })
@@ -82,14 +82,13 @@ async function fetchCollection ({ root, from }, output, values, context) {
 }
 
 /**
- * True if an export has failed because a folder is there, and the folder has all files of the collection.
+ * True if a folder has all files of a collection.
  *
- * @param {BlobStore} store @param {CID} cid @param {BaoError} error @param {AbortSignal} signal
+ * @param {BlobStore} store @param {CID} cid @param {string} folder @param {AbortSignal} signal
  */
-async function hasFiles (store, cid, { code, location }, signal) {
-  if (code !== 'PATH_EXISTS' || location === undefined) return false
+async function hasFiles (store, cid, folder, signal) {
   try {
-    for await (const { type } of diffDirectory(store, cid, location, { top: basename(location), signal })) {
+    for await (const { type } of diffDirectory(store, cid, folder, { top: '', signal })) {
       if (type !== 'added') return false
     }
     return true

@@ -92,7 +92,12 @@ function senderOf (source, values, { signal }) {
         pushBlob(store, cid, { to, recursive, parallel, headers, signal, onProgress }))
       const { size, blobs, bytes } = result
       const shown = `${recursive ? result.cid : cid}`
-      if (tag !== undefined) await setTag(tag, shown, { to, headers, signal })
+      if (tag !== undefined) {
+        await setTag(tag, shown, { to, headers, signal }).catch(error => {
+          error.message = `${shown} is on the server, but its tag was not set: ${error.message}`
+          throw error
+        })
+      }
       const sizes = `${sizeText(values, bytes)} of ${sizeText(values, size)} sent, ${formatCount(blobs, 'blob')}`
       await printResult(values, { cid: shown, size, blobs, bytes, tag }, `${shown}  ${sizes}`)
     } catch (error) {

@@ -7,6 +7,7 @@ import { toNodeHandler } from 'srvx/node'
 import { ofAnyBlob } from '../../../../bin/commands/network/places.js'
 import { hash } from '../../../../lib/index.js'
 import { createHandler } from '../../../../exchange/http/index.js'
+import { putCollection } from '../../../../exchange/collections/index.js'
 import { importDirectory } from '../../../../exchange/collections/node/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { hex, same } from '../../../support/bytes.js'
@@ -101,6 +102,13 @@ describe('baobox fetch -r', function () {
     expect({ code, err }).to.deep.equal({ code: 0, err: '' })
     expect(out).to.include(`\n${cid}  0 bytes received, complete, already there in there\n`)
     expect(await stat(folder.at('there/tree/sub/b'))).to.include({ mtimeMs, ino })
+    const files = await Promise.all(['a/1', 'b/2'].map(async (name, i) => [name, (await source.put(noise(i + 1))).cid]))
+    const two = `${(await putCollection(source, files)).cid}`
+    const twice = ['fetch', '-r', two, '--from', `${url}/{cid}`, '--store', 'again', '-o', 'two']
+    for (const end of ['complete', 'already there in two']) {
+      const { out } = await folder.run(twice)
+      expect(out).to.match(new RegExp(`${end}$`, 'm'))
+    }
     await rm(folder.at('there/tree/sub/a'))
     expect((await folder.run(args)).err).to.match(/^baobox: PATH_EXISTS: .*--update/)
     await folder.clear('there')

@@ -130,7 +130,8 @@ describe('baobox push', () => {
     expect((await fetch(`${to}/blobs/${CID}`, { method: 'DELETE', headers })).status).to.equal(403)
     const { code, err } = await run(['file', '--to', to, '--tag', 'no'])
     expect([code, err])
-      .to.deep.equal([1, `baobox: FETCH_STATUS: ${to}/tags/no answers with status 404 (HTTP_NOT_FOUND)\n`])
+      .to.deep.equal([1, `baobox: FETCH_STATUS: ${CID} is on the server, but its tag was not set: ` +
+        `${to}/tags/no answers with status 404 (HTTP_NOT_FOUND)\n`])
     expect((await folder.run(['serve', '--allow-writes'])).err).to.match(/^baobox: --allow-writes needs --put-token /)
   })
 
