@@ -6,6 +6,7 @@ import { BaoError } from '../../lib/core/errors.js'
 import { assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { untilAborted } from '../../lib/source/async-util.js'
 import { BlobStore } from '../../store/index.js'
 import { FILE_FROM } from '../../store/interface.js'
 import { BLOB_OPTIONS, download } from './download.js'
@@ -34,11 +35,9 @@ export async function downloadFile (cid, path, options) {
   let present = await part.sizeOf(root, { signal })
   const nothing = () => ({ cid: toCid(root), size: present ?? 0, received: 0, complete: true, mirrors: [] })
   if (present !== undefined && !await part.isThere()) return nothing()
-  await part.prepare()
-  const store = await BlobStore.open(part.path)
+  const store = await openPart(part, signal)
   let isOver = false
   try {
-    await part.markAgain()
     await part.removeLeftovers().catch(() => {}) // leftovers do no harm
     present ??= await part.sizeOf(root, { signal }) // another call may have ended just before the opening
     if (present !== undefined) {
@@ -62,8 +61,42 @@ export async function downloadFile (cid, path, options) {
     isOver = await store.list({ maxBlobs: 1 }).next().then(({ done }) => done === true, () => false)
     throw error
   } finally {
+    if (isOver) await part.end()
     await store.close()
     if (isOver) await part.remove()
+  }
+}
+
+/** Milliseconds between two attempts to open a folder that another download removes, and how many there are. */
+const PAUSE = 20
+const MAX_TRIES = 500
+
+/**
+ * Opens the store in the folder. The folder may be one that another download removes while this call opens it. Then the
+ * store that was opened, or the error, means nothing.
+ *
+ * @param {PartFolder} part @param {AbortSignal} [signal]
+ * @returns {Promise<BlobStore>}
+ */
+async function openPart (part, signal) {
+  let create = false
+  for (let tries = 1; ; tries++) {
+    const folder = await part.prepare()
+    if (folder !== undefined) {
+      try {
+        const store = await BlobStore.open(part.path, { create, signal })
+        if (await part.is(folder)) return store
+        await store.close().catch(() => {})
+      } catch (error) {
+        const { code } = /** @type {BaoError} */ (error)
+        const isSame = await part.is(folder)
+        create = isSame && code === 'STORE_ABSENT' // a process was killed before it had made the store
+        if (code === 'STORE_LOCKED' || (isSame && !create)) throw error
+      }
+      await part.removeMade()
+    }
+    if (tries % MAX_TRIES === 0) await part.remove() // the other download was killed before it could do that
+    await untilAborted(new Promise(resolve => setTimeout(resolve, PAUSE)), signal)
   }
 }
 

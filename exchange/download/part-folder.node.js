@@ -3,7 +3,7 @@
 // killed, a folder without the mark does not belong to a download, and is left alone.
 
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { base16 } from 'multiformats/bases/base16'
@@ -11,10 +11,19 @@ import { areEqual } from '../../lib/core/bytes.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { hash, hashStream } from '../../lib/hash/index.js'
 import { withRoom } from '../../lib/source/open-files.js'
+import { BlobStore } from '../../store/index.js'
 
 const MARK = 'unfinished-download'
+/** The name of the mark of a folder that will be removed. */
+const END_MARK = 'ended-download'
 const MARK_TEXT =
   'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
+/** Milliseconds for which a folder without a mark may be one that another call has just made by opening a store. */
+const NEW_MS = 1000
+/** The codes of errors of a rename to a folder that is there. Windows has the last one. */
+const TAKEN = ['EEXIST', 'ENOTEMPTY', 'EPERM']
+/** The names of entries of a store's folder. */
+const STORE_NAMES = ['blobs', 'data', 'index']
 const ADVICE = 'move it away, or delete it'
 /** Windows does not have the first two flags. With `O_NONBLOCK`, opening a pipe does not wait. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
@@ -34,6 +43,7 @@ export class PartFolder {
   /**
    * Checks that the file can be made, and makes the folder, unless an earlier download has left it.
    *
+   * @returns {Promise<string | undefined>} which folder it is, for `is`; undefined if another download removes it
    * @throws {Error} EISDIR, ENOTDIR; PATH_EXISTS { location }
    */
   async prepare () {
@@ -47,13 +57,32 @@ export class PartFolder {
       throw Object.assign(new Error(message), { code: 'ENOTDIR' })
     }
     if (there === undefined) await this.#make()
-    if (await this.#isMarked()) return
+    const folder = await this.#folder()
+    if (folder === undefined || await this.#isMarked()) return folder
+    const { birthtimeMs = 0 } = await lstat(path).catch(unlessMissing) ?? {}
+    if (await this.#folder() !== folder || Date.now() - birthtimeMs < NEW_MS) return undefined
     throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
   }
 
-  /** Marks the folder again. If another download has removed it after `prepare`, the opening of a store has made it. */
-  async markAgain () {
-    if (!await this.#isMarked()) await writeSynced(join(this.path, MARK), MARK_TEXT)
+  /** True if the folder is still the one that `prepare` returned, and will not be removed. @param {string} folder */
+  async is (folder) { return await this.#folder() === folder }
+
+  /** Which folder has the path now; undefined if there is none, or if it is to be removed. */
+  async #folder () {
+    const there = await lstat(this.path, { bigint: true }).catch(unlessMissing)
+    const isEnded = await lstat(join(this.path, END_MARK)).then(() => true, () => false)
+    return there === undefined || isEnded ? undefined : `${there.dev} ${there.ino}`
+  }
+
+  /** Removes a folder that the opening of a store has made, because another call had removed the folder before. */
+  async removeMade () {
+    const names = await readdir(this.path).catch(() => [MARK])
+    if (names.every(name => STORE_NAMES.includes(name))) await this.#remove()
+  }
+
+  /** Marks the folder as one that will be removed. The caller has the store in it open, and other calls leave it. */
+  async end () {
+    if (await this.#isMarked()) await writeSynced(join(this.path, END_MARK), MARK_TEXT)
   }
 
   /** True if something has the path of the folder. */
@@ -79,24 +108,35 @@ export class PartFolder {
 
   /** Removes the folder, if it still belongs to a download. */
   async remove () {
-    if (!await this.#isMarked()) return // Another program has put its own folder there.
+    if (await this.#isMarked()) await this.#remove() // otherwise, another program has put its own folder there
+  }
+
+  async #remove () {
     const left = this.spareName()
-    await rename(this.path, left)
+    await rename(this.path, left).catch(unlessMissing)
     await removeFolder(left)
   }
 
   /**
-   * Removes the folders that killed downloads to the same file have left while they made or removed their folder. The
-   * caller has the store in the folder open, so no other download is making the folder now.
+   * Removes the folders that killed downloads to the same file have left while they made or removed their folder.
    */
   async removeLeftovers () {
     const parent = dirname(this.path)
-    const left = (await readdir(parent)).filter(name => name.startsWith(this.#sparePrefix))
-    for (const name of left) await removeFolder(join(parent, name))
+    for (const name of await readdir(parent)) {
+      if (!name.startsWith(this.#sparePrefix)) continue
+      const [pid] = name.slice(this.#sparePrefix.length).split('-')
+      if (!isAlive(Number(pid))) await removeFolder(join(parent, name))
+    }
   }
 
-  /** Returns a new path beside the folder. Later downloads to the same file recognize it by its prefix. */
-  spareName () { return join(dirname(this.path), this.#sparePrefix + crypto.randomUUID()) }
+  /**
+   * Returns a new path beside the folder. Later downloads to the same file recognize it by its prefix.
+   *
+   * @param {number} [pid]  the process that uses it
+   */
+  spareName (pid = process.pid) {
+    return join(dirname(this.path), `${this.#sparePrefix}${pid}-${crypto.randomUUID()}`)
+  }
 
   /**
    * The beginning of spare names. It has a hash of the file's name, because the name itself may be too long to be a
@@ -111,15 +151,15 @@ export class PartFolder {
   async #make () {
     const draft = this.spareName()
     try {
-      await mkdir(draft, { recursive: true })
+      await (await BlobStore.open(draft)).close()
       await writeSynced(join(draft, MARK), MARK_TEXT)
       await syncFolder(draft)
       await rename(draft, this.path)
       await syncFolder(dirname(this.path))
     } catch (error) {
       await removeFolder(draft)
-      const names = await readdir(this.path).catch(unlessMissing) ?? []
-      if (names.length === 0) throw error
+      const isTaken = TAKEN.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')
+      if (!isTaken) throw error // otherwise another call has made the folder
     }
   }
 
@@ -129,6 +169,15 @@ export class PartFolder {
     const there = await lstat(mark).catch(unlessMissing)
     if (!there?.isFile() || there.size !== MARK_TEXT.length) return false
     return await readFile(mark, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK }) === MARK_TEXT
+  }
+}
+
+/** @param {number} pid */
+function isAlive (pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM' // of another user
   }
 }
 

@@ -11,8 +11,10 @@ export class PartFolder {
 
   async sizeOf () { return undefined }
   async isThere () { return false }
-  async prepare () {}
-  async markAgain () {}
+  async prepare () { return '' }
+  async is () { return false }
+  async removeMade () {}
+  async end () {}
   async remove () {}
   async removeLeftovers () {}
 }
