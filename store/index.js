@@ -6,6 +6,7 @@ export { BlobStore } from './blob-store.js'
 
 /** @typedef {import('./interface.js').Store} Store */
 /** @typedef {import('./interface.js').FsckOptions} FsckOptions */
+/** @typedef {import('./interface.js').NoOptions} NoOptions */
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
 /** @typedef {import('./catalog/calls/lookups.js').BlobDetails} BlobDetails */
 /** @typedef {import('./catalog/calls/lookups.js').BlobStat} BlobStat */
