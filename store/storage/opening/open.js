@@ -132,16 +132,20 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
  * @throws {BaoError} STORE_CORRUPT { location }, STORE_LOCKED, STORE_OPEN_FAILED
  */
 async function checkTables (location, path, signal) {
-  for (let isRetry = false; ; isRetry = true) {
+  /** The fault that the last check has found. @type {string | undefined} */
+  let last
+  while (true) {
     if (await ownerOf(path) !== undefined) throw await lockedElsewhere(location)
     const { fault, checked } = await checkBeforeOpening(path, signal).catch(cause => {
       signal?.throwIfAborted()
       throw notOpened('read', location, cause)
     })
     if (fault === undefined) return checked
-    if (isRetry) throw damagedDatabase(location, fault)
+    if (fault === last) throw damagedDatabase(location, fault)
+    last = fault
     // Perhaps another process was writing these files while they were read. If it still has them open, the store is
-    // locked. If it has closed them, check them again.
+    // locked. If it has closed them, check them again. Other processes may have changed them again meanwhile; damage
+    // stays the same.
     for (const name of NAMES) if (await isOpen(`${path}/${name}`)) throw await lockedElsewhere(location)
   }
 }
