@@ -104,13 +104,15 @@ describe('blobs of a store', () => {
 describe('usage', () => {
   it('what neither takes is refused by both, with codes of their own', () => {
     for (const args of [
-      ['encode'], ['decode'], ['slice', '1'], ['slice', 'a', 'b', 'c'], ['decode-slice', 'x', '1'], ['frob'], [],
+      ['encode'], ['decode'], ['slice', '1'], ['slice', 'a', 'b', 'c'], ['decode-slice', 'x', '1'], ['frob'],
       ['decode', 'x', 'y', 'z', 'more'], ['slice', '1', '2', '3', '4', '5'], ['encode', '--frob', 'a', 'b']
     ]) {
       expect(beside.theirs(args).code, args.join(' ')).to.equal(1)
       expect(beside.ours(args).code, args.join(' ')).to.equal(2)
     }
     beside.differs('usage errors', 'exit code 2 and not 1')
+    expect([beside.theirs([]).code, beside.ours([]).code]).to.deep.equal([1, 0])
+    beside.differs('no arguments', 'prints the help, which is no error')
     expect(beside.theirs(['encode', 'blob']).code).to.equal(1)
     expect(beside.ours(['encode', 'blob']).code).to.equal(0)
     beside.differs('encode INPUT', 'writes to stdout where bao refuses')
