@@ -61,7 +61,8 @@ export async function downloadFile (cid, path, options) {
     isOver = await store.list({ maxBlobs: 1 }).next().then(({ done }) => done === true, () => false)
     throw error
   } finally {
-    if (isOver) await part.end()
+    // Without the mark, another call may open the folder that is removed, and fail.
+    if (isOver) await part.end().catch(() => {})
     await store.close()
     if (isOver) await part.remove()
   }
@@ -95,7 +96,11 @@ async function openPart (part, signal) {
       }
       await part.removeMade()
     }
-    if (tries % MAX_TRIES === 0) await part.remove() // the other download was killed before it could do that
+    if (tries === MAX_TRIES) await part.remove() // the other download was killed before it could do that
+    if (tries === 2 * MAX_TRIES) {
+      const message = `other downloads make and remove ${part.path} again and again`
+      throw new BaoError('STORE_LOCKED', message, { location: part.path })
+    }
     await untilAborted(new Promise(resolve => setTimeout(resolve, PAUSE)), signal)
   }
 }

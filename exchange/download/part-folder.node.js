@@ -20,10 +20,10 @@ const MARK_TEXT =
   'This folder has what a download of baobox has brought so far. It is deleted when the download ends.\n'
 /** Milliseconds for which a folder without a mark may be one that another call has just made by opening a store. */
 const NEW_MS = 1000
-/** The codes of errors of a rename to a folder that is there. Windows has the last one. */
-const TAKEN = ['EEXIST', 'ENOTEMPTY', 'EPERM']
-/** The names of entries of a store's folder. */
-const STORE_NAMES = ['blobs', 'data', 'index']
+/** The codes of errors of a rename to a folder that is there. */
+const TAKEN = process.platform === 'win32' ? ['EPERM'] : ['EEXIST', 'ENOTEMPTY']
+/** What the opening of a store makes where a folder is missing. A store that was closed has more entries. */
+const MADE_NAMES = ['blobs', 'data', 'index']
 const ADVICE = 'move it away, or delete it'
 /** Windows does not have the first two flags. With `O_NONBLOCK`, opening a pipe does not wait. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
@@ -60,24 +60,25 @@ export class PartFolder {
     const folder = await this.#folder()
     if (folder === undefined || await this.#isMarked()) return folder
     const { birthtimeMs = 0 } = await lstat(path).catch(unlessMissing) ?? {}
-    if (await this.#folder() !== folder || Date.now() - birthtimeMs < NEW_MS) return undefined
+    if (await this.#folder() !== folder || Math.abs(Date.now() - birthtimeMs) < NEW_MS) return undefined
     throw new BaoError('PATH_EXISTS', `${path} is a folder that no download has made: ${ADVICE}`, { location: path })
   }
 
   /** True if the folder is still the one that `prepare` returned, and will not be removed. @param {string} folder */
   async is (folder) { return await this.#folder() === folder }
 
-  /** Which folder has the path now; undefined if there is none, or if it is to be removed. */
+  /** Returns which folder has the path; undefined if there is none, or if a download will remove it. */
   async #folder () {
     const there = await lstat(this.path, { bigint: true }).catch(unlessMissing)
-    const isEnded = await lstat(join(this.path, END_MARK)).then(() => true, () => false)
-    return there === undefined || isEnded ? undefined : `${there.dev} ${there.ino}`
+    const hasEnd = await lstat(join(this.path, END_MARK)).then(() => true, () => false)
+    return there === undefined || (hasEnd && await this.#isMarked()) ? undefined : `${there.dev} ${there.ino}`
   }
 
   /** Removes a folder that the opening of a store has made, because another call had removed the folder before. */
   async removeMade () {
     const names = await readdir(this.path).catch(() => [MARK])
-    if (names.every(name => STORE_NAMES.includes(name))) await this.#remove()
+    const blobs = await readdir(join(this.path, 'blobs')).catch(() => [])
+    if (blobs.length === 0 && names.every(name => MADE_NAMES.includes(name))) await this.#remove()
   }
 
   /** Marks the folder as one that will be removed. The caller has the store in it open, and other calls leave it. */
@@ -168,7 +169,8 @@ export class PartFolder {
     const mark = join(this.path, MARK)
     const there = await lstat(mark).catch(unlessMissing)
     if (!there?.isFile() || there.size !== MARK_TEXT.length) return false
-    return await readFile(mark, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK }) === MARK_TEXT
+    const flag = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+    return await readFile(mark, { encoding: 'utf8', flag }).catch(unlessMissing) === MARK_TEXT
   }
 }
 

@@ -144,8 +144,8 @@ async function checkTables (location, path, signal) {
     if (fault === last) throw damagedDatabase(location, fault)
     last = fault
     // Perhaps another process was writing these files while they were read. If it still has them open, the store is
-    // locked. If it has closed them, check them again. Other processes may have changed them again meanwhile; damage
-    // stays the same.
+    // locked. If it has closed them, check them again. Another process may have written them since the last
+    // check, so only a fault that stays the same is damage.
     for (const name of NAMES) if (await isOpen(`${path}/${name}`)) throw await lockedElsewhere(location)
   }
 }

@@ -72,7 +72,7 @@ function answerTo (send, signal) {
   })
 }
 
-const tooLate = () => new Error(`nothing has come for ${MAX_WAIT / 1000} s`)
+const tooLate = () => new Error(`the server has sent nothing for ${MAX_WAIT / 1000} s`)
 
 /**
  * @param {http.IncomingMessage} message @param {() => void} release  called when the connection is used for another

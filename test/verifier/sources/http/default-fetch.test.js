@@ -102,7 +102,7 @@ describe('the fetch of requests', () => {
       expect([...counts.values()]).to.deep.equal([4])
     })
 
-    it('asks again when the server has closed the connection meanwhile', async () => {
+    it('asks again when the server has closed the kept connection', async () => {
       const { url, counts } = await serve((request, response, count) => {
         if (count === 1) response.end(content)
         else request.socket.resetAndDestroy()
