@@ -253,11 +253,11 @@ function settleDisk () {
   if (hasProc) spawnSync('sync')
 }
 
-/** @param {(folder: string) => Promise<void>} work  on a folder that is removed afterwards */
+/** @template T @param {(folder: string) => Promise<T>} work  on a folder that is removed afterwards */
 export async function inFolder (work) {
   const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
   try {
-    await work(folder)
+    return await work(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
