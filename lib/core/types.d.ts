@@ -265,7 +265,8 @@ export interface PairSource {
  * copy next.
  */
 export interface PairReader extends PairSource {
-  prepare? (nodes: number[]): Promise<void> | void
+  /** @param steps  the same parents, as a walk has found them, if the caller has them: that is quicker */
+  prepare? (nodes: number[], steps?: Step[]): Promise<void> | void
 }
 
 /** An outboard from which slices are cut. It is a `PairReader`, or makes one for each call. */

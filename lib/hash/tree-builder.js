@@ -101,9 +101,16 @@ export class TreeBuilder {
     this.#chunks += chunks
   }
 
-  /** Makes the tree empty again, and keeps its memory. @param {Mode} [mode]  default: the current mode */
-  reset (mode = this.#mode) {
+  /**
+   * Makes the tree empty again, and keeps its memory.
+   *
+   * @param {Mode} [mode]  default: the current mode
+   * @param {{ startChunk?: number, sink?: PairSink }} [options]  as for the constructor
+   */
+  reset (mode = this.#mode, { startChunk = 0, sink } = {}) {
     this.#mode = mode
+    this.#startChunk = startChunk
+    this.#sink = sink
     this.#chunks = 0
     this.#depth = 0
     this.#pending.clear()

@@ -118,7 +118,7 @@ export class PagedOutboard {
     /** The pages that the last `prepare` has loaded. */
     let pages = /** @type {Map<number, Uint8Array>} */ (new Map())
     return {
-      prepare: async nodes => { pages = await this.#pages.load(this.#pagesOf(nodes)) },
+      prepare: async (nodes, steps) => { pages = await this.#pages.load(this.#pagesOf(steps ?? this.#steps(nodes))) },
       copyPair: (step, out, at) => {
         const from = this.#offsetOf(step, step.start)
         const page = pages.get(Math.floor(from / PAGE_LEN))
@@ -130,13 +130,17 @@ export class PagedOutboard {
     }
   }
 
-  /** @param {number[]} nodes @returns {number[]} increasing */
-  #pagesOf (nodes) {
-    const pages = new Set()
-    for (const node of nodes) {
+  /** The places of parents in outboards, and where their subtrees begin. @param {number[]} nodes */
+  #steps (nodes) {
+    return nodes.flatMap(node => {
       const place = placeOf(node, this.size, this.groupLog)
-      if (place !== undefined) pages.add(Math.floor(this.#offsetOf(place, startOf(node)) / PAGE_LEN))
-    }
+      return place === undefined ? [] : [{ ...place, start: startOf(node) }]
+    })
+  }
+
+  /** @param {{ pre: number, post: number, start: number }[]} steps @returns {number[]} increasing */
+  #pagesOf (steps) {
+    const pages = new Set(steps.map(step => Math.floor(this.#offsetOf(step, step.start) / PAGE_LEN)))
     return [...pages].sort((a, b) => a - b)
   }
 

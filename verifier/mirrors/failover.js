@@ -5,6 +5,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Candidates } from './candidate.js'
 import { MirrorRequest } from './mirror-request.js'
 import { SliceVerifier } from '../slice/slice.js'
+import { SpanVerifier } from '../slice/span-verifier.js'
 import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { Leaf } from '../slice/leaves.js' */
@@ -77,9 +78,11 @@ export class FailoverReader {
    */
   async * #ask (request, ranges) {
     const { root, groupLog, key } = this.#options
-    const verifier = new SliceVerifier({ cid: root, ranges, groupLog, key })
-    const slice = request.slice({ root, ranges, groupLog, key, size: this.size })
-    for await (const leaf of verifyPieces(verifier, slice)) {
+    const { outboard, pieces } = await request.open({ root, ranges, groupLog, key, size: this.size })
+    const verifier = outboard === undefined
+      ? new SliceVerifier({ cid: root, ranges, groupLog, key })
+      : new SpanVerifier({ cid: root, ranges, outboard, key })
+    for await (const leaf of verifyPieces(verifier, pieces)) {
       if (verifier.sizeProven) this.size = verifier.size
       yield leaf
     }

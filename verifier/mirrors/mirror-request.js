@@ -4,8 +4,10 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { eitherOf } from '../../lib/source/async-util.js'
 import { isLie } from './mirror-record.js'
-import { withPatience } from './patience.js'
+import { inTime, withPatience } from './patience.js'
+import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 
+/** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { Candidate } from './candidate.js' */
@@ -43,15 +45,65 @@ export class MirrorRequest {
   }
 
   /**
+   * Asks for ranges, and waits for the first piece.
+   *
+   * @param {Omit<SliceRequest, 'onDuplicate' | 'onPlain'>} wanted
+   * @returns {Promise<{ outboard?: SliceOutboard, pieces: AsyncIterableIterator<Uint8Array> }>} with an outboard, the
+   *   pieces are those of whole groups without pairs; without it, they are those of a slice with its header. The caller
+   *   ends them, also if it does not read them
+   */
+  async open (wanted) {
+    /** @type {SliceOutboard | undefined} */
+    let outboard
+    const pieces = this.slice({ ...wanted, onPlain: given => { outboard = this.#watched(given) } })
+    /** @type {Promise<IteratorResult<Uint8Array>> | undefined} */
+    let first = pieces.next()
+    await first
+    return {
+      outboard,
+      pieces: {
+        next () {
+          const next = first ?? pieces.next()
+          first = undefined
+          return next
+        },
+        return: () => pieces.return(undefined),
+        [Symbol.asyncIterator] () { return this }
+      }
+    }
+  }
+
+  /**
+   * Notes the errors of an outboard as those of the mirror, and does not wait for it longer than for a stalled mirror.
+   *
+   * @param {SliceOutboard} outboard
+   */
+  #watched (outboard) {
+    const { root, size, groupLog } = outboard
+    const reader = () => {
+      const pairs = pairsOf(outboard)
+      const prepare = async (/** @type {number[]} */ nodes, /** @type {Step[] | undefined} */ steps) => {
+        try {
+          await inTime(pairs.prepare?.(nodes, steps), this.#patience)
+        } catch (error) {
+          this.#error = error
+          throw error
+        }
+      }
+      return { prepare, copyPair: pairs.copyPair.bind(pairs) }
+    }
+    return { root, size, groupLog, reader }
+  }
+
+  /**
    * Yields the pieces that the mirror sends. Throws FETCH_FAILED when the mirror stalls: see `withPatience`.
    *
    * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  asks the mirror
    */
   async * pieces (open) {
-    const { stall, clock, progress } = this.#book
-    const { location } = this.candidate.mirror
+    const { progress } = this.#book
     try {
-      for await (const piece of withPatience(open, { location, stall, clock, signal: this.signal })) {
+      for await (const piece of withPatience(open, this.#patience)) {
         this.len += piece.length
         yield piece
         progress.report({ arrived: piece.length })
@@ -60,6 +112,11 @@ export class MirrorRequest {
       this.#error = error
       throw error
     }
+  }
+
+  get #patience () {
+    const { stall, clock } = this.#book
+    return { location: this.candidate.mirror.location, stall, clock, signal: this.signal }
   }
 
   /** Ends the request, because its bytes are no longer wanted. @param {string} why */

@@ -13,7 +13,7 @@ import { fetchRefused } from '../../lib/core/errors.js'
 import { isRasl, parseRasl } from './server/rasl.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { readPieces } from '../../lib/source/read-pieces.js'
-import { sliceOfPlain } from './plain/plain-slice.js'
+import { piecesOfPlain } from './plain/plain-blob.js'
 import { HASHSEQ, toCid } from '../../lib/hash/cid.js'
 import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -112,7 +112,7 @@ export class Mirror {
   get isSequential () { return this.#isSequential() }
 
   /**
-   * Yields the slice with its header as it arrives, unverified.
+   * Yields the slice with its header as it arrives, unverified; for a caller with `onPlain`, maybe groups alone.
    *
    * @param {SliceRequest} request @param {AbortSignal} signal
    * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
@@ -244,7 +244,7 @@ function mirrorOfPlain ({ source, outboard }, http, location) {
     const file = new HttpFile(/** @type {URL} */ (source), http, { isLenient: true })
     const pieces = file.pieces.bind(file)
     const plain = { size, outboard, pieces }
-    const slice = sliceOfPlain.bind(undefined, plain)
+    const slice = piecesOfPlain.bind(undefined, plain)
     return new Mirror(location ?? file.location, slice, { isSequential: () => file.ignoresRanges, hasAnyBlob: false })
   }
   const name = typeof source === 'string' ? source : source instanceof URL ? source.pathname : describe(source)
@@ -253,7 +253,7 @@ function mirrorOfPlain ({ source, outboard }, http, location) {
     try {
       const pieces = (/** @type {number} */ start, /** @type {number} */ end) =>
         readPieces(opened, start, Math.min(end, opened.size), signal)
-      yield * sliceOfPlain({ size, outboard, pieces }, request, signal)
+      yield * piecesOfPlain({ size, outboard, pieces, isBorrowed: true }, request, signal)
     } finally {
       await opened.close()
     }

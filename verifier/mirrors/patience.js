@@ -10,6 +10,14 @@ import { eitherOf, untilAborted } from '../../lib/source/async-util.js'
  */
 
 /**
+ * @typedef {object} Patience
+ * @property {string} location  for errors
+ * @property {number} stall  milliseconds
+ * @property {Clock} clock
+ * @property {AbortSignal} [signal]
+ */
+
+/**
  * How many bytes must arrive within `stall` milliseconds. A server that sends byte after byte could otherwise keep a
  * download open for ever.
  */
@@ -40,12 +48,32 @@ export function waitAfter (failures, error) {
 }
 
 /**
+ * Waits for something that does not come in pieces. Throws FETCH_FAILED if it has not come within `stall` milliseconds.
+ *
+ * @template T
+ * @param {T | Promise<T>} coming
+ * @param {Patience} patience
+ * @returns {Promise<T>}
+ */
+export async function inTime (coming, { location, stall, clock, signal }) {
+  const ended = new AbortController()
+  const late = clock.sleep(stall, eitherOf(signal, ended.signal)).then(() => {
+    throw fetchFailed(location, new Error(`it did not answer within ${stall} ms`))
+  })
+  try {
+    return await Promise.race([coming, late])
+  } finally {
+    ended.abort()
+  }
+}
+
+/**
  * Passes on pieces. If fewer than 16 KiB arrive within `stall` milliseconds of waiting, it throws FETCH_FAILED. The
  * time during which the caller works on a piece does not count.
  *
  * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read. The signal aborts when the pieces
  *   have ended for any reason. If they have stalled, its reason is FETCH_FAILED
- * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
+ * @param {Patience} patience
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * withPatience (open, { location, stall, clock, signal }) {

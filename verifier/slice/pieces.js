@@ -2,11 +2,12 @@
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
+/** @import { SpanVerifier } from './span-verifier.js' */
 
 /**
- * Verifies pieces until the slice ends. Verified leaves are yielded before any error is thrown.
+ * Verifies pieces until everything that was wanted has come. Verified leaves are yielded before any error is thrown.
  *
- * @param {SliceVerifier} verifier
+ * @param {SliceVerifier | SpanVerifier} verifier
  * @param {AsyncIterable<Uint8Array>} pieces
  * @returns {AsyncGenerator<Leaf>}
  */
@@ -14,28 +15,28 @@ export async function * verifyPieces (verifier, pieces) {
   if (verifier.done) return
   try {
     for await (const piece of pieces) {
-      yield * verifier.write(piece)
+      yield * await verifier.write(piece)
       if (verifier.error) throw verifier.error
       if (verifier.done) return
     }
   } catch (error) {
-    if (verifier.error === undefined) yield * flushed(verifier)
+    if (verifier.error === undefined) yield * await flushed(verifier)
     throw error
   }
-  yield * verifier.flush()
-  verifier.end()
+  yield * await verifier.flush()
+  yield * await verifier.end()
 }
 
 /**
  * The leaves that are complete when the stream has failed. A fault in them is ignored, because the stream's own error
  * is thrown.
  *
- * @param {SliceVerifier} verifier
- * @returns {Leaf[]}
+ * @param {SliceVerifier | SpanVerifier} verifier
+ * @returns {Promise<Leaf[]>}
  */
-function flushed (verifier) {
+async function flushed (verifier) {
   try {
-    return verifier.flush()
+    return await verifier.flush()
   } catch {
     return []
   }

@@ -11,8 +11,28 @@ import { verifyPieces } from '../../slice/pieces.js'
 import { SliceVerifier } from '../../slice/slice.js'
 import { sliceOfPlain } from './plain-slice.js'
 
+/** @import { SliceRequest } from '../server/url-mirror.js' */
 /** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 /** @import { PlainBlob } from './plain-slice.js' */
+
+/**
+ * Yields whole groups without pairs if the caller can take them, and their outboard has the group log of the request.
+ * Otherwise yields the slice with its header.
+ *
+ * @param {PlainBlob} blob @param {SliceRequest} request @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Uint8Array>} a piece of a slice is borrowed until the next one; others belong to the caller
+ */
+export async function * piecesOfPlain (blob, request, signal) {
+  const { outboard, size, pieces, isBorrowed } = blob
+  if (request.onPlain === undefined || outboard.groupLog !== request.groupLog) {
+    return yield * sliceOfPlain(blob, request, signal)
+  }
+  request.onPlain(outboard)
+  const groups = request.ranges.canonical(size).roundToGroups(outboard.groupLog)
+  for (const { start, end } of groups.toBytes(size)) {
+    for await (const piece of pieces(start, end, signal)) yield isBorrowed ? new Uint8Array(piece) : piece
+  }
+}
 
 /**
  * True if the last chunk of the blob verifies. Then the size is right, and the outboard has the pairs above the last

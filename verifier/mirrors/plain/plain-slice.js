@@ -5,7 +5,7 @@ import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ENTER, Walk } from '../../../lib/tree/walk.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { PairTable, Places } from '../../../lib/outboard/pairs.js'
-import { PairsAhead } from './pairs-ahead.js'
+import { PairsAhead } from '../../slice/pairs-ahead.js'
 import { SpanReader } from './span-reader.js'
 import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
 import { u64ToBytes } from '../../../lib/core/bytes.js'
@@ -20,6 +20,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
  * @property {ReadPieces} pieces
  * @property {SliceOutboard} outboard  its group log may be another one than that of the slice
  * @property {number} size  a claim
+ * @property {boolean} [isBorrowed]  true if the caller must not use a piece after the next one is asked for
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
 /**

@@ -13,12 +13,13 @@ import { PlainFinder } from './plain-finder.js'
 import { KnownServers, serverOf } from './known-servers.js'
 import { membersOfEndpoint, sliceOfEndpoint } from './bao-endpoint.js'
 import { duplicateLinks } from './links.js'
-import { sliceOfPlain } from '../plain/plain-slice.js'
+import { piecesOfPlain } from '../plain/plain-blob.js'
 
 /** @import { LinkHeader } from '../../sources/http/answer.js' */
 /** @import { HttpOptions } from '../../sources/http/options.js' */
 /** @import { FoundBlob } from './plain-finder.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
 
 /** How many bytes of an endpoint's smallest slice are read, to get the size at its start. */
 const FIRST_READ_LEN = 1 << 14
@@ -37,6 +38,8 @@ const allKnown = new KnownServers()
  * @property {number} [size]  the size of the blob in bytes, if it is proven. Then the size that the server states is
  *   ignored
  * @property {OnDuplicate} [onDuplicate]
+ * @property {(outboard: SliceOutboard) => void} [onPlain]  called before the first piece if the pieces are whole groups
+ *   alone, whose pairs are in this outboard, in place of a slice
  * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the
  *   blob but no outboard, and the blob is too long to be verified in memory
  */
@@ -88,7 +91,7 @@ export class UrlMirror {
   get isSequential () { return this.#file.ignoresRanges }
 
   /**
-   * Yields the slice with its header, unverified.
+   * Yields the slice with its header, unverified; for a caller with `onPlain`, a plain server's groups without pairs.
    *
    * 1. Usually the request for the slice itself shows whether the server is an endpoint.
    * 2. If it is not, or if that request cannot be made yet, `#findAccess` finds the way.
@@ -115,7 +118,7 @@ export class UrlMirror {
     if (this.#access === undefined) {
       ({ access: this.#access, claim } = await this.#findAccess(request, signal, { isNoEndpoint: mayBeEndpoint }))
     }
-    if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, request, signal)
+    if (this.#access !== 'bao') yield * piecesOfPlain(this.#access, request, signal)
     else yield * this.#sliceOfEndpoint(await this.#canonical(request, signal, claim), signal)
   }
 
