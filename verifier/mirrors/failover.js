@@ -5,7 +5,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Candidates } from './candidate.js'
 import { MirrorRequest } from './mirror-request.js'
 import { SliceVerifier } from '../slice/slice.js'
-import { SpanVerifier } from '../slice/span-verifier.js'
+import { SpanVerifier } from './plain/span-verifier.js'
 import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { Leaf } from '../slice/leaves.js' */

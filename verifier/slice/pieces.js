@@ -2,7 +2,7 @@
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
-/** @import { SpanVerifier } from './span-verifier.js' */
+/** @import { SpanVerifier } from '../mirrors/plain/span-verifier.js' */
 
 /**
  * Verifies pieces until everything that was wanted has come. Verified leaves are yielded before any error is thrown.

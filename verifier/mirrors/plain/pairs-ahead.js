@@ -1,13 +1,13 @@
 // Reads the pairs above some ranges from an outboard, many at a time and before they are used. Otherwise their user
 // would wait for the server of the outboard again and again.
 
-import { ENTER, Walk } from '../../lib/tree/walk.js'
-import { PAIR_LEN } from '../../lib/core/constants.js'
-import { concat } from '../../lib/core/bytes.js'
-import { pairsOf } from '../../lib/outboard/paged-outboard.js'
+import { ENTER, Walk } from '../../../lib/tree/walk.js'
+import { PAIR_LEN } from '../../../lib/core/constants.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
 
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 
 /** How many pairs are read together, first and later: those of 8 MiB of a blob at group log 4, and of 64 MiB. */
 const FIRST_COUNT = 512

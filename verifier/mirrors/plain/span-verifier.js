@@ -2,22 +2,22 @@
 // faster. It is hashed as a whole. If its chaining value and its pairs are right, all of its bytes are. Only if they
 // are not, its pairs and leaves are looked at one by one.
 
-import { BaoError, leafMismatch, parentMismatch, truncated } from '../../lib/core/errors.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
-import { PairTable } from '../../lib/outboard/pairs.js'
+import { BaoError, leafMismatch, parentMismatch, truncated } from '../../../lib/core/errors.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { PairTable } from '../../../lib/outboard/pairs.js'
 import { PairsAhead } from './pairs-ahead.js'
-import { TreeBuilder } from '../../lib/hash/tree-builder.js'
-import { areEqual, concat } from '../../lib/core/bytes.js'
-import { chunkCount, leftLen } from '../../lib/tree/geometry.js'
-import { modeOf } from '../../lib/hash/mode-options.js'
-import { parentCvIn } from '../../lib/hash/subtree.js'
-import { parseRoot, toCid } from '../../lib/hash/cid.js'
-import { toRanges } from '../../lib/tree/ranges.js'
+import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
+import { areEqual, concat } from '../../../lib/core/bytes.js'
+import { chunkCount, leftLen } from '../../../lib/tree/geometry.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
+import { parentCvIn } from '../../../lib/hash/subtree.js'
+import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { toRanges } from '../../../lib/tree/ranges.js'
 
-/** @import { NamedBlob } from '../../lib/hash/cid.js' */
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
-/** @import { SliceOutboard } from '../../lib/core/types.js' */
-/** @import { Leaf } from './leaves.js' */
+/** @import { NamedBlob } from '../../../lib/hash/cid.js' */
+/** @import { RangesLike } from '../../../lib/tree/ranges.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
+/** @import { Leaf } from '../../slice/leaves.js' */
 
 /**
  * @typedef {object} SpanTerms
