@@ -130,11 +130,14 @@ export class Downloader {
   #begin (record, task) {
     const tasks = this.#busy.get(record) ?? new Set()
     this.#busy.set(record, tasks.add(task))
-    const running = task.run().catch(error => { this.#failure ??= { error } }).finally(() => {
-      this.#running.delete(running)
+    const free = () => {
       tasks.delete(task)
-      if (tasks.size === 0) this.#busy.delete(record)
+      if (tasks.size === 0 && this.#busy.get(record) === tasks) this.#busy.delete(record)
       this.#wake()
+    }
+    const running = task.run(free).catch(error => { this.#failure ??= { error } }).finally(() => {
+      this.#running.delete(running)
+      free()
     })
     this.#running.add(running)
   }
@@ -149,7 +152,7 @@ export class Downloader {
     if (this.#isAwake) return // A task has ended during `refill`, possibly too late for `refill` to notice.
     const { clock, usable, errors } = this.#book
     const times = [...usable.map(({ retryAt }) => retryAt), wakeAt].filter(time => time > now && time < Infinity)
-    if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {
+    if (this.#running.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {
       throw fetchExhausted(errors)
     }
     const waiting = new AbortController()

@@ -56,7 +56,8 @@
 
 /**
  * @typedef {object} Task  one request to a mirror
- * @property {() => Promise<void>} run  fails only with errors that end the download
+ * @property {(onArrived: () => void) => Promise<void>} run  fails only with errors that end the download. It may call
+ *   `onArrived` when the mirror has sent everything, so that the mirror gets its next task while the store still writes
  * @property {boolean} isSmall  true if it is for at most 1 MiB
  */
 

@@ -19,6 +19,8 @@ export class MirrorRequest {
   #ended = new AbortController()
   /** The error that ended the pieces. @type {unknown} */
   #error
+  /** The time at which the pieces ended. @type {number | undefined} */
+  #endedAt
   /** How many bytes have arrived, right or wrong. */
   len = 0
 
@@ -111,6 +113,8 @@ export class MirrorRequest {
     } catch (error) {
       this.#error = error
       throw error
+    } finally {
+      this.#endedAt = this.#book.clock.now()
     }
   }
 
@@ -128,7 +132,7 @@ export class MirrorRequest {
   }
 
   /** Notes that the mirror has sent verified bytes. @param {number} len */
-  gained (len) { this.candidate.gained(len, this.#book.clock.now() - this.since) }
+  gained (len) { this.candidate.gained(len, (this.#endedAt ?? this.#book.clock.now()) - this.since) }
 
   /** Notes that the mirror has failed. @param {unknown} error @param {ChunkRanges} ranges  those of the request */
   failed (error, ranges) {

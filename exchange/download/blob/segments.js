@@ -11,11 +11,20 @@ import { Plan } from './plan.js'
 /** @import { Segment } from './plan.js' */
 /** @import { WantedBlob } from './wanted-blob.js' */
 
+/**
+ * @typedef {object} Received
+ * @property {number} kept  bytes that were missing before
+ * @property {number} [sizeIfWhole]  the size of the blob, if the head was the whole blob
+ * @property {unknown} [failure]
+ */
+
 /** A step of a download: see `Step` in work.js. */
 export class Segments {
   #blob
   #plan
   #heads
+  /** The last segment of each mirror, until the store has kept it. */
+  #receiving = /** @type {Map<Candidate, Promise<Received>>} */ (new Map())
 
   /**
    * @param {WantedBlob} blob @param {ChunkRanges} missing  groups to fetch
@@ -34,7 +43,7 @@ export class Segments {
     const isSmall = this.#heads !== undefined
     if (!candidate.isUsable || (asked.smallOnly && !isSmall)) return undefined
     const segment = this.#plan.nextSegment(candidate, asked)
-    return segment && { run: () => this.#fetch(candidate, segment), isSmall }
+    return segment && { run: onArrived => this.#fetch(candidate, segment, onArrived), isSmall }
   }
 
   /** @param {Candidate[]} candidates */
@@ -57,12 +66,24 @@ export class Segments {
     return { done: total - left, total }
   }
 
-  /** Fetches a segment from a mirror. @param {Candidate} candidate @param {Segment} segment */
-  async #fetch (candidate, segment) {
+  /**
+   * Fetches a segment from a mirror.
+   *
+   * @param {Candidate} candidate @param {Segment} segment @param {() => void} onArrived  see `Task`
+   */
+  async #fetch (candidate, segment, onArrived) {
     const request = this.#blob.request(candidate)
     segment.requests.add(request)
     const missing = await this.#blob.missing(segment.ranges)
-    const { kept, sizeIfWhole, failure } = await this.#receive(request, missing)
+    const before = this.#receiving.get(candidate)
+    // The store writes at most one segment of a mirror while the next one arrives. The first one tells the rate, and so
+    // the length of the next one.
+    const onEnd = () => {
+      if (candidate.rate > 0 && request.len >= segment.len) Promise.resolve(before).then(onArrived)
+    }
+    const receiving = this.#receive(request, missing, onEnd)
+    this.#receiving.set(candidate, receiving)
+    const { kept, sizeIfWhole, failure } = await receiving
     segment.requests.delete(request)
     const left = sizeIfWhole === undefined ? await this.#blob.missing(segment.ranges) : ChunkRanges.none
     if (kept > 0) request.gained(kept)
@@ -80,13 +101,13 @@ export class Segments {
    * Keeps the part of a slice that verifies.
    *
    * @param {MirrorRequest} request @param {ChunkRanges} ranges
-   * @returns {Promise<{ kept: number, sizeIfWhole?: number, failure?: unknown }>} `kept`: bytes that were missing
-   *   before; `sizeIfWhole`: the size of the blob, if the head was the whole blob
+   * @param {() => void} onEnd  called when the slice has ended
+   * @returns {Promise<Received>}
    */
-  async #receive (request, ranges) {
+  async #receive (request, ranges, onEnd) {
     if (ranges.isEmpty) return { kept: 0 }
     const { root, store } = this.#blob
-    const pieces = this.#blob.slice(request, ranges)
+    const pieces = endNoted(this.#blob.slice(request, ranges), onEnd)
     let kept = 0
     const options = { signal: request.signal, onKept: (/** @type {number} */ len) => { kept += len } }
     try {
@@ -111,6 +132,19 @@ export class Segments {
     if (!this.#plan.segments.has(segment)) return
     if (left.isEmpty) for (const request of segment.requests) request.end('another mirror was quicker')
     if (left.isEmpty || segment.requests.size === 0) this.#plan.end(segment, left)
+  }
+}
+
+/**
+ * Passes on pieces, and says when they have ended.
+ *
+ * @param {AsyncIterable<Uint8Array>} pieces @param {() => void} onEnd
+ */
+async function * endNoted (pieces, onEnd) {
+  try {
+    yield * pieces
+  } finally {
+    onEnd()
   }
 }
 
