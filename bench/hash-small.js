@@ -6,7 +6,7 @@
 // @napi-rs/blake-hash is native code (AVX2 or AVX-512 if available) and not among these; sha256 is that of Node.js
 // (OpenSSL, with the SHA instructions of the processor), another hash function, for scale.
 
-import { deriveKey, hash, hashInto, keyedHash } from '../lib/index.js'
+import { Hasher, deriveKey, hash, hashInto, keyedHash } from '../lib/index.js'
 import { KiB, randomBytes, sized } from './support/inputs.js'
 import { contestants, hashCases } from './support/hashing.js'
 import { RIVALS, loadPeers } from './support/peers.js'
@@ -19,11 +19,12 @@ const SIZES_OF_MODES = [32, 512, 5 * KiB]
 const CONTEXT = 'baobox bench 2026-11-21 keys'
 
 /** @type {Functions} */
-const own = { hash, hashInto, keyedHash, deriveKey }
+const own = { hash, hashInto, keyedHash, deriveKey, keyed: key => new Hasher({ key }) }
 const peers = await loadPeers()
 
 await run('hash-small', 'one-shot hash, beside other packages', hashCases(own, peers, SIZES), { rivals: RIVALS })
 await run('hash-small', 'keyed hashes and derived keys', modes(), { rivals: RIVALS })
+await run('hash-small', 'keyed hashes by one hasher that is reset', resets(), { rivals: RIVALS })
 await run('hash-small', 'hashInto memory of the caller\'s', into(), { rivals: RIVALS })
 
 function * modes () {
@@ -39,6 +40,27 @@ function * modes () {
       name: `derived ${sized(size)}`,
       bytes: size,
       contestants: contestants(own, peers, size, ({ deriveKey }) => deriveKey && (() => deriveKey(CONTEXT, input)))
+    }
+  }
+}
+
+/** Peers without a `reset` make a new hasher for each input. */
+function * resets () {
+  const key = randomBytes(32)
+  for (const size of [KiB, 64 * KiB]) {
+    const input = randomBytes(size)
+    yield {
+      name: sized(size),
+      bytes: size,
+      contestants: contestants(own, peers, size, ({ keyed, keyedHash }) => {
+        const hasher = keyed?.(key)
+        if (hasher === undefined) return keyedHash && (() => keyedHash(key, input))
+        return () => {
+          hasher.reset()
+          hasher.update(input)
+          return hasher.digest()
+        }
+      })
     }
   }
 }

@@ -17,8 +17,10 @@ const FOLDER = new URL('../', import.meta.url)
  * @property {(key: Uint8Array, bytes: Uint8Array) => Uint8Array} [keyedHash]
  * @property {(context: string, material: Uint8Array) => Uint8Array} [deriveKey]
  * @property {() => Incremental} [incremental]
+ * @property {(key: Uint8Array) => Resettable} [keyed]
  */
 /** @typedef {{ update (bytes: Uint8Array): unknown, digest (): Uint8Array }} Incremental */
+/** @typedef {Incremental & { reset (): unknown }} Resettable */
 
 /**
  * @typedef {object} Peer
@@ -34,17 +36,28 @@ const utf8 = new TextEncoder()
 
 /** @type {Record<string, Peer>} */
 export const PEERS = {
-  'blake3-jit': {
-    specifier: 'blake3-jit',
-    use: ({ hash, hashInto, createHasher, createKeyed, createDeriveKey }) => ({
-      hash,
-      hashInto,
-      keyedHash: (key, bytes) => createKeyed(key).update(bytes).finalize(),
-      deriveKey: (context, material) => createDeriveKey(context).update(material).finalize(),
-      incremental: () => {
-        const hasher = createHasher()
-        return { update: bytes => hasher.update(bytes), digest: () => hasher.finalize() }
+  'blake3-jit': { specifier: 'blake3-jit', use: jit },
+  '@huggingface/blake3-jit': {
+    specifier: '@huggingface/blake3-jit',
+    use: module => ({
+      ...jit(module),
+      keyed: key => {
+        const hasher = module.createKeyed(key)
+        return {
+          reset: () => hasher.reset(),
+          update: bytes => hasher.update(bytes),
+          digest: () => hasher.finalize()
+        }
       }
+    })
+  },
+  'blake3-wasm': {
+    specifier: 'blake3-wasm',
+    use: ({ default: { createHash, hash, keyedHash, deriveKey } }) => ({
+      hash,
+      keyedHash,
+      deriveKey,
+      incremental: createHash
     })
   },
   '@fuzdev/blake3_wasm': {
@@ -121,6 +134,20 @@ export const PEERS = {
       hash: bytes => hash('sha256', bytes, 'buffer'),
       incremental: () => createHash('sha256')
     })
+  }
+}
+
+/** The functions of blake3-jit, and of packages made of it. @param {any} module @returns {Functions} */
+function jit ({ hash, hashInto, createHasher, createKeyed, createDeriveKey }) {
+  return {
+    hash,
+    hashInto,
+    keyedHash: (key, bytes) => createKeyed(key).update(bytes).finalize(),
+    deriveKey: (context, material) => createDeriveKey(context).update(material).finalize(),
+    incremental: () => {
+      const hasher = createHasher()
+      return { update: bytes => hasher.update(bytes), digest: () => hasher.finalize() }
+    }
   }
 }
 
