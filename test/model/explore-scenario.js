@@ -17,7 +17,8 @@ const MAKERS = { writer, deleter, collector, tidier }
  * @property {Record<string, any>} objects  in the bucket at first
  * @property {{ tag: string, version: number, blobs: string[] }[]} [acked]  what was acknowledged before
  * @property {number} [weeks]  how often a week may pass: then epochs are over, and their folders are removed
- * @property {number} [trouble]  how often an answer may be lost or a delete may be late. By default there is no limit.
+ * @property {number} [trouble]  how often an answer may be lost or a request be late. By default there is no limit.
+ * @property {boolean} [lateWrites]  writes may be late, too, and not only deletes
  * @property {boolean} [crashes]  actors may crash between any two steps. Without it, too, every actor may stop for ever
  *   in each state that is checked; only the ends are different.
  */
@@ -30,7 +31,7 @@ const MAKERS = { writer, deleter, collector, tidier }
  *   `onlyHighest`: something is promised about a tag only while its highest version was acknowledged
  */
 export function exploreScenario (scenario, options = {}) {
-  const { actors, objects, acked = [], weeks = 0, trouble = null, crashes = false } = scenario
+  const { actors, objects, acked = [], weeks = 0, trouble, lateWrites, crashes = false } = scenario
   const rules = { ...RULES, ...options.rules }
   const made = actors.map(({ is, ...rest }) => MAKERS[is](rest, rules))
   const processes = [
@@ -41,7 +42,7 @@ export function exploreScenario (scenario, options = {}) {
   ]
   const promised = parts => lostOf(parts, acked, options.onlyHighest)
   return explore({
-    start: [bucketOf(objects, trouble), ...made.map(({ start }) => start)],
+    start: [bucketOf(objects, { trouble, lateWrites }), ...made.map(({ start }) => start)],
     processes,
     check: promised,
     checkEnd: parts => garbageAfter(parts, actors, rules, promised),
@@ -71,7 +72,7 @@ const forgetting = rules => bucket => {
     .map(epoch => {
       const name = ['begin', 'done', 'dead', 'final'].find(name => epoch[name])
       const key = `gc/${epoch.number}/${name}`
-      return { words: `${key} is removed, because the epoch is over`, values: [without(bucket, [key])] }
+      return { words: `${key} is removed, because the epoch is over`, values: [without(bucket, key)] }
     })
 }
 

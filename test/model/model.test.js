@@ -3,10 +3,10 @@
 import { expect } from 'chai'
 import { RULES } from './actor.js'
 import { exploreScenario } from './explore-scenario.js'
-import { FAULTS, SMALL } from './scenarios.js'
+import { FAULTS, LATE, SMALL } from './scenarios.js'
 
 describe('model: nothing tagged is lost, and garbage is gone, when', () => {
-  for (const scenario of SMALL) {
+  for (const scenario of [...SMALL, LATE[3], LATE[4]]) {
     it(scenario.title, () => {
       const { complete, found, ends } = exploreScenario(scenario)
       expect(found).to.equal(undefined)

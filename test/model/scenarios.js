@@ -140,6 +140,12 @@ export const LARGE = [
   }
 ]
 
+/** The small ones and some large ones, in which writes may be late, too. @type {Scenario[]} */
+export const LATE = [
+  ...SMALL.slice(2, 7).map(scenario => ({ ...scenario, trouble: 2 })),
+  ...[SMALL[7], ...LARGE.slice(0, 3), LARGE[4]].map(scenario => ({ ...scenario, trouble: 1 }))
+].map(scenario => ({ ...scenario, lateWrites: true, title: `${scenario.title}, and a few writes may be late` }))
+
 /** Those that take a minute each. @type {Scenario[]} */
 export const LARGEST = [
   {

@@ -3,10 +3,10 @@
 import { expect } from 'chai'
 import { EFFORT } from '#runtime'
 import { exploreScenario } from '../model/explore-scenario.js'
-import { LARGE, LARGEST } from '../model/scenarios.js'
+import { LARGE, LARGEST, LATE } from '../model/scenarios.js'
 
 describe('model: nothing tagged is lost, and garbage is gone, when', () => {
-  for (const scenario of EFFORT >= 1 ? [...LARGE, ...LARGEST] : LARGE) {
+  for (const scenario of [...LARGE, ...LATE, ...EFFORT >= 1 ? LARGEST : []]) {
     it(scenario.title, () => {
       const { states, transitions, complete, found } = exploreScenario(scenario)
       expect(found).to.equal(undefined)
