@@ -94,7 +94,7 @@ describe(`bao ${bao.version}`, () => {
         const ours = createOutboardSync(blob, { groupLog: 0 })
         const outboard = bao.keep('outboard', ours.toBao())
         const outboards = [ours, Outboard.fromBao(theirs.outboard, theirs.root)]
-        for (const span of spansOf(size)) {
+        for (const span of someOf(spansOf(size))) {
           const what = `from ${span.start}, ${span.count} bytes`
           const slice = bao.slice(span, encoded)
           expectSame(bao.slice(span, theirs.path, outboard), slice, `bao's slice by outboard ${what}`)
@@ -113,7 +113,7 @@ describe(`bao ${bao.version}`, () => {
       it('reading from the middle', async () => {
         const encoded = bao.keep('combined', encode(blob, { groupLog: 0 }).bytes)
         const reader = new VerifiedReader({ cid: theirs.root, encoded: theirs.combined, groupLog: 0 })
-        for (const span of spansOf(size).filter(({ count }) => count > 0)) {
+        for (const span of someOf(spansOf(size).filter(({ count }) => count > 0))) {
           const what = `from ${span.start}, ${span.count} bytes`
           const read = await reader.read({ start: span.start, end: span.start + span.count })
           expectSame(read, wantedOf(blob, span), `what we read ${what}`)
