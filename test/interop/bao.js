@@ -214,7 +214,8 @@ describe('damage, before bao and before us', () => {
     it(`an encoding of ${size} bytes`, () => {
       const theirs = encodedByBao(noise(size, size + 2))
       const span = whole(size)
-      for (const damaged of damagedOf(theirs.combined, size, span, MOST_DAMAGES)) expectAgreement(theirs, span, damaged)
+      const damages = [...damagedOf(theirs.combined, size, span, MOST_DAMAGES)]
+      for (const damaged of someOf(damages)) expectAgreement(theirs, span, damaged)
       expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([theirs.combined, noise(100)]) })
     })
 
@@ -226,7 +227,8 @@ describe('damage, before bao and before us', () => {
         .filter(({ start }) => start >= 0)
       for (const span of spans) {
         const slice = encodeSliceSync(theirs.blob, outboard, rangesOf(span))
-        for (const damaged of damagedOf(slice, size, span, MOST_DAMAGES / 4)) expectAgreement(theirs, span, damaged)
+        const damages = [...damagedOf(slice, size, span, MOST_DAMAGES / 4)]
+        for (const damaged of someOf(damages)) expectAgreement(theirs, span, damaged)
         expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([slice, noise(100)]) })
         const later = { start: span.start + 1024, count: span.count }
         const longer = { start: span.start, count: span.count + 3000 }
