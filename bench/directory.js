@@ -17,7 +17,7 @@ import { KiB, randomBytes } from './support/inputs.js'
 import { flags, report } from './support/run.js'
 import { inFolder } from './support/stores.js'
 
-const FILES = flags.quick ? 1000 : 100_000
+const FILES = flags.quick ? 200 : 100_000
 const PER_FOLDER = 100
 const MAX_LEN = 8 * KiB
 const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)

@@ -46,7 +46,7 @@ try {
 function runOf (name) {
   const file = fileURLToPath(new URL(`${name}.js`, import.meta.url))
   const part = join(folder, 'part.json')
-  const args = [file, '--json', part, ...flags.quick ? ['--quick'] : []]
+  const args = [file, '--json', part, ...flags.quick ? ['--quick'] : [], ...flags.rust ? ['--rust'] : []]
   const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   if (status === 0) return readKept(part).tables
   console.error(`failed: ${name}`)

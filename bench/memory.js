@@ -16,7 +16,7 @@ import { flags, report } from './support/run.js'
 
 /** @import { Result } from './support/tables.js' */
 
-const SIZE = flags.quick ? 64 * MiB : 10 * GiB
+const SIZE = flags.quick ? 16 * MiB : 10 * GiB
 const CHILD = fileURLToPath(new URL('support/memory-job.js', import.meta.url))
 const JOBS = [
   ['hashStream', { threads: 1 }],

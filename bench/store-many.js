@@ -14,7 +14,7 @@ import { inFolder } from './support/stores.js'
 /** @import { Result } from './support/tables.js' */
 
 const LEN = 64
-const COUNTS = flags.quick ? [2000, 4000] : [100_000, 300_000, 1_000_000]
+const COUNTS = flags.quick ? [200, 400] : [100_000, 300_000, 1_000_000]
 const CHILD = fileURLToPath(new URL('support/many-job.js', import.meta.url))
 /** In this order: each works on the store that the one before has left. */
 const JOBS = ['putMany', 'open', 'list', 'fsck', 'tagHalf', 'gc']

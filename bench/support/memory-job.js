@@ -38,13 +38,19 @@ const JOBS = {
     const encoded = encodeStream(blob, outboard, { reuse, verify: false, onProgress: sample })
     return drain(verifyStream(encoded, { cid: outboard.root, groupLog, reuse }))
   }),
-  /** Verifies the encoding that another process sends. */
+  /** Verifies the encoding that another process sends. After a failure here, that one would wait for a reader. */
   verifyStream: async () => {
     const pipe = join(folder, 'pipe')
     if (!existsSync(pipe)) execFileSync('mkfifo', [pipe])
-    spawn(process.execPath, [fileURLToPath(import.meta.url), 'send', options, folder], { stdio: 'inherit' })
-    const { info: { root } } = await outboardFile()
-    await drain(verifyStream(pipe, { cid: root, groupLog, reuse }))
+    const { info: { cid } } = await outboardFile()
+    const args = [fileURLToPath(import.meta.url), 'send', options, folder]
+    const sender = spawn(process.execPath, args, { stdio: 'inherit' })
+    try {
+      await drain(verifyStream(pipe, { cid, groupLog, reuse }))
+    } catch (error) {
+      sender.kill()
+      throw error
+    }
   },
   send: () => withOutboard(outboard => {
     const encoding = Readable.from(encodeStream(blob, outboard, { verify: false }))
@@ -88,7 +94,7 @@ async function withOutboard (work) {
 async function outboardFile () {
   const path = join(folder, `outboard${groupLog}`)
   if (!existsSync(path)) {
-    const { root, cid, ...info } = await writeOutboard(blob, path, { groupLog, threads: 1 })
+    const { cid, ...info } = await writeOutboard(blob, path, { groupLog, threads: 1 })
     await writeFile(`${path}.json`, JSON.stringify({ ...info, cid: `${cid}` }))
   }
   return { path, info: JSON.parse(await readFile(`${path}.json`, 'utf8')) }

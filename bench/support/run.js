@@ -20,6 +20,7 @@ import { markdown, plainText, rowsOf } from './tables.js'
 
 const OPTIONS = /** @type {const} */ ({
   quick: { type: 'boolean' },
+  rust: { type: 'boolean' },
   json: { type: 'string' },
   compare: { type: 'string' },
   markdown: { type: 'boolean' },
@@ -30,6 +31,7 @@ const OPTIONS = /** @type {const} */ ({
 const USAGE = `Usage: npm run bench -- [name ...] [options]      or: node bench/hash-small.js [options]
 
   --quick         very short: shows that it works, its figures mean nothing
+  --rust          also compile and run the rows in Rust in a quick run, as longer runs do
   --json FILE     keep all samples
   --compare FILE  print what changed since FILE was kept
   --markdown      print tables as Markdown

@@ -26,7 +26,8 @@ export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of it
  */
 
 /**
- * Measures the crates. Without cargo, prints a line on stderr and returns no cases.
+ * Measures the crates. Without cargo, and in quick runs, prints a line on stderr and returns no cases: cargo would
+ * compile for longer than all quick benches take.
  *
  * @param {'outboard' | 'encode' | 'verify' | 'slice'} group
  * @param {number} size  bytes of the blob, whole MiB
@@ -34,6 +35,7 @@ export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of it
  */
 export function measureRust (group, size) {
   try {
+    if (flags.quick && !flags.rust) throw new Error('quick runs compile nothing, except with --rust')
     const program = compileRelease(FOLDER, 'baobox-bench-rust', 'bench-rust')
     return JSON.parse(outputOf(program, [group, String(size / MiB), ...flags.quick ? ['--quick'] : []]))
   } catch (error) {

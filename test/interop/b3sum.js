@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
+import { pairsOf, waysInTurn } from '../support/effort.js'
 import { KEY, noise } from '../support/inputs.js'
 import { BAOBOX, Beside } from './beside.js'
 import { find } from './find.js'
@@ -67,12 +68,11 @@ describe(`${version} and baobox hash`, () => {
   })
 
   it('--length and --seek', () => {
-    for (const length of ['0', '1', '32', '33', '64', '65537']) {
-      for (const seek of ['0', '63', '64', '1099511627776']) {
-        beside.same('--length, -l', ['-l', length, '--seek', seek, 'f1025'])
-      }
-      beside.same('--length, -l', [`--length=${length}`, 'foo', 'bar'])
+    const lengths = ['0', '1', '32', '33', '64', '65537']
+    for (const [length, seek] of pairsOf(lengths, ['0', '63', '64', '1099511627776'])) {
+      beside.same('--length, -l', ['-l', length, '--seek', seek, 'f1025'])
     }
+    for (const length of lengths) beside.same('--length, -l', [`--length=${length}`, 'foo', 'bar'])
     for (const seek of ['1', '64', '9007199254740000']) beside.same('--seek', ['--seek', seek, ...FILES])
     for (const args of [['--length'], ['foo', '--length'], ['--length', '-1', 'foo'], ['--length', '1.5']]) {
       expect(beside.same('--length, -l', args).ours.code).to.equal(2)
@@ -123,9 +123,10 @@ describe(`${version} and baobox hash`, () => {
   })
 
   onUnix('names with line breaks and backslashes', () => {
+    const inTurn = waysInTurn()
     for (const name of ['a\nb', 'a\\b', 'a\\nb', '\\', 'a\rb', 'x\r\n\\', ' a  b ', 'a) = b', 'BLAKE3 (x']) {
       write(name, name)
-      for (const args of [[], ['--tag']]) {
+      for (const args of inTurn([[], ['--tag']])) {
         const { ours, theirs } = beside.same('escaping', [...args, name])
         beside.same('--check, -c', ['--check'], ours.out)
         expect(ours.out.equals(theirs.out)).to.equal(true)
@@ -170,6 +171,7 @@ describe(`${version} and baobox hash`, () => {
   })
 
   it('--check of lines that are wrong in some way', () => {
+    const inTurn = waysInTurn()
     for (const line of [
       `${FOO}  foo\n${FOO}  missing`, `${FOO}  folder`, 'nonsense', '', '\n', `${FOO}`, `${FOO} foo`, `${FOO}   foo`,
       `${FOO.toUpperCase()}  foo`, `${FOO.slice(2)}  foo`, `${FOO}00  foo`, `${FOO.slice(1)}g  foo`, `${FOO}  `, '\\',
@@ -179,7 +181,7 @@ describe(`${version} and baobox hash`, () => {
       `\\BLAKE3 (foo) = ${FOO}`, `\\BLAKE3 (f\\oo) = ${FOO}`, `BLAKE2 (foo) = ${FOO}`, ` BLAKE3 (foo) = ${FOO}`,
       `BLAKE3 (foo  bar) = ${FOO}`, `${FOO}  foo\r`, `${FOO}  foo\r\r`, `\ufeff${FOO}  foo`
     ]) {
-      for (const end of ['', '\n']) {
+      for (const end of inTurn(['', '\n'])) {
         const { ours, theirs } = beside.same('--check, -c', ['--check'], line + end + (end && `${FOO}  foo\n`))
         const say = [ours, theirs].map(result => beside.lastMessage(result))
         if (ours.code !== 0) expect(say[0]).to.equal(say[1])

@@ -94,7 +94,7 @@ describe(`bao ${bao.version}`, () => {
         const ours = createOutboardSync(blob, { groupLog: 0 })
         const outboard = bao.keep('outboard', ours.toBao())
         const outboards = [ours, Outboard.fromBao(theirs.outboard, theirs.root)]
-        for (const span of spansOf(size)) {
+        for (const span of someOf(spansOf(size))) {
           const what = `from ${span.start}, ${span.count} bytes`
           const slice = bao.slice(span, encoded)
           expectSame(bao.slice(span, theirs.path, outboard), slice, `bao's slice by outboard ${what}`)
@@ -113,7 +113,7 @@ describe(`bao ${bao.version}`, () => {
       it('reading from the middle', async () => {
         const encoded = bao.keep('combined', encode(blob, { groupLog: 0 }).bytes)
         const reader = new VerifiedReader({ cid: theirs.root, encoded: theirs.combined, groupLog: 0 })
-        for (const span of spansOf(size).filter(({ count }) => count > 0)) {
+        for (const span of someOf(spansOf(size).filter(({ count }) => count > 0))) {
           const what = `from ${span.start}, ${span.count} bytes`
           const read = await reader.read({ start: span.start, end: span.start + span.count })
           expectSame(read, wantedOf(blob, span), `what we read ${what}`)
@@ -214,7 +214,8 @@ describe('damage, before bao and before us', () => {
     it(`an encoding of ${size} bytes`, () => {
       const theirs = encodedByBao(noise(size, size + 2))
       const span = whole(size)
-      for (const damaged of damagedOf(theirs.combined, size, span, MOST_DAMAGES)) expectAgreement(theirs, span, damaged)
+      const damages = [...damagedOf(theirs.combined, size, span, MOST_DAMAGES)]
+      for (const damaged of someOf(damages)) expectAgreement(theirs, span, damaged)
       expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([theirs.combined, noise(100)]) })
     })
 
@@ -226,7 +227,8 @@ describe('damage, before bao and before us', () => {
         .filter(({ start }) => start >= 0)
       for (const span of spans) {
         const slice = encodeSliceSync(theirs.blob, outboard, rangesOf(span))
-        for (const damaged of damagedOf(slice, size, span, MOST_DAMAGES / 4)) expectAgreement(theirs, span, damaged)
+        const damages = [...damagedOf(slice, size, span, MOST_DAMAGES / 4)]
+        for (const damaged of someOf(damages)) expectAgreement(theirs, span, damaged)
         expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([slice, noise(100)]) })
         const later = { start: span.start + 1024, count: span.count }
         const longer = { start: span.start, count: span.count + 3000 }

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 const LONGEST = 10 * 60_000
-/** Both share what they depend on, and are optimized less: compiling takes longer than the suites run them. */
+/** Both share what they depend on, and are not optimized: compiling would take longer than the suites run them. */
 const QUICKLY = {
   CARGO_TARGET_DIR: join(CACHE, 'cargo'),
-  CARGO_PROFILE_RELEASE_OPT_LEVEL: '1',
+  CARGO_PROFILE_RELEASE_OPT_LEVEL: '0',
   CARGO_PROFILE_RELEASE_LTO: 'false',
   CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '16'
 }

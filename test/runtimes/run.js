@@ -12,10 +12,12 @@ import { fileURLToPath } from 'node:url'
 const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24']
 /**
  * With EFFORT below 1, each of three versions of Node.js runs a third of the suites, and a sixth of those that
- * `npm run test:heavy` runs; Bun runs one half of these, and Deno the other. `npm test` and `npm run test:heavy` run
- * all in another version of Node.js. `name:1/3:1/6` means the first third, and the first sixth of the heavy ones.
+ * `npm run test:heavy` runs; Bun and Deno run a third of these each. Deno has the engine of Node.js and of Chromium, so
+ * of the suites that pages run, which need no module of Node.js, it runs a third. `npm test` and `npm run test:heavy`
+ * run all in another version of Node.js. `name:1/3:1/6` means the first third, and the first sixth of the heavy ones;
+ * `name:1/1:2/3:3/3`, all, the second third of the heavy ones, and the last third of those that pages run.
  */
-const LESS = ['bun:1/1:1/2', 'deno:1/1:2/2', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6']
+const LESS = ['bun:1/1:1/3', 'deno:1/1:2/3:3/3', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6']
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
@@ -31,13 +33,13 @@ const NPM = [
 const AT_A_TIME = Math.min(2, availableParallelism())
 
 /**
- * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/2`
+ * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/3`
  * @returns {{ title: string, package: string, program: string, args: string[] }} `package` brings `program`
  */
 function describe (wanted) {
-  const [spec, part = '1/1', heavy = part] = wanted.split(':')
+  const [spec, part = '1/1', heavy = part, pages = part] = wanted.split(':')
   const [name, version = 'latest'] = spec.split('@')
-  const suites = [SUITES, `--part=${part}`, `--heavy=${heavy}`]
+  const suites = [SUITES, `--part=${part}`, `--heavy=${heavy}`, `--pages=${pages}`]
   switch (name) {
     case 'node': {
       // The package `node` would fetch this one in an install script.

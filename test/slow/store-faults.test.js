@@ -3,7 +3,8 @@
 // does the store.
 //
 // POINTS is the number of writes that fail, SEED chooses them: `SEED=7 POINTS=2000 npm run test:slow -- -g 'write to'`.
-// CALL=gc only tests that call.
+// CALL=gc only tests that call. With EFFORT below 1, each call has one kind of failure, and each kind is that of
+// some calls.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
@@ -12,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Random } from '../fuzz/random.js'
-import { atEffort } from '../support/effort.js'
+import { atEffort, pairsOf } from '../support/effort.js'
 import { CALLS } from './disk/faults-worker.js'
 import { FAULTS, environmentOf, makeDisk } from './disk/shim.js'
 
@@ -103,7 +104,7 @@ describe('store: every write to the disk', () => {
     this.timeout(Math.max(600_000, POINTS * 3000))
     const random = new Random(Number(SEED))
     const calls = Object.keys(CALLS).filter(what => CALL === undefined || what === CALL)
-    const kinds = calls.flatMap(what => Object.keys(FAULTS).map(fault => ({ what, fault })))
+    const kinds = pairsOf(calls, Object.keys(FAULTS)).map(([what, fault]) => ({ what, fault }))
     const counted = await runAll(kinds)
     const seen = counted.map(({ seen, wrong }, i) => seen ?? expect.fail(`${JSON.stringify(kinds[i])}: ${wrong}`))
     const tasks = pointsOf(kinds, seen, random)
