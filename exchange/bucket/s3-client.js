@@ -163,6 +163,7 @@ export class S3Client {
     const { method, key, body, signal } = request
     const location = this.locationOf(key)
     const limit = this.#options.stall + Math.ceil((body?.length ?? 0) / MIN_RATE)
+    const { url, headers } = await untilAborted(this.#signed(keys, request), signal)
     const ending = new AbortController()
     const either = eitherOf(signal, ending.signal)
     const isOver = new AbortController()
@@ -171,7 +172,6 @@ export class S3Client {
     /** @type {Answer | undefined} */
     let answer
     try {
-      const { url, headers } = await this.#signed(keys, request)
       // The signal of `fetch` has no reason, because Node.js may emit it on a socket that nothing listens to.
       const quiet = new AbortController()
       if (either.aborted) quiet.abort()

@@ -27,6 +27,7 @@ export function parseXml (text) {
   /** @type {Element} */
   const document = { name: '', text: '', children: [] }
   const open = [document]
+  const names = ['']
   let at = /** @type {RegExpExecArray} */ (DECLARATION.exec(text))[0].length
   while (at < text.length) {
     const current = open[open.length - 1]
@@ -43,18 +44,20 @@ export function parseXml (text) {
     const match = TAG.exec(text)
     if (match === null) throw fault('expected a tag', at)
     const [tag, slash, fullName, , selfEnd] = match
-    const name = fullName.slice(fullName.indexOf(':') + 1)
     if (slash !== '') {
-      if (open.length === 1 || current.name !== name || tag.slice(2, -1).trim() !== fullName) {
+      if (open.length === 1 || names.pop() !== fullName || tag.slice(2, -1).trim() !== fullName) {
         throw fault(`</${fullName}> does not end an element`, at)
       }
       open.pop()
     } else {
       if (open.length > MAX_DEPTH) throw fault('too many levels', at)
       if (open.length === 1 && document.children.length > 0) throw fault('a second document', at)
-      const element = { name, text: '', children: [] }
+      const element = { name: fullName.slice(fullName.indexOf(':') + 1), text: '', children: [] }
       current.children.push(element)
-      if (selfEnd === '') open.push(element)
+      if (selfEnd === '') {
+        open.push(element)
+        names.push(fullName)
+      }
     }
     at += tag.length
   }
