@@ -41,7 +41,10 @@ const MAX_TEXT_LEN = 300
 /** How many keys for signing are kept: there is one for each day. */
 const MAX_SIGNING_KEYS = 8
 /** Errors that may go away with other credentials. */
-const STALE_CODES = ['ExpiredToken', 'InvalidToken', 'TokenRefreshRequired', 'ExpiredRequest']
+const STALE_CODES = ['ExpiredToken', 'InvalidAccessKeyId', 'InvalidToken', 'TokenRefreshRequired', 'ExpiredRequest']
+const NO_UPLOAD = 'NoSuchUpload'
+/** The codes of status 404 if there is no object or upload. Some stores use 404 for wrong credentials, too. */
+const ABSENT_CODES = ['', 'NoSuchKey', NO_UPLOAD]
 /** Codes of errors of connections that never carried a request. */
 const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ConnectionRefused', 'UND_ERR_CONNECT_TIMEOUT']
 const OCTETS = 'application/octet-stream'
@@ -191,8 +194,7 @@ export class S3Client {
         return await read(received, async () => parsed(location, await received.bytes(MAX_XML_LEN)))
       }
       const failure = await this.#failureOf(answer, request, location)
-      const isAbsent = request.mayBeAbsent && status === 404 && failure.error.code === 'BUCKET_REFUSED'
-      if (!isAbsent) throw failure
+      if (!(request.mayBeAbsent && failure.isAbsent)) throw failure
       return /** @type {any} */ (undefined)
     } catch (error) {
       answer?.end()
@@ -256,13 +258,14 @@ export class S3Client {
     if (isServerFault || status === 408 || code === 'RequestTimeout') {
       return new Failure(bucketFailed(location, said, { status, retryAfter }), { isUnknown: true })
     }
+    const isAbsent = status === 404 && ABSENT_CODES.includes(code)
     // 409: another request for the key is under way. 404 to a PUT: the key was deleted during the request.
-    const isConflict = status === 409 || (status === 404 && method === 'PUT' && code !== 'NoSuchUpload')
+    const isConflict = status === 409 || (isAbsent && method === 'PUT' && code !== NO_UPLOAD)
     if (isConflict || status === 425 || status === 429) {
       return new Failure(bucketFailed(location, said, { status, retryAfter }))
     }
     const isStale = status === 401 || status === 403 || STALE_CODES.includes(code)
-    return new Failure(bucketRefused(location, said, { status }), { isFinal: true, isStale })
+    return new Failure(bucketRefused(location, said, { status }), { isFinal: true, isStale, isAbsent })
   }
 }
 

@@ -10,16 +10,17 @@ import { bucketUnknown } from './errors.js'
 export class Failure extends Error {
   /**
    * @param {BaoError} error  what the caller gets if there is no other try
-   * @param {{ isFinal?: boolean, isUnknown?: boolean, isStale?: boolean }} [kind]  `isFinal`: another try would fail in
-   *   the same way; `isUnknown`: if the call writes, it may have written; `isStale`: other credentials may help.
-   *   Default: none of them
+   * @param {{ isFinal?: boolean, isUnknown?: boolean, isStale?: boolean, isAbsent?: boolean }} [kind]  `isFinal`:
+   *   another try would fail in the same way; `isUnknown`: if the call writes, it may have written; `isStale`: other
+   *   credentials may help; `isAbsent`: there is no such object. Default: none of them
    */
-  constructor (error, { isFinal = false, isUnknown = false, isStale = false } = {}) {
+  constructor (error, { isFinal = false, isUnknown = false, isStale = false, isAbsent = false } = {}) {
     super(error.message, { cause: error })
     this.error = error
     this.isFinal = isFinal
     this.isUnknown = isUnknown
     this.isStale = isStale
+    this.isAbsent = isAbsent
   }
 }
 

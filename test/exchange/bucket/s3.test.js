@@ -115,6 +115,15 @@ describe('a request to S3', () => {
     for (const call of calls) expect(await failing(call())).to.include({ code: 'BUCKET_ABSENT', location: 's3://other/' })
   })
 
+  it('takes status 404 for an object that is not there only if the server does not say more', async () => {
+    for (const code of ['NoSuchKey', '']) {
+      const { bucket, until } = bucketWith([() => errorXml(404, code)])
+      expect(await until(bucket.get('a'))).to.equal(undefined)
+    }
+    const { bucket, failing } = bucketWith([() => errorXml(404, 'InvalidAccessKeyId')])
+    expect(await failing(bucket.get('a'))).to.include({ code: 'BUCKET_REFUSED', status: 404 })
+  })
+
   it('to a server that knows no conditions is refused, and not repeated', async () => {
     const { bucket, failing, calls } = bucketWith(always(() => errorXml(501, 'NotImplemented')))
     expect(await failing(bucket.put('a', bytesOf('1'), { ifAbsent: true }))).to.include({ code: 'BUCKET_REFUSED' })
