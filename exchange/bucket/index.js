@@ -13,6 +13,7 @@ export { s3 } from './s3.js'
 /** @typedef {import('./bucket.js').ObjectInfo} ObjectInfo */
 /** @typedef {import('./bucket.js').PutResult} PutResult */
 /** @typedef {import('./bucket.js').ReadObject} ReadObject */
+/** @typedef {import('./bucket.js').ReadPart} ReadPart */
 /** @typedef {import('./credentials.js').CredentialsGiver} CredentialsGiver */
 /** @typedef {import('./credentials.js').Keys} Keys */
 /** @typedef {import('./r2.js').R2Binding} R2Binding */
@@ -20,5 +21,7 @@ export { s3 } from './s3.js'
 /** @typedef {import('./r2.js').R2Part} R2Part */
 /** @typedef {import('./r2.js').R2Upload} R2Upload */
 /** @typedef {import('./s3-options.js').S3Options} S3Options */
+/** @typedef {import('../../lib/core/types.js').RandomAccess} RandomAccess */
 /** @typedef {import('../../lib/core/types.js').Source} Source */
 /** @typedef {import('../../verifier/mirrors/mirror.js').Mirror} Mirror */
+/** @typedef {import('../../verifier/mirrors/server/url-mirror.js').SliceRequest} SliceRequest */

@@ -64,10 +64,19 @@ const FOR_A_TIME = [10001, 10043, undefined]
  * @param {{ prefix?: string, retries?: number, stall?: number }} [options]  as those of `s3`
  * @returns {Bucket}
  */
-export function r2Bucket (binding, options) { return new R2Bucket(binding, options) }
+export function r2Bucket (binding, options) { return openR2(binding, options) }
+
+/**
+ * The same, with what only tests choose.
+ *
+ * @param {R2Binding} binding @param {{ prefix?: string, retries?: number, stall?: number }} [options]
+ * @param {{ clock?: Clock, partLen?: number }} [inTests]
+ * @returns {Bucket}
+ */
+export function openR2 (binding, options, inTests) { return new R2Bucket(binding, options, inTests) }
 
 /** @implements {Bucket} */
-export class R2Bucket {
+class R2Bucket {
   #binding
   #prefix
   #stall

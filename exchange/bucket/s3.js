@@ -36,10 +36,18 @@ const MAX_IDLE_LEN = 1 << 16
  * @param {S3Options} options
  * @returns {Bucket}
  */
-export function s3 (options) { return new S3Bucket(options) }
+export function s3 (options) { return openS3(options) }
+
+/**
+ * The same, with what only tests choose.
+ *
+ * @param {S3Options} options @param {{ clock?: Clock, partLen?: number }} [inTests]
+ * @returns {Bucket}
+ */
+export function openS3 (options, inTests) { return new S3Bucket(options, inTests) }
 
 /** @implements {Bucket} */
-export class S3Bucket {
+class S3Bucket {
   #client
   #prefix
   #stall

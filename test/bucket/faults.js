@@ -1,7 +1,7 @@
 // A bucket behind a proxy that makes faults: what the calls say is true of the store behind it.
 import { expect } from 'chai'
 import { probe } from '../../exchange/bucket/index.js'
-import { S3Bucket } from '../../exchange/bucket/s3.js'
+import { openS3 } from '../../exchange/bucket/s3.js'
 import { bodyOf, bytesOf, textOf } from '../support/bucket/contract.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
@@ -50,8 +50,8 @@ if (engineName !== undefined) {
       const prefix = `faults-${++folders}`
       proxy.faultFor = () => undefined
       proxy.counts.clear()
-      direct = new S3Bucket({ ...engine.options[0], prefix })
-      bucket = new S3Bucket({ ...engine.options.at(-1), prefix, retries: 6 }, { clock: CLOCK, partLen: 5 << 20 })
+      direct = openS3({ ...engine.options[0], prefix })
+      bucket = openS3({ ...engine.options.at(-1), prefix, retries: 6 }, { clock: CLOCK, partLen: 5 << 20 })
     })
 
     /** Makes a fault of each request of a method, the first `count` times. */

@@ -1,7 +1,7 @@
 // The promises of buckets, on real stores.
 import { expect } from 'chai'
 import { bucketMirror, probe, s3 } from '../../exchange/bucket/index.js'
-import { S3Bucket } from '../../exchange/bucket/s3.js'
+import { openS3 } from '../../exchange/bucket/s3.js'
 import { fetchVerified } from '../../verifier/index.js'
 import { hash, toCid } from '../../lib/index.js'
 import { createOutboardSync } from '../../encoder/index.js'
@@ -22,7 +22,7 @@ for (const name of chosen()) {
     after(() => engine?.stop())
 
     const open = ({ prefix = `folder-${++folders}`, endpoint = 0, ...more } = {}) =>
-      new S3Bucket({ ...engine.options[endpoint], prefix, ...more }, { partLen: PART_LEN })
+      openS3({ ...engine.options[endpoint], prefix, ...more }, { partLen: PART_LEN })
 
     if (!ENGINES[name].isSafe) {
       it('is refused by the probe, and its objects can be read', async () => {

@@ -1,7 +1,7 @@
 // The promises of a bucket, over each kind of bucket.
 import { memoryBucket } from '../../../exchange/bucket/index.js'
-import { R2Bucket } from '../../../exchange/bucket/r2.js'
-import { S3Bucket } from '../../../exchange/bucket/s3.js'
+import { openR2 } from '../../../exchange/bucket/r2.js'
+import { openS3 } from '../../../exchange/bucket/s3.js'
 import { testBucket } from '../../support/bucket/contract.js'
 import { FakeR2 } from '../../support/bucket/fake-r2.js'
 import { FakeS3 } from '../../support/bucket/fake-s3.js'
@@ -13,7 +13,7 @@ describe('a bucket in memory', () => testBucket(async () => memoryBucket()))
 describe('a bucket of S3', () => {
   testBucket(async () => {
     const { url, fetch } = new FakeS3()
-    return new S3Bucket({ endpoint: url, bucket: 'bucket', prefix: 'p', ...KEYS, fetch }, { partLen: 1000 })
+    return openS3({ endpoint: url, bucket: 'bucket', prefix: 'p', ...KEYS, fetch }, { partLen: 1000 })
   })
 })
 
@@ -21,7 +21,7 @@ describe('a bucket of S3 whose lists have few keys', () => {
   testBucket(async () => {
     const server = new FakeS3()
     server.page = 2
-    return new S3Bucket({ endpoint: server.url, bucket: 'bucket', ...KEYS, fetch: server.fetch }, { partLen: 1000 })
+    return openS3({ endpoint: server.url, bucket: 'bucket', ...KEYS, fetch: server.fetch }, { partLen: 1000 })
   })
 })
 
@@ -29,6 +29,6 @@ describe('a bucket of R2', () => {
   testBucket(async () => {
     const binding = new FakeR2()
     binding.page = 3
-    return new R2Bucket(binding, { prefix: 'p/q' }, { partLen: 1000 })
+    return openR2(binding, { prefix: 'p/q' }, { partLen: 1000 })
   })
 })

@@ -1,7 +1,7 @@
 // Servers of S3 that fail, lie or attack.
 import { expect } from 'chai'
 import { s3 } from '../../../exchange/bucket/index.js'
-import { S3Bucket } from '../../../exchange/bucket/s3.js'
+import { openS3 } from '../../../exchange/bucket/s3.js'
 import { bodyOf, bytesOf, textOf } from '../../support/bucket/contract.js'
 import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
 import { same } from '../../support/bytes.js'
@@ -32,7 +32,7 @@ function bucketWith (faults, options = {}) {
     return fault === undefined ? answer() : fault(answer, url, init)
   }
   const all = { endpoint: server.url, bucket: 'bucket', ...KEYS, fetch, ...options }
-  const bucket = new S3Bucket(all, { clock, partLen: 1000 })
+  const bucket = openS3(all, { clock, partLen: 1000 })
   const until = promise => clock.until(promise)
   return { bucket, server, clock, calls, until, failing: promise => errorOf(until(promise)) }
 }
