@@ -85,6 +85,14 @@ if (engineName !== undefined) {
       }
     })
 
+    it('says that a deletion is unknown, which arrives later', async () => {
+      await direct.put('a', bytesOf('1'))
+      faulty('late', 'DELETE', Infinity)
+      expect(await errorOf(bucket.delete('a'))).to.include({ code: 'BUCKET_UNKNOWN' })
+      await proxy.settle()
+      expect(await direct.get('a')).to.equal(undefined)
+    })
+
     it('reads on where answers are cut, and refuses other ranges', async () => {
       const content = noise(3_000_000, 1)
       await direct.put('a', content)

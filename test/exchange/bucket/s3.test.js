@@ -461,6 +461,39 @@ describe('credentials for S3', () => {
     }
   })
 
+  it('are read from variables, where there are some that can be read', async () => {
+    const { process } = globalThis
+    const withVariables = (env, make) => {
+      globalThis.process = { env }
+      try {
+        return make()
+      } finally {
+        if (process === undefined) delete globalThis.process
+        else globalThis.process = process
+      }
+    }
+    const variables = {
+      AWS_ACCESS_KEY_ID: 'from',
+      AWS_SECRET_ACCESS_KEY: 'variables',
+      AWS_SESSION_TOKEN: 'token',
+      AWS_REGION: 'eu-1',
+      AWS_ENDPOINT_URL: 'https://other.test',
+      AWS_ENDPOINT_URL_S3: 'https://s3.test/base/'
+    }
+    const bucket = withVariables(variables, () => s3({ bucket: 'bucket' }))
+    const url = new URL(await bucket.url('a', 60))
+    expect(url.origin + url.pathname).to.equal('https://s3.test/base/bucket/a')
+    expect(url.searchParams.get('X-Amz-Credential')).to.match(/^from\/\d{8}\/eu-1\//)
+    expect(url.searchParams.get('X-Amz-Security-Token')).to.equal('token')
+    const given = withVariables(variables, () => s3({ endpoint: 'https://given.test', bucket: 'bucket', ...KEYS }))
+    const own = new URL(await given.url('a', 60))
+    expect(own.host).to.equal('given.test')
+    expect(own.searchParams.get('X-Amz-Credential')).to.match(/^key\//)
+    expect(own.searchParams.has('X-Amz-Security-Token')).to.equal(false)
+    const denied = new Proxy({}, { get () { throw new Error('permission denied') } })
+    expect(() => withVariables(denied, () => s3({ bucket: 'bucket' }))).to.throw(TypeError, '"region"')
+  })
+
   it('sign bodies over http:, where nothing else protects them', async () => {
     for (const [endpoint, options, isSigned] of [
       ['http://s3.test', {}, true], ['https://s3.test', {}, false], ['https://s3.test', { signPayload: true }, true]
