@@ -212,6 +212,9 @@ export class S3Client {
     // Browsers do not let pages set this header. It is not signed, because they send another one.
     const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': OCTETS }) }
     if (keys === undefined) return { url, headers: new Headers({ ...headers, ...unsigned }) }
+    if (globalThis.crypto?.subtle === undefined) {
+      throw new TypeError('requests cannot be signed without WebCrypto, which pages have over https: and on localhost')
+    }
     const hash = this.#options.signPayload ? await sha256(body) : 'UNSIGNED-PAYLOAD'
     const signer = new AwsV4Signer({
       ...this.#signing(keys), url, method, headers: { ...headers, 'x-amz-content-sha256': hash }
