@@ -18,9 +18,9 @@ const MAY_IMPORT = {
 }
 
 const ENTRY_POINTS = [
-  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'test/contract', 'exchange/blockstore', 'exchange/collections',
-  'exchange/collections/node', 'exchange/download', 'exchange/http', 'exchange/http/node', 'exchange/iroh',
-  'exchange/transfer'
+  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'test/contract', 'exchange/blockstore', 'exchange/bucket',
+  'exchange/collections', 'exchange/collections/node', 'exchange/download', 'exchange/http', 'exchange/http/node',
+  'exchange/iroh', 'exchange/transfer'
 ]
   .map(folder => `${folder}/index.js`)
 
@@ -33,6 +33,7 @@ const IMPORT_INTERNALS = {
   'lib/': 'unit tests of lib, whose files have few users outside of it',
   'bin/': 'unit tests of the command line, in one process',
   'contract/': 'the tests of the contract look into the databases',
+  'bucket/': 'clocks and parts are shorter in tests',
   'fuzz/': 'parsers and limits of memory are fuzzed one by one',
   'browser/bundle.js': 'the worker is a file of its own for bundlers',
   'browser/kernel.test.js': 'the kernel is chosen by hand',

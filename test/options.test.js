@@ -17,6 +17,7 @@ const INTERNAL = ['new Aliases', 'new Blockstore', 'new BlobStore']
 const SEVERAL_TYPES = {
   after: 'where the result begins: a blob or tag of a list, or a point of the log of changes',
   cids: 'copies and archives also take them from a stream',
+  endpoint: 'of a bucket, it is a URL; of iroh, an object that programs share',
   from: 'a download also takes mirrors while it runs',
   into: 'the encoder returns a view of it, and so says which memory it is',
   mode: 'how bytes get into a store, or out of it',

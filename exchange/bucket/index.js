@@ -1,0 +1,27 @@
+// The entry point `baobox/bucket`: buckets of object stores that speak S3, of R2, and in memory.
+
+export { memoryBucket } from './memory.js'
+export { bucketMirror } from './mirror.js'
+export { probe } from './probe.js'
+export { r2Bucket } from './r2.js'
+export { s3 } from './s3.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./bucket.js').Bucket} Bucket */
+/** @typedef {import('./bucket.js').ListedObject} ListedObject */
+/** @typedef {import('./bucket.js').ObjectInfo} ObjectInfo */
+/** @typedef {import('./bucket.js').PutResult} PutResult */
+/** @typedef {import('./bucket.js').ReadObject} ReadObject */
+/** @typedef {import('./bucket.js').ReadPart} ReadPart */
+/** @typedef {import('./credentials.js').CredentialsGiver} CredentialsGiver */
+/** @typedef {import('./credentials.js').Keys} Keys */
+/** @typedef {import('./r2.js').R2Binding} R2Binding */
+/** @typedef {import('./r2.js').R2Object} R2Object */
+/** @typedef {import('./r2.js').R2Part} R2Part */
+/** @typedef {import('./r2.js').R2Upload} R2Upload */
+/** @typedef {import('./s3-options.js').S3Options} S3Options */
+/** @typedef {import('../../lib/core/types.js').RandomAccess} RandomAccess */
+/** @typedef {import('../../lib/core/types.js').Source} Source */
+/** @typedef {import('../../verifier/mirrors/mirror.js').Mirror} Mirror */
+/** @typedef {import('../../verifier/mirrors/server/url-mirror.js').SliceRequest} SliceRequest */

@@ -1,0 +1,85 @@
+// The body of an object that is read. When an answer breaks off, another request continues there.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { waitAfter, withPatience } from '../../verifier/mirrors/patience.js'
+import { bucketFailed } from './errors.js'
+
+/** @import { Clock } from '../../verifier/mirrors/patience.js' */
+
+/**
+ * @typedef {object} OpenBody  the body of one answer
+ * @property {(signal?: AbortSignal) => AsyncIterable<Uint8Array>} pieces
+ * @property {() => void} end  ends the answer, also before its body was read
+ */
+
+/** After so many bytes, an earlier failure no longer counts. */
+const RECOVERED_LEN = 1 << 14
+
+/**
+ * Makes the body of a range. It never gives more bytes than the range has.
+ *
+ * @param {OpenBody} first  begins at `start`
+ * @param {(at: number) => Promise<OpenBody>} reopen  asks for the bytes from `at` to `end`, of the same object
+ * @param {{
+ *   start: number, end: number, location: string, stall: number, retries: number, clock: Clock, signal?: AbortSignal
+ * }} options
+ * @returns {AsyncGenerator<Uint8Array>}
+ * @throws {BaoError} BUCKET_FAILED; errors of `reopen`
+ */
+export function resumedBody (first, reopen, options) {
+  const pieces = piecesOf(first, reopen, options)
+  let hasBegun = false
+  /** @type {any} */
+  const body = {
+    next () {
+      hasBegun = true
+      return pieces.next()
+    },
+    return (/** @type {any} */ value) {
+      if (!hasBegun) first.end() // a generator that has not begun does nothing when it is ended
+      return pieces.return(value)
+    },
+    throw (/** @type {unknown} */ error) {
+      if (!hasBegun) first.end()
+      return pieces.throw(error)
+    },
+    [Symbol.asyncIterator] () { return body },
+    async [Symbol.asyncDispose] () { await body.return() }
+  }
+  return body
+}
+
+/** @type {(...args: Parameters<typeof resumedBody>) => AsyncGenerator<Uint8Array>} */
+async function * piecesOf (first, reopen, { start, end, location, stall, retries, clock, signal }) {
+  let current = first
+  let at = start
+  let sinceFailure = 0
+  let failures = 0
+  try {
+    while (true) {
+      let error
+      try {
+        for await (const piece of withPatience(either => current.pieces(either), { location, stall, clock, signal })) {
+          const wanted = piece.subarray(0, end - at)
+          at += wanted.length
+          sinceFailure += wanted.length
+          if (wanted.length > 0) yield wanted
+          if (at === end) return
+        }
+      } catch (cause) {
+        signal?.throwIfAborted()
+        error = bucketFailed(location, cause instanceof BaoError ? cause.message : 'the connection broke', { cause })
+      }
+      if (at === end) return
+      current.end()
+      error ??= bucketFailed(location, `the answer ended at byte ${at}, before byte ${end}`)
+      failures = sinceFailure < RECOVERED_LEN ? failures + 1 : 1
+      sinceFailure = 0
+      if (failures > retries) throw error
+      await clock.sleep(waitAfter(failures, error), signal)
+      current = await reopen(at)
+    }
+  } finally {
+    current.end()
+  }
+}

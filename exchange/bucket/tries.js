@@ -1,0 +1,65 @@
+// Makes a call again when it has failed for a time, and tells failures from unknown outcomes.
+
+import { waitAfter } from '../../verifier/mirrors/patience.js'
+import { bucketUnknown } from './errors.js'
+
+/** @import { BaoError } from '../../lib/core/errors.js' */
+/** @import { Clock } from '../../verifier/mirrors/patience.js' */
+
+/** A try that has failed. */
+export class Failure extends Error {
+  /**
+   * @param {BaoError} error  what the caller gets if there is no other try
+   * @param {{ isFinal?: boolean, isUnknown?: boolean, isStale?: boolean, isAbsent?: boolean }} [kind]  `isFinal`:
+   *   another try would fail in the same way; `isUnknown`: if the call writes, it may have written; `isStale`: other
+   *   credentials may help; `isAbsent`: there is no such object. Default: none of them
+   */
+  constructor (error, { isFinal = false, isUnknown = false, isStale = false, isAbsent = false } = {}) {
+    super(error.message, { cause: error })
+    this.error = error
+    this.isFinal = isFinal
+    this.isUnknown = isUnknown
+    this.isStale = isStale
+    this.isAbsent = isAbsent
+  }
+}
+
+/**
+ * Calls a function until it succeeds or fails for good.
+ *
+ * @template T
+ * @param {() => Promise<T>} act  throws a `Failure`; other errors are passed on
+ * @param {object} options
+ * @param {number} options.retries  how often it is called again
+ * @param {Clock} options.clock
+ * @param {boolean} [options.isWrite]  default: false
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<T>}
+ * @throws {BaoError} that of the last failure; BUCKET_UNKNOWN if `isWrite`, and any try may have written
+ */
+export async function withRetries (act, { retries, clock, isWrite = false, signal }) {
+  let isUnknown = false
+  for (let failures = 1; ; failures++) {
+    signal?.throwIfAborted()
+    try {
+      return await act()
+    } catch (failure) {
+      signal?.throwIfAborted()
+      if (!(failure instanceof Failure)) throw failure
+      const { error } = failure
+      isUnknown ||= isWrite && failure.isUnknown
+      if (failure.isFinal || failures > retries) {
+        throw isUnknown ? bucketUnknown(/** @type {string} */ (error.location), error) : error
+      }
+      await clock.sleep(spread(waitAfter(failures, error), error), signal)
+    }
+  }
+}
+
+/**
+ * Spreads waits at random, so that many writers that have failed together do not ask again together. A wait is never
+ * shorter than the server wants.
+ *
+ * @param {number} ms @param {BaoError} error
+ */
+const spread = (ms, { retryAfter = 0 }) => Math.max(Math.min(ms, retryAfter), ms * (0.5 + Math.random() / 2))

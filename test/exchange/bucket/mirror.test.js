@@ -1,0 +1,201 @@
+// Blobs are fetched from a bucket: every byte is verified, and few requests are made.
+import { expect } from 'chai'
+import { ChunkRanges, hash, toCid } from '../../../lib/index.js'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { fetchVerified, mirrorOf, verifyStream } from '../../../verifier/index.js'
+import { bucketMirror, memoryBucket } from '../../../exchange/bucket/index.js'
+import { download, fromMirrors } from '../../../exchange/download/index.js'
+import { hex, same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
+import { collect, errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { newStores } from '../../support/store/stores.js'
+
+const SIZES = [0, 1, 1024, GROUP, GROUP + 1, 5 * GROUP, 300_000, 3 * MIB + 77]
+const keyOf = bytes => `blobs/${hex(hash(bytes)).slice(0, 2)}/${hex(hash(bytes))}`
+
+/** A bucket that counts its requests. */
+function counted () {
+  const bucket = memoryBucket()
+  const requests = []
+  const { get, list } = bucket
+  bucket.get = (key, range, options) => {
+    requests.push({ key, ...range })
+    return get.call(bucket, key, range, options)
+  }
+  bucket.list = (...args) => {
+    requests.push({ list: args[0] })
+    return list.apply(bucket, args)
+  }
+  return { bucket, requests }
+}
+
+async function putBlob (bucket, bytes) {
+  await bucket.put(keyOf(bytes), bytes)
+  if (bytes.length > GROUP) await bucket.put(`${keyOf(bytes)}.obao4`, createOutboardSync(bytes).bytes)
+  return toCid(hash(bytes))
+}
+
+describe('the mirror of a bucket', () => {
+  const newStore = newStores()
+  let bucket, requests
+  beforeEach(() => { ({ bucket, requests } = counted()) })
+
+  it('gives blobs of every size, whole and in ranges', async () => {
+    const mirror = bucketMirror(bucket)
+    for (const size of SIZES) {
+      const bytes = noise(size, size)
+      const cid = await putBlob(bucket, bytes)
+      const response = await fetchVerified(mirror, { cid })
+      expect(same(new Uint8Array(await response.arrayBuffer()), bytes), `${size} bytes`).to.equal(true)
+      for (const [start, end] of [[0, 1], [Math.floor(size / 2), size], [size - 1, size]]) {
+        if (start < 0 || start >= end) continue
+        const part = await fetchVerified(mirror, { cid, range: { start, end } })
+        expect(same(new Uint8Array(await part.arrayBuffer()), bytes.subarray(start, end)), `${start}`).to.equal(true)
+      }
+    }
+  })
+
+  it('gives any slices, also those that begin beyond the end', async () => {
+    const bytes = noise(300_000, 5)
+    const cid = await putBlob(bucket, bytes)
+    const mirror = bucketMirror(bucket)
+    const every = [
+      ChunkRanges.last, ChunkRanges.fromBytes(400_000, 500_000), ChunkRanges.fromBytes(20 * GROUP),
+      ChunkRanges.fromBytes(0, 5).union(ChunkRanges.fromBytes(6 * GROUP, 7 * GROUP)).union(ChunkRanges.last)
+    ]
+    for (const ranges of every) {
+      for (const size of [undefined, bytes.length]) {
+        const request = { root: hash(bytes), ranges, groupLog: 4, size }
+        const slice = mirror.pieces(request, new AbortController().signal)
+        const leaves = await listed(verifyStream(slice, { cid, ranges }))
+        expect(leaves.every(({ offset, bytes: leaf }) => same(leaf, bytes.subarray(offset, offset + leaf.length))))
+          .to.equal(true)
+        expect(leaves).to.not.have.length(0)
+      }
+    }
+  })
+
+  it('is used by downloads and by the supply of a store', async () => {
+    const bytes = noise(3 * MIB, 6)
+    const cid = await putBlob(bucket, bytes)
+    const { store } = await newStore()
+    expect(await download(store, cid, { from: [bucketMirror(bucket)] })).to.include({ complete: true })
+    expect(same(await store.bytes(cid), bytes)).to.equal(true)
+    const slice = await fromMirrors([bucketMirror(bucket)])(cid, ChunkRanges.fromBytes(0, MIB), { size: bytes.length })
+    expect(slice.length).to.be.above(MIB)
+    expect(mirrorOf(bucketMirror(bucket, { location: 'far away' })).location).to.equal('far away')
+  })
+
+  it('needs two requests for a slice of a blob, and one for a slice that follows or for a small blob', async () => {
+    const bytes = noise(3 * MIB, 7)
+    const cid = await putBlob(bucket, bytes)
+    const small = noise(GROUP, 8)
+    await putBlob(bucket, small)
+    const mirror = bucketMirror(bucket)
+    const ask = async (content, ranges, size) => {
+      requests.length = 0
+      const request = { root: hash(content), ranges, groupLog: 4, size }
+      await collect(mirror.pieces(request, new AbortController().signal))
+      return requests.map(({ key, start, end }) => [key.endsWith('.obao4') ? 'outboard' : 'blob', start, end])
+    }
+    const [outboard] = [['outboard', 0, 4 * MIB]]
+    expect(await ask(bytes, ChunkRanges.fromBytes(MIB, 2 * MIB))).to.deep.equal([['blob', MIB, 2 * MIB], outboard])
+    expect(await ask(bytes, ChunkRanges.fromBytes(0, MIB), bytes.length)).to.deep.equal([['blob', 0, MIB]])
+    expect(await ask(bytes, ChunkRanges.last)).to.deep.equal([['blob', 3 * MIB - GROUP, 3 * MIB]])
+    expect(await ask(small, ChunkRanges.all)).to.deep.equal([['blob', 0, Infinity]])
+    requests.length = 0
+    const response = await fetchVerified(bucketMirror(bucket), { cid, range: { start: 0, end: MIB } })
+    await response.arrayBuffer()
+    expect(requests.length, 'from nothing to the first verified MiB').to.be.at.most(3)
+  })
+
+  it('reads aligned groups only', async () => {
+    const bytes = noise(10 * GROUP + 5, 9)
+    const cid = await putBlob(bucket, bytes)
+    const response = await fetchVerified(bucketMirror(bucket), { cid, range: { start: GROUP + 5, end: 3 * GROUP - 5 } })
+    await response.arrayBuffer()
+    const starts = requests.filter(({ key }) => !key.endsWith('.obao4')).map(({ start }) => start % GROUP)
+    expect(new Set(starts)).to.deep.equal(new Set([0]))
+  })
+
+  it('reads long outboards in blocks', async () => {
+    // Pairs of a blob of 2 GiB, of which the bucket has the outboard and one part.
+    const size = 2 ** 31
+    const mirror = bucketMirror({
+      ...bucket,
+      ...Object.fromEntries(['head', 'put', 'putParts', 'delete', 'abortUploads', 'url'].map(name => [name, () => {}])),
+      location: 'sparse',
+      get: async (key, { start, end }) => {
+        const len = key.endsWith('.obao4') ? size / GROUP * 64 - 64 : size
+        requests.push({ key, start, end })
+        const part = { start, end: Math.min(end, len) }
+        const body = async function * () {
+          for (let at = part.start; at < part.end; at += GROUP) yield new Uint8Array(Math.min(GROUP, part.end - at))
+        }
+        return { size: len, range: part, body: body() }
+      }
+    })
+    const ranges = ChunkRanges.fromBytes(2 ** 30, 2 ** 30 + MIB)
+    const request = { root: new Uint8Array(32), ranges, groupLog: 4, size }
+    await collect(mirror.pieces(request, new AbortController().signal))
+    const lens = requests.filter(({ key }) => key.endsWith('.obao4')).map(({ start, end }) => end - start)
+    expect(lens[0]).to.equal(4 * MIB)
+    expect(lens.slice(1).every(len => len === MIB / 4)).to.equal(true)
+    expect(lens.length).to.be.below(8)
+  })
+
+  it('finds a blob that was put again under another key', async () => {
+    const bytes = noise(5 * GROUP, 10)
+    const cid = await putBlob(bucket, bytes)
+    await bucket.put(`${keyOf(bytes)}.0123abcd`, bytes)
+    await bucket.put(`${keyOf(bytes)}.zzz`, bytes)
+    await bucket.delete(keyOf(bytes))
+    const response = await fetchVerified(bucketMirror(bucket), { cid })
+    expect(same(new Uint8Array(await response.arrayBuffer()), bytes)).to.equal(true)
+  })
+
+  it('says what the bucket lacks', async () => {
+    const bytes = noise(5 * GROUP, 11)
+    const mirror = bucketMirror(bucket)
+    const pieces = () => collect(mirror.pieces(
+      { root: hash(bytes), ranges: ChunkRanges.all, groupLog: 4 }, new AbortController().signal))
+    expect(await errorOf(pieces())).to.include({ code: 'STORE_NOT_FOUND', location: 'memory' })
+    await bucket.put(keyOf(bytes), bytes)
+    const error = await errorOf(pieces())
+    expect(error).to.include({ code: 'FETCH_REFUSED' })
+    expect(error.message).to.include('.obao4')
+  })
+
+  it('never passes on wrong bytes, whatever is in the bucket', async () => {
+    const bytes = noise(20 * GROUP + 99, 12)
+    const cid = await putBlob(bucket, bytes)
+    const pairs = createOutboardSync(bytes).bytes
+    const flipped = (from, at) => from.map((byte, i) => i === at ? byte ^ 1 : byte)
+    const damages = {
+      'a flipped byte': [flipped(bytes, 70_000), pairs],
+      'a flipped last byte': [flipped(bytes, bytes.length - 1), pairs],
+      'a flipped pair': [bytes, flipped(pairs, 100)],
+      'a flipped first pair': [bytes, flipped(pairs, 0)],
+      'a cut blob': [bytes.subarray(0, 100_000), pairs],
+      'a blob cut to one group': [bytes.subarray(0, GROUP), pairs],
+      'an empty blob': [bytes.subarray(0, 0), pairs],
+      'a longer blob': [noise(30 * GROUP, 12), pairs],
+      'a cut outboard': [bytes, pairs.subarray(0, 200)],
+      'an empty outboard': [bytes, pairs.subarray(0, 0)],
+      'an outboard of odd length': [bytes, pairs.subarray(0, pairs.length - 1)],
+      'another blob': [noise(bytes.length, 13), createOutboardSync(noise(bytes.length, 13)).bytes]
+    }
+    for (const [what, [blob, outboard]] of Object.entries(damages)) {
+      await bucket.put(keyOf(bytes), blob)
+      await bucket.put(`${keyOf(bytes)}.obao4`, outboard)
+      const reading = fetchVerified(bucketMirror(bucket), { cid, retries: 0 }).then(response => response.arrayBuffer())
+      expect(await errorOf(reading), what).to.be.an.instanceOf(Error)
+    }
+  })
+
+  it('checks its arguments', () => {
+    expect(() => bucketMirror({})).to.throw(TypeError, 'get()')
+    expect(() => bucketMirror(bucket, { name: 'a' })).to.throw(TypeError)
+  })
+})
