@@ -36,6 +36,8 @@ const allKnown = new KnownServers()
  * @property {Uint8Array} [key]  the key of a keyed tree
  * @property {number} [size]  the size of the blob in bytes, if it is proven. Then the size that the server states is
  *   ignored
+ * @property {number} [hops]  how many stores have passed the request on, with this one. Default: 0, for a request of
+ *   a client
  * @property {OnDuplicate} [onDuplicate]
  * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED if the server has the bytes of the
  *   blob but no outboard, and the blob is too long to be verified in memory
