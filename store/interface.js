@@ -17,6 +17,7 @@ export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export {
   blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
 } from './storage/errors.js'
+export { isMiss } from './read/supplies.js'
 export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'
 
 /** @import { CID } from 'multiformats/cid' */

@@ -1,11 +1,13 @@
 // Finds out which part of a blob the store has, and makes sure that it has the chunks of an answer.
 
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, missing } from '../../store/interface.js'
 
 /** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { Store } from '../../store/interface.js' */
+/** @import { BlobStat } from '../../store/catalog/calls/lookups.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
 /**
@@ -17,19 +19,38 @@ import { changed, missing } from '../../store/interface.js'
  * @property {boolean} complete  true if the store has every byte
  */
 
-/** The chunks that a store with `supply` fetches before the status is sent: 256 KiB. Later reads fetch the rest. */
-const FIRST_CHUNKS = 256
+/**
+ * @typedef {object} FindOptions  how a store with `supply` fetches the blob
+ * @property {number} [at]  a wanted byte; undefined if only the size is wanted
+ * @property {number} [hops]
+ * @property {AbortSignal} [signal]
+ */
+
+/** The chunks that a store with `supply` must have before the status is sent. Later reads fetch the rest. */
+const FIRST_CHUNKS = 2 ** DEFAULT_GROUP_LOG
 
 /**
- * @param {Store} store @param {Uint8Array} root @param {string} [cid]
+ * Finds a blob. If the store has nothing of it, or its size is not proven, a store with `supply` fetches the wanted
+ * byte, or the first bytes, and the proof of the size.
+ *
+ * @param {Store} store @param {Uint8Array} root @param {FindOptions} [options]
  * @returns {Promise<StoredBlob>}
  * @throws {BaoError} STORE_NOT_FOUND
  */
-export async function findBlob (store, root, cid = `${toCid(root)}`) {
+export async function findBlob (store, root, { at, hops, signal } = {}) {
   const [found] = await store.statMany([root])
-  const { size, sizeProven, complete } = found ?? await store.stat(root) // throws the error that says why
-  return { root, cid, size, sizeProven, complete }
+  if (found?.sizeProven) return blobOf(root, found)
+  if (found !== undefined) {
+    // Without the proof, the parts that the store has can be served.
+    await store.bytes(root, ChunkRanges.last, { hops, signal }).catch(() => signal?.throwIfAborted())
+  } else if (at === undefined) await store.has(root, { supply: true, hops, signal })
+  else await store.bytes(root, { start: at, end: at + 1 }, { hops, signal })
+  const [now] = await store.statMany([root])
+  return blobOf(root, now ?? await store.stat(root)) // throws the error that says why
 }
+
+/** @param {Uint8Array} root @param {BlobStat} stat @returns {StoredBlob} */
+const blobOf = (root, { size, sizeProven, complete }) => ({ root, cid: `${toCid(root)}`, size, sizeProven, complete })
 
 /**
  * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
@@ -40,13 +61,13 @@ export async function findBlob (store, root, cid = `${toCid(root)}`) {
  */
 export async function requirePresent (served, { root, size, complete }, ranges) {
   if (complete) return
-  const { store } = served
+  const { store, hops, signal } = served
   const lacking = await store.missing(root, ranges)
   if (lacking.isEmpty) return
   const [first] = lacking.boundaries
   const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
   try {
-    await store.bytes(root, beginning, { signal: served.signal })
+    await store.bytes(root, beginning, { hops, signal })
   } catch (cause) {
     throw missing(root, size, lacking, cause)
   }
