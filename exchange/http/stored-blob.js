@@ -17,6 +17,7 @@ import { changed, missing } from '../../store/interface.js'
  * @property {number} size  bytes
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if the store has every byte
+ * @property {boolean} isFresh  true if the store had nothing of the blob, and has just fetched the first wanted bytes
  */
 
 /**
@@ -46,21 +47,23 @@ export async function findBlob (store, root, { at, hops, signal } = {}) {
   } else if (at === undefined) await store.has(root, { supply: true, hops, signal })
   else await store.bytes(root, { start: at, end: at + 1 }, { hops, signal })
   const [now] = await store.statMany([root])
-  return blobOf(root, now ?? await store.stat(root)) // throws the error that says why
+  // `stat` throws the error that says why there is nothing.
+  return blobOf(root, now ?? await store.stat(root), found === undefined)
 }
 
-/** @param {Uint8Array} root @param {BlobStat} stat @returns {StoredBlob} */
-const blobOf = (root, { size, sizeProven, complete }) => ({ root, cid: `${toCid(root)}`, size, sizeProven, complete })
+/** @param {Uint8Array} root @param {BlobStat} stat @param {boolean} [isFresh] @returns {StoredBlob} */
+const blobOf = (root, { size, sizeProven, complete }, isFresh = false) =>
+  ({ root, cid: `${toCid(root)}`, size, sizeProven, complete, isFresh })
 
 /**
  * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
- * of the missing ones now.
+ * of the missing ones now, unless it has just fetched others of the blob.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
  * @throws {BaoError} STORE_MISSING { ranges }
  */
-export async function requirePresent (served, { root, size, complete }, ranges) {
-  if (complete) return
+export async function requirePresent (served, { root, size, complete, isFresh }, ranges) {
+  if (complete || isFresh) return
   const { store, hops, signal } = served
   const lacking = await store.missing(root, ranges)
   if (lacking.isEmpty) return
