@@ -2,7 +2,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { chunkCount } from '../../../lib/tree/geometry.js'
 import { Turns } from '../../../store/read/supply-call.js'
 import { flipped, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
@@ -16,7 +15,7 @@ import { expectNoOrphans, newStores, sliceOf } from '../../support/store/stores.
 const MIB = 1 << 20
 const BYTES = noise(5 * MIB + 3 * GROUP + 77, 79)
 const ROOT = hash(BYTES)
-const CHUNKS = chunkCount(BYTES.length)
+const CHUNKS = Math.ceil(BYTES.length / 1024)
 const OTHER = noise(2 * GROUP + 5, 80)
 const known = new Map([BYTES, OTHER].map(bytes => [hash(bytes).join(), bytes]))
 
