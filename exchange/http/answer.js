@@ -115,7 +115,7 @@ async function answerNamed (served, route) {
   const members = isOutboard ? undefined : membersQueryOf(searchParams)
   const slice = isOutboard || members !== undefined ? undefined : sliceQueryOf(searchParams, headers)
   const at = method === 'HEAD' ? undefined : firstByte(slice?.ranges, headers)
-  const blob = await findBlob(served.store, target.root, { at, hops: served.hops, signal: served.signal })
+  const blob = await findBlob(served.store, target.root, { at, served })
   if (route.groupLog !== undefined) return answerOutboard(served, blob, route.groupLog)
   if (members !== undefined) return answerMembers(served, blob, members)
   return slice === undefined ? answerBlob(served, blob, route) : answerSlice(served, blob, route, slice)

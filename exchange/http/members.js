@@ -66,12 +66,12 @@ export function membersQueryOf (query) {
  * @param {ServedRequest} served @param {StoredBlob} blob  the sequence @param {MembersQuery} query
  */
 export async function answerMembers (served, { root, cid, size }, { spans, label }) {
-  const { request, store, hops, signal } = served
+  const { request, store, hops } = served
   const etag = `"${cid}.members.${label}.g${DEFAULT_GROUP_LOG}"`
   const common = { 'content-type': `${MEMBERS_TYPE}; group-log=${DEFAULT_GROUP_LOG}`, 'accept-ranges': 'none' }
   const lasting = { ...common, 'cache-control': foreverFor(served), etag }
   if (isKnown(request.headers, etag)) return respond(served, null, 304, lasting)
-  const roots = await rootsOf(store, { root, size }, spans, { hops, signal })
+  const roots = await rootsOf(store, { root, size }, spans, hops)
   await assertMembersAllowed(served, roots, cid)
   const members = await presentOf(store, roots)
   if (members.length === 0) throw notFound(roots[0])
@@ -101,15 +101,15 @@ const lenOf = ({ size }) => sliceLen({ size, groupLog: DEFAULT_GROUP_LOG }, Chun
  * The hashes of the members that a client asks for.
  *
  * @param {Store} store @param {Member} sequence @param {MembersQuery['spans']} spans
- * @param {{ hops: number, signal: AbortSignal }} options
+ * @param {number} hops
  */
-async function rootsOf (store, { root, size }, spans, options) {
+async function rootsOf (store, { root, size }, spans, hops) {
   const count = size / HASH_LEN
   if (!Number.isInteger(count)) throw badRequest(`"members" expected a sequence of hashes, got a blob of ${size} bytes`)
   if (spans[spans.length - 1][1] > count) throw badRequest(`"members" expected some of the ${count} of the sequence`)
   const roots = []
   for (const [start, end] of spans) {
-    const hashes = await store.bytes(root, { start: start * HASH_LEN, end: end * HASH_LEN }, options)
+    const hashes = await store.bytes(root, { start: start * HASH_LEN, end: end * HASH_LEN }, { hops })
     for (let at = 0; at < hashes.length; at += HASH_LEN) roots.push(hashes.subarray(at, at + HASH_LEN))
   }
   return roots

@@ -23,8 +23,7 @@ import { changed, missing } from '../../store/interface.js'
 /**
  * @typedef {object} FindOptions  how a store with `supply` fetches the blob
  * @property {number} [at]  a wanted byte; undefined if only the size is wanted
- * @property {number} [hops]
- * @property {AbortSignal} [signal]
+ * @property {ServedRequest} [served]  the request that wants it
  */
 
 /** The chunks that a store with `supply` must have before the status is sent. Later reads fetch the rest. */
@@ -38,9 +37,10 @@ const FIRST_CHUNKS = 2 ** DEFAULT_GROUP_LOG
  * @returns {Promise<StoredBlob>}
  * @throws {BaoError} STORE_NOT_FOUND
  */
-export async function findBlob (store, root, { at, hops, signal } = {}) {
+export async function findBlob (store, root, { at, served } = {}) {
   const [found] = await store.statMany([root])
   if (found?.sizeProven) return blobOf(root, found)
+  const { hops, signal } = served ?? {} // a short answer does not need the signal, which takes time to make
   if (found !== undefined) {
     // Without the proof, the parts that the store has can be served.
     await store.bytes(root, ChunkRanges.last, { hops, signal }).catch(() => signal?.throwIfAborted())

@@ -206,8 +206,8 @@ export class Supplies {
   }
 
   /**
-   * Fetches the first of some groups, and stores them. It does not fetch groups for which another read is already
-   * waiting.
+   * Fetches the first of some groups, and stores them. If a call that is under way fetches the first one, it waits for
+   * that.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord | undefined} record  of the blob, if it has one
@@ -245,7 +245,7 @@ export class Supplies {
     const name = nameOf(root)
     if (record?.sizeProven) this.#assertFits(record)
     this.#assertNotMissed(name, groups, hops)
-    const part = readsAhead ? this.#nextPart(name, groups) : firstOf(groups, FIRST_CHUNKS)
+    const part = readsAhead ? this.#takePart(name, groups) : firstOf(groups, FIRST_CHUNKS)
     const ranges = this.#callsFor(root, hops).reduce((rest, call) => rest.difference(call.ranges), part)
     const calls = this.#calls.get(name) ?? new Set()
     const end = () => { if (calls.delete(call) && calls.size === 0) this.#calls.delete(name) }
@@ -266,11 +266,11 @@ export class Supplies {
   }
 
   /**
-   * Returns the chunks for the next call: the first of the wanted ones, and more after them.
+   * Returns the chunks for the next call: the first of the wanted ones, and more after them. Notes where they end.
    *
    * @param {string} name  of the blob @param {ChunkRanges} groups  wanted
    */
-  #nextPart (name, groups) {
+  #takePart (name, groups) {
     const [first] = groups.boundaries
     const last = this.#runs.get(name)
     const isNext = last !== undefined && last.end <= first && first <= last.end + last.len

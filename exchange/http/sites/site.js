@@ -112,7 +112,7 @@ async function answerFile (served, file, { sites, rules, isFinal }, status) {
   served.cid = `${toCid(root)}`
   await assertAllowed(served, { type: 'read', cid: served.cid, collection })
   const at = served.isHead ? undefined : 0
-  const blob = await findBlob(served.store, root, { at, signal: served.signal })
+  const blob = await findBlob(served.store, root, { at, served })
   return answerBlobAs(served, blob, {
     'content-type': 'application/octet-stream',
     ...file.headers,

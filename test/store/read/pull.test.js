@@ -130,25 +130,28 @@ describe('store: a cache by supply', () => {
     const { now } = performance
     let passed = 0
     performance.now = () => now.call(performance) + passed
-    after(() => { performance.now = now })
-    let open = () => {}
-    const opened = new Promise(resolve => { open = resolve })
-    const { store, calls } = await cache((bytes, ranges) => {
-      const slice = sliceOf(bytes, ranges)
-      return (async function * () {
-        yield slice.subarray(0, slice.length / 2)
-        passed += 5000 // groups that wait so long are stored
-        yield slice.subarray(slice.length / 2, slice.length / 2 + 1)
-        await opened
-        yield slice.subarray(slice.length / 2 + 1)
-      })()
-    })
-    const part = rangesOf(0, GROUP)
-    await store.receive(ROOT, sliceOf(BYTES, ChunkRanges.last.union(part)), ChunkRanges.last.union(part))
-    expect(same(await store.bytes(ROOT, { start: 0, end: 3 * GROUP }), BYTES.subarray(0, 3 * GROUP))).to.equal(true)
-    open()
-    expect(same(await store.bytes(ROOT, { end: MIB }), BYTES.subarray(0, MIB))).to.equal(true)
-    expect(calls.length).to.equal(1)
+    try {
+      let open = () => {}
+      const opened = new Promise(resolve => { open = resolve })
+      const { store, calls } = await cache((bytes, ranges) => {
+        const slice = sliceOf(bytes, ranges)
+        return (async function * () {
+          yield slice.subarray(0, slice.length / 2)
+          passed += 5000 // groups that wait so long are stored
+          yield slice.subarray(slice.length / 2, slice.length / 2 + 1)
+          await opened
+          yield slice.subarray(slice.length / 2 + 1)
+        })()
+      })
+      const part = rangesOf(0, GROUP)
+      await store.receive(ROOT, sliceOf(BYTES, ChunkRanges.last.union(part)), ChunkRanges.last.union(part))
+      expect(same(await store.bytes(ROOT, { start: 0, end: 3 * GROUP }), BYTES.subarray(0, 3 * GROUP))).to.equal(true)
+      open()
+      expect(same(await store.bytes(ROOT, { end: MIB }), BYTES.subarray(0, MIB))).to.equal(true)
+      expect(calls.length).to.equal(1)
+    } finally {
+      performance.now = now
+    }
   })
   const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 
