@@ -322,6 +322,11 @@ describe('store: supply', () => {
   it('must be a function', async () => {
     const { place } = await newStore()
     expect(await errorOf(() => BlobStore.open(place.where, { supply: 5 }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => BlobStore.open(place.where, { maxMissAge: 5 }))).to.be.instanceOf(TypeError)
+    for (const maxMissAge of [-1, 0.5, '5']) {
+      const opening = () => BlobStore.open(place.where, { supply: fromElsewhere, maxMissAge })
+      expect((await errorOf(opening)).message, `${maxMissAge}`).to.include('"maxMissAge"')
+    }
   })
 })
 
