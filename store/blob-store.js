@@ -7,6 +7,7 @@ import { GC_OPTIONS } from './gc/collector.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
 import { EXPORT_OPTIONS } from './read/export-file.js'
+import { assertHops } from './read/reads.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
 import { IMPORT_OPTIONS } from './write/import/import-file.js'
@@ -189,7 +190,13 @@ export class BlobStore {
   resolve (cid, options) { return this.#run(() => this.#parts.lookups.resolve(cid), options) }
 
   /** @type {Store['has']} */
-  has (cid, options) { return this.#run(() => this.#parts.lookups.has(cid), options) }
+  has (cid, options = {}) {
+    const { lookups, reads } = this.#parts
+    return this.#run(() => {
+      assertHops(options)
+      return options.supply ? reads.canGive(cid, options) : lookups.has(cid)
+    }, options, ['supply', 'hops', 'signal'])
+  }
 
   /** @type {Store['stat']} */
   stat (cid, options) { return this.#run(() => this.#parts.lookups.stat(cid), options) }

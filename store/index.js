@@ -41,6 +41,8 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./catalog/events/watch.js').StoreEventType} StoreEventType */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./check/check-blobs.js').DamagedBlob} DamagedBlob */
+/** @typedef {import('./read/reads.js').HasOptions} HasOptions */
+/** @typedef {import('./read/reads.js').PassedOn} PassedOn */
 /** @typedef {import('./read/supplies.js').Supply} Supply */
 /** @typedef {import('./read/supplies.js').SupplyOptions} SupplyOptions */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */

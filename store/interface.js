@@ -17,6 +17,7 @@ export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
 export {
   blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
 } from './storage/errors.js'
+export { isMiss } from './read/supplies.js'
 export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -38,6 +39,7 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /** @import { GetManyOptions, GetResult } from './read/get-many.js' */
 /** @import { Deleted } from './catalog/calls/deleter.js' */
 /** @import { ReadOptions } from './read/reader.js' */
+/** @import { HasOptions } from './read/reads.js' */
 /** @import { OutboardOptions, OutboardRange, SliceOptions } from './read/slice-reader.js' */
 /** @import { PutOptions } from './write/put.js' */
 /** @import { NamedSource, PutManyOptions, PutResult } from './write/put-many.js' */
@@ -107,8 +109,11 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   in whole chunk groups, because the store never keeps a part of a group. `ranges`: where to look. Default: the whole
  *   blob.
  *
- * @property {(cid: BlobName, options?: NoOptions) => Promise<boolean>} has  Returns true if the store has the whole
- *   blob. It does not look at the members of a sequence.
+ * @property {(cid: BlobName, options?: HasOptions) => Promise<boolean>} has  Returns true if the store has the whole
+ *   blob. It does not look at the members of a sequence. With `supply: true`, a store that can fetch what it lacks asks
+ *   for the first missing group and for the end of the blob, and keeps the group. It returns true if it gets them: then
+ *   `stat` has the proven size. It returns false if the blob is nowhere. If it cannot ask, or gets wrong bytes, it
+ *   throws STORE_NOT_FOUND or STORE_MISSING, whose `cause` says why.
  *
  * @property {(cid: BlobName, options?: NoOptions) => Promise<BlobStat & BlobDetails>} stat  Returns the size and state
  *   of a blob, and which of its chunks are present. Throws STORE_NOT_FOUND { cid }.

@@ -65,6 +65,8 @@ import { BlobReceiver } from './write/receive/receive.js'
  *   the store: `async (cid, ranges, { size, reason, signal }) => source`. The source is a slice of exactly these
  *   ranges, as `receive` takes it. The read waits for the groups, and then continues. The function must not read the
  *   same blob from this store
+ * @property {number} [maxMissAge]  milliseconds for which the store remembers that `supply` has nothing of a blob. 0 to
+ *   ask again at each read. Default: 5000
  * @property {boolean} [create]  create a store if none exists. With `false`, a missing store throws STORE_ABSENT {
  *   location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
@@ -78,7 +80,8 @@ import { BlobReceiver } from './write/receive/receive.js'
  */
 
 const STORE_OPTIONS = [
-  'durability', 'verify', 'syncReads', 'quota', 'supply', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+  'durability', 'verify', 'syncReads', 'quota', 'supply', 'maxMissAge', 'create', 'readOnly', 'tempDir', 'wait',
+  'signal'
 ]
 
 /** @typedef {ReturnType<typeof wire>} StoreParts  the parts of an open store, for `BlobStore` and for tests */
@@ -138,10 +141,11 @@ export function rescueStore (location, options) {
  * Makes the parts of a store. Each part gets only parts that were made before it.
  *
  * @param {Databases} databases
- * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply'>} [options]
+ * @param {Pick<StoreOptions, 'verify' | 'syncReads' | 'quota' | 'supply' | 'maxMissAge'>} [options]
  * @param {string} [location]  as the caller has named it
  */
-function wire (databases, { verify: verifies = true, syncReads = true, quota: limit, supply } = {}, location) {
+function wire (databases, options = {}, location) {
+  const { verify: verifies = true, syncReads = true, quota: limit, supply, maxMissAge } = options
   const { index } = databases
   if (!syncReads) for (const place of [index, databases.data, databases.files]) forbidSyncReads(place)
 
@@ -186,7 +190,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
   const receiver = new BlobReceiver({
     activity, catalog, damage, databases, evictor, locks, presence, protection, quota, uses
   })
-  const supplies = new Supplies({ activity, catalog, protection, receiver }, supply)
+  const supplies = new Supplies({ activity, catalog, presence, protection, quota, receiver }, { supply, maxMissAge })
   const reads = new Reads({ catalog, damage, databases, life, presence, supplies, uses })
   const reader = new BlobReader({ access, databases, life, protection, reads, verifies })
   const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
@@ -252,6 +256,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
     protection,
     quota,
     reader,
+    reads,
     receiver,
     slices,
     supplies,
@@ -267,7 +272,7 @@ function wire (databases, { verify: verifies = true, syncReads = true, quota: li
 /** @param {StoreOptions} options @throws {TypeError | RangeError} */
 function assertOptions (options) {
   assertKnownOptions(options, STORE_OPTIONS)
-  const { durability = 'sync', quota, supply, readOnly = false, tempDir, wait = 0 } = options
+  const { durability = 'sync', quota, supply, maxMissAge, readOnly = false, tempDir, wait = 0 } = options
   if (durability !== 'sync' && durability !== 'process') {
     throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
   }
@@ -275,6 +280,10 @@ function assertOptions (options) {
   if (wait !== Infinity) assertInteger('wait', wait)
   if (supply !== undefined && typeof supply !== 'function') {
     throw new TypeError(`"supply" expected a function, got ${describe(supply)}`)
+  }
+  if (maxMissAge !== undefined) {
+    assertInteger('maxMissAge', maxMissAge)
+    if (supply === undefined) throw new TypeError('"maxMissAge" has no effect without "supply"')
   }
   if (tempDir !== undefined && typeof tempDir !== 'string' && !(tempDir instanceof URL)) {
     throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)

@@ -25,6 +25,7 @@ const SEVERAL_TYPES = {
   onRequest: 'what a request of HTTP was, or one of a peer',
   order: 'of the pairs of an outboard, or of the blobs of a list',
   ranges: 'a proof has chunks; everything else takes bytes, too',
+  supply: 'the function of a store, or whether a call may use it',
   tag: 'a name names one blob, so many blobs have a temporary tag; an unfinished download must outlast the process'
 }
 

@@ -131,6 +131,10 @@ export const serve = define({
     socket: filledText('PATH', 'listen at a Unix socket instead'),
     'allow-tags': flag('allow tags in place of CIDs in URLs'),
     list: flag('let everybody list the blobs'),
+    origin: filledTexts('URL', 'fetch what the store lacks from this server, keep it and serve it; {cid} or {hex} in ' +
+      'the URL is replaced by the name of the blob; may be repeated'),
+    quota: size('keep at most N bytes of blobs; delete those without a tag that were not used for the longest time'),
+    header: headers("send this header, 'Name: value', to the servers of --origin; may be repeated"),
     site: filledText('CID', 'serve the files of this collection or manifest at /; CID may be a tag'),
     top: text('FOLDER', 'the folder of the site where / begins; default: the only one at the top of a collection'),
     fallback: filledText('FILE', 'the file of the site that answers for paths without a file, such as index.html'),
@@ -148,7 +152,15 @@ export const serve = define({
     json
   },
   excludes: { socket: ['port', 'host'] },
-  requires: { top: 'site', fallback: 'site', 'no-sandbox': 'site', ticket: 'iroh', 'no-relays': 'iroh' },
+  requires: {
+    top: 'site',
+    fallback: 'site',
+    'no-sandbox': 'site',
+    ticket: 'iroh',
+    'no-relays': 'iroh',
+    quota: 'origin',
+    header: 'origin'
+  },
   notes: [
     'A blob is at /blobs/CID, a file of a collection at /collections/CID/NAME.',
     'Prints its URL and the store, then a line for each finished request: its status, the bytes sent, the ' +
@@ -162,6 +174,11 @@ export const serve = define({
     'Each page of a site runs in a sandbox. Without it, scripts of the site may keep data in the browser for all of ' +
     'this server, and a service worker of the site answers for all paths, also for blobs and after the site is gone. ' +
     'Other collections keep their sandbox.',
+    'With --origin, it is a cache in front of other servers, which may be caches, too. It believes none of them: all ' +
+    'bytes are verified before they are kept or sent. They are asked in turn, beginning with the one that has helped ' +
+    'last. What none of them has is a 404, and no origin is asked for it again for 5 s. If they cannot be asked, ' +
+    'the answer is a 502. A missing store is made. Give the cache a store of its own with --store: --quota also ' +
+    'deletes blobs that you have put, unless they have a tag. A blob that is larger than --quota is a 507.',
     'With --iroh, also prints the id under which peers reach the server, and the tickets.',
     'While it runs, it does the work of the commands add, concat, receive, fetch, import, rm, tag, gc and compact ' +
     'for this store.',
@@ -170,6 +187,7 @@ export const serve = define({
   examples: [
     'baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock',
     'baobox add -r public --tag site && baobox serve --site site', 'baobox serve --site app --fallback index.html',
+    'baobox serve --origin https://a.example/{cid} --quota 100GiB --store /var/cache/baobox',
     'baobox serve --iroh --ticket photos'
   ]
 })

@@ -125,12 +125,13 @@ export async function * entryBatches (store, root, signal) {
 
 /**
  * @param {Store} store @param {Uint8Array} root
- * @returns {Promise<number>} bytes of a blob that is complete
+ * @returns {Promise<number>} bytes of a blob that is complete, or that the store can fetch
  * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
  */
 async function wholeLen (store, root) {
-  const { size, complete } = await store.stat(root)
-  if (!complete) throw missing(root, size, await store.missing(root))
+  const isWhole = await store.has(root, { supply: true })
+  const { size } = await store.stat(root)
+  if (!isWhole) throw missing(root, size, await store.missing(root))
   return size
 }
 

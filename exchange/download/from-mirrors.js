@@ -1,8 +1,9 @@
 // Makes the `supply` of a store from mirrors.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertInteger } from '../../lib/core/bytes.js'
+import { BaoError } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { Candidates } from '../../verifier/mirrors/candidate.js'
 import { DEFAULT_STALL, MirrorBook } from '../../verifier/mirrors/mirror-book.js'
@@ -13,45 +14,53 @@ import { parseRoot } from '../../lib/hash/cid.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
+/** @import { Mirror, MirrorLike } from '../../verifier/mirrors/mirror.js' */
 
-/** The maximum number of bytes that are fetched in one call. `download` fetches more. */
-const MAX_LEN = 1 << 26
+/** @typedef {{ size?: number, hops?: number, signal?: AbortSignal }} WantedOptions  as a store passes them */
+/** @typedef {{ root: Uint8Array, ranges: ChunkRanges, size?: number, hops?: number }} Wanted */
+
+/** The memory for everything that comes before the first verified leaf, in bytes. It is usually enough. */
+const MAX_HEAD_LEN = 1 << 18
 
 /**
  * Makes the `supply` of a store from mirrors. The mirrors are asked one after the other, each of them once, beginning
- * with the last one that has helped. Slices are verified in memory before the store gets them.
+ * with the last one that has helped, until one of them gives the first 16 KiB. The slice is verified while it comes. If
+ * it fails after that, the mirror will be asked last from then on, and the store asks again for the rest.
  *
  *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/blobs/{cid}']) })
  *
  * @param {Iterable<MirrorLike>} mirrors  as `mirrorOf` takes them. URLs need `{cid}` or `{hex}` in them, unless the
  *   store has only one blob
  * @param {{ stall?: number }} [options]  `stall`: milliseconds within which a mirror must send 16 KiB; default: 15 000
- * @returns {(cid: CID, ranges: ChunkRanges, options?: { size?: number, signal?: AbortSignal }) => Promise<Uint8Array>}
- *   returns a slice. It throws FETCH_EXHAUSTED, and a RangeError for more than 64 MiB
+ * @returns {(cid: CID, ranges: ChunkRanges, options?: WantedOptions) =>
+ *   Promise<AsyncGenerator<Uint8Array> | undefined>} returns a slice, piece by piece; undefined if every mirror says
+ *   that it lacks the blob, or this part of it. It throws FETCH_EXHAUSTED
  */
 export function fromMirrors (mirrors, options = {}) {
   assertKnownOptions(options, ['stall'])
   const { stall = DEFAULT_STALL } = options
   assertInteger('stall', stall, 1)
   const list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
-  return async (cid, ranges, { size, signal } = {}) => {
-    const root = parseRoot(cid)
-    const chunks = [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)
-    if (chunks * CHUNK_LEN > MAX_LEN) {
-      throw new RangeError(`"ranges" expected at most ${MAX_LEN} bytes: use download() for more`)
-    }
+  /** @param {Mirror} mirror @param {number} place  -1 to ask the mirror first from now on, 1 to ask it last */
+  const move = (mirror, place) => list.sort((a, b) => place * (Number(a === mirror) - Number(b === mirror)))
+  return async (cid, ranges, { size, hops, signal } = {}) => {
+    const wanted = { root: parseRoot(cid), ranges, size, hops }
     const book = new MirrorBook({ retries: 0, stall, maxDuplicates: 0 })
     for (const mirror of list) book.add(mirror)
     const candidates = new Candidates(book)
     while (true) {
       const candidate = await book.next(candidates.all.filter(({ error }) => error === undefined), signal)
-      if (candidate === undefined) throw candidates.makeExhaustedError()
+      if (candidate === undefined) {
+        const { errors } = candidates
+        if (errors.length > 0 && errors.every(isLack)) return undefined
+        throw candidates.makeExhaustedError()
+      }
       const request = new MirrorRequest(book, candidate, signal)
+      const pieces = verifiedPieces(request, wanted)
       try {
-        const slice = await verifiedSlice(request, { root, ranges, size })
-        list.sort((a, b) => Number(b === candidate.mirror) - Number(a === candidate.mirror))
-        return slice
+        const head = await pieces.next()
+        move(candidate.mirror, -1)
+        return withHead(head, pieces, () => move(candidate.mirror, 1))
       } catch (error) {
         signal?.throwIfAborted()
         request.failed(error, ranges)
@@ -60,19 +69,50 @@ export function fromMirrors (mirrors, options = {}) {
   }
 }
 
+/** True if an error says that a mirror lacks a blob, or a part of it. @param {unknown} error */
+const isLack = error => error instanceof BaoError && (['STORE_NOT_FOUND', 'STORE_MISSING'].includes(error.code) ||
+  (error.code === 'FETCH_STATUS' && [404, 410].includes(error.status ?? 0)))
+
 /**
- * @param {MirrorRequest} request @param {{ root: Uint8Array, ranges: ChunkRanges, size?: number }} wanted
- * @returns {Promise<Uint8Array>} the slice with its header, when all of it has been verified
+ * Yields a slice with its header. The first piece is everything up to the first verified leaf. A piece in which a fault
+ * is found is not yielded.
+ *
+ * @param {MirrorRequest} request @param {Wanted} wanted
+ * @returns {AsyncGenerator<Uint8Array, void>}
  */
-async function verifiedSlice (request, { root, ranges, size }) {
-  const verifier = new SliceVerifier({ cid: root, ranges, onLeaf: () => {} })
-  const slice = new ByteQueue()
-  for await (const piece of request.slice({ root, ranges, groupLog: DEFAULT_GROUP_LOG, size })) {
+async function * verifiedPieces (request, wanted) {
+  let hasLeaf = false
+  const { root: cid, ranges } = wanted
+  const verifier = new SliceVerifier({ cid, ranges, onLeaf: () => { hasLeaf = true } })
+  /** What was not yielded yet. */
+  const head = new ByteQueue()
+  for await (const piece of request.slice({ ...wanted, groupLog: DEFAULT_GROUP_LOG })) {
     verifier.write(piece)
-    slice.push(piece, Infinity)
     if (verifier.error !== undefined) throw verifier.error
+    const isNext = hasLeaf && head.len === 0
+    if (!isNext) head.push(piece, MAX_HEAD_LEN)
+    if (hasLeaf) yield isNext ? piece : head.bytes
+    if (hasLeaf) head.clear()
     if (verifier.done) break
   }
   verifier.end()
-  return slice.bytes
+  if (head.len > 0) yield head.bytes
+}
+
+/**
+ * @param {IteratorResult<Uint8Array, void>} head  the first of the pieces
+ * @param {AsyncGenerator<Uint8Array, void>} rest
+ * @param {() => void} onFailure
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * withHead (head, rest, onFailure) {
+  try {
+    if (!head.done) yield head.value
+    yield * rest
+  } catch (error) {
+    onFailure()
+    throw error
+  } finally {
+    await rest.return()
+  }
 }

@@ -1,6 +1,7 @@
 // Finds the answer to a request. The path selects a route, the name in the route selects a blob, and the query and the
 // headers say in which form the client wants the blob.
 
+import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { assertAllowed } from './authorize.js'
 import { answerBlob } from './blob.js'
@@ -19,6 +20,7 @@ import { findBlob } from './stored-blob.js'
 import { answerTag, answerTags } from './tags.js'
 import { assertNoBody } from './upload.js'
 
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Refusal } from './authorize.js' */
 /** @import { CheckedOptions, CheckedSite } from './options.js' */
 /** @import { BlobRoute, MountedRoute, Route, SiteRoute } from './routes.js' */
@@ -28,7 +30,7 @@ import { assertNoBody } from './upload.js'
 const MAX_HEADER_LEN = 8192
 /** The methods with which everybody may read, unless the caller's `authorize` forbids it. */
 const READS = ['GET', 'HEAD']
-const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
+const HEADERS = ['accept', 'authorization', 'cdn-loop', 'if-match', 'if-none-match', 'if-range', 'range']
 
 /**
  * @param {ServedRequest} served
@@ -109,12 +111,25 @@ async function answerNamed (served, route) {
   if (method === 'PUT') return answerPut(served, target.root)
   if (method === 'DELETE') return answerDelete(served, target.root)
 
-  const blob = await findBlob(served.store, target.root, served.cid)
+  const isOutboard = route.groupLog !== undefined
+  const members = isOutboard ? undefined : membersQueryOf(searchParams)
+  const slice = isOutboard || members !== undefined ? undefined : sliceQueryOf(searchParams, headers)
+  const at = method === 'HEAD' ? undefined : firstByte(slice?.ranges, headers)
+  const blob = await findBlob(served.store, target.root, { at, served })
   if (route.groupLog !== undefined) return answerOutboard(served, blob, route.groupLog)
-  const members = membersQueryOf(searchParams)
   if (members !== undefined) return answerMembers(served, blob, members)
-  const slice = sliceQueryOf(searchParams, headers)
   return slice === undefined ? answerBlob(served, blob, route) : answerSlice(served, blob, route, slice)
+}
+
+/**
+ * A byte that is wanted, for a blob whose size is not known yet.
+ *
+ * @param {ChunkRanges | undefined} ranges  of a slice @param {Headers} headers
+ */
+function firstByte (ranges, headers) {
+  const [, start] = /^bytes= *(\d+)/i.exec(headers.get('range') ?? '') ?? []
+  const first = ranges === undefined ? Number(start ?? 0) : (ranges.boundaries[0] ?? 0) * CHUNK_LEN
+  return Math.min(first, Number.MAX_SAFE_INTEGER - 1)
 }
 
 /**

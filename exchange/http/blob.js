@@ -38,7 +38,7 @@ export function answerBlobAs (served, blob, headers, status) {
     status,
     isClaim: !sizeProven,
     chunksOf: ({ start, end }) => start === end ? ChunkRanges.last : ChunkRanges.fromBytes(start, end),
-    read: (span, signal) => piecesOf(served.store, root, span, signal)
+    read: (span, signal) => piecesOf(served.store, root, span, { hops: served.hops, signal })
   })
 }
 
@@ -46,16 +46,17 @@ export function answerBlobAs (served, blob, headers, status) {
  * Reads a span of a blob piece by piece, with a read for each piece, because one read of the whole span would read
  * ahead. A store holds a blob only while it is read, so another read stays open until the last piece.
  *
- * @param {Store} store @param {Uint8Array} root @param {Span} span @param {AbortSignal} [signal]
+ * @param {Store} store @param {Uint8Array} root @param {Span} span
+ * @param {{ hops: number, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Piece>}
  */
-async function * piecesOf (store, root, { start, end }, signal) {
-  if (endOfPiece(start) >= end) return yield * store.get(root, { start, end }, { signal })
-  const open = store.get(root, { start, end: start + 1 }, { signal })
+async function * piecesOf (store, root, { start, end }, options) {
+  if (endOfPiece(start) >= end) return yield * store.get(root, { start, end }, options)
+  const open = store.get(root, { start, end: start + 1 }, options)
   try {
     await open.next()
     for (let at = start; at < end; at = endOfPiece(at)) {
-      yield * store.get(root, { start: at, end: Math.min(endOfPiece(at), end) }, { signal })
+      yield * store.get(root, { start: at, end: Math.min(endOfPiece(at), end) }, options)
     }
   } finally {
     await open.return(undefined)

@@ -2,6 +2,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { isMiss } from '../../store/interface.js'
 
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
@@ -59,6 +60,9 @@ const STATUSES = /** @type {Record<string, number>} */ ({
   STORE_FULL: 507
 })
 
+/** The codes of errors whose causes say why something is missing. */
+const LACKS = ['STORE_NOT_FOUND', 'STORE_MISSING']
+
 /** The maximum number of missing ranges that an answer lists. */
 const MOST_RANGES = 1000
 
@@ -78,8 +82,23 @@ export function errorAnswer (error) {
   if (!(error instanceof BaoError)) return { status: 500, details: { code: 'HTTP_INTERNAL' } }
   const { code, message, ranges, location } = error
   const status = STATUSES[code] ?? 500
+  if (status === 404 && error.cause !== undefined && !isMiss(error)) return supplyFailed(error)
   if (status >= 500 || location !== undefined) return { status, details: { code } }
   return { status, details: { code, message, ...ranges && { missing: missingIn(ranges) } } }
+}
+
+/**
+ * The answer if the blob may be somewhere, but could not be fetched. A 404 would say that it is nowhere.
+ *
+ * @param {BaoError} error
+ * @returns {{ status: number, details: { code: string } }}
+ */
+function supplyFailed ({ cause }) {
+  const isFull = cause instanceof BaoError && cause.code === 'STORE_FULL'
+  if (isFull) return { status: STATUSES.STORE_FULL, details: { code: cause.code } }
+  return cause instanceof BaoError && LACKS.includes(cause.code)
+    ? supplyFailed(cause)
+    : { status: 502, details: { code: 'HTTP_SUPPLY_FAILED' } }
 }
 
 /** Ranges in bytes; an open one ends with null. @param {ChunkRanges} ranges @returns {[number, number | null][]} */

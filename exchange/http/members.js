@@ -60,17 +60,18 @@ export function membersQueryOf (query) {
 }
 
 /**
- * Answers with the members up to the first that the store does not have whole.
+ * Answers with the members up to the first that the store does not have whole. It does not fetch others: a client asks
+ * for them one by one.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob  the sequence @param {MembersQuery} query
  */
 export async function answerMembers (served, { root, cid, size }, { spans, label }) {
-  const { request, store } = served
+  const { request, store, hops } = served
   const etag = `"${cid}.members.${label}.g${DEFAULT_GROUP_LOG}"`
   const common = { 'content-type': `${MEMBERS_TYPE}; group-log=${DEFAULT_GROUP_LOG}`, 'accept-ranges': 'none' }
   const lasting = { ...common, 'cache-control': foreverFor(served), etag }
   if (isKnown(request.headers, etag)) return respond(served, null, 304, lasting)
-  const roots = await rootsOf(store, { root, size }, spans)
+  const roots = await rootsOf(store, { root, size }, spans, hops)
   await assertMembersAllowed(served, roots, cid)
   const members = await presentOf(store, roots)
   if (members.length === 0) throw notFound(roots[0])
@@ -100,14 +101,15 @@ const lenOf = ({ size }) => sliceLen({ size, groupLog: DEFAULT_GROUP_LOG }, Chun
  * The hashes of the members that a client asks for.
  *
  * @param {Store} store @param {Member} sequence @param {MembersQuery['spans']} spans
+ * @param {number} hops
  */
-async function rootsOf (store, { root, size }, spans) {
+async function rootsOf (store, { root, size }, spans, hops) {
   const count = size / HASH_LEN
   if (!Number.isInteger(count)) throw badRequest(`"members" expected a sequence of hashes, got a blob of ${size} bytes`)
   if (spans[spans.length - 1][1] > count) throw badRequest(`"members" expected some of the ${count} of the sequence`)
   const roots = []
   for (const [start, end] of spans) {
-    const hashes = await store.bytes(root, { start: start * HASH_LEN, end: end * HASH_LEN })
+    const hashes = await store.bytes(root, { start: start * HASH_LEN, end: end * HASH_LEN }, { hops })
     for (let at = 0; at < hashes.length; at += HASH_LEN) roots.push(hashes.subarray(at, at + HASH_LEN))
   }
   return roots

@@ -22,6 +22,6 @@ export function answerOutboard (served, blob, groupLog) {
     },
     size: outboardLen(size, groupLog),
     chunksOf: () => ChunkRanges.all,
-    read: (range, signal) => served.store.outboard(root, { groupLog, range, signal })
+    read: (range, signal) => served.store.outboard(root, { groupLog, range, hops: served.hops, signal })
   })
 }

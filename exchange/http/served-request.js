@@ -1,5 +1,6 @@
 // One request while it is answered. Aborts the answer when the client disconnects, and reports the outcome at the end.
 
+import { hopsIn } from '../../verifier/sources/http/hops.js'
 import { PIECE_LEN } from './body.js'
 import { stalled } from './errors.js'
 
@@ -52,6 +53,8 @@ export class ServedRequest {
     this.request = request
     this.url = new URL(request.url)
     this.isHead = request.method === 'HEAD'
+    /** How many stores have passed the request on. */
+    this.hops = hopsIn(request.headers)
     this.store = store
     this.options = options
     this.sites = sites

@@ -42,7 +42,7 @@ const MAX_LOG_OF_MANY = 6
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @param {SliceQuery} query */
 export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog, label }) {
-  const { request, url, store, options: { mirrors } } = served
+  const { request, url, store, hops, options: { mirrors } } = served
   const { root, cid, size } = blob
   const hex = base16.baseEncode(root)
   const headers = {
@@ -57,7 +57,8 @@ export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog,
   if (isKnown(request.headers, headers.etag)) return respond(served, null, 304, headers)
   await requirePresent(served, blob, ranges.canonical(size).roundToGroups(groupLog))
   const len = sliceLen({ size, groupLog }, ranges)
-  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, signal: served.signalFor(blob, len) })
+  const signal = served.signalFor(blob, len)
+  const pieces = slicePieces(store, { root, size }, ranges, { groupLog, hops, signal })
   return sendPieces(served, { status: 200, headers, len, pieces })
 }
 
@@ -66,7 +67,7 @@ export async function answerSlice (served, blob, { topUrl }, { ranges, groupLog,
  * verified.
  *
  * @param {Store} store @param {{ root: Uint8Array, size: number }} blob @param {ChunkRanges} ranges
- * @param {{ groupLog?: number, signal?: AbortSignal }} options
+ * @param {{ groupLog?: number, hops?: number, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Piece>}
  */
 export async function * slicePieces (store, { root, size }, ranges, options) {

@@ -1,11 +1,13 @@
 // Finds out which part of a blob the store has, and makes sure that it has the chunks of an answer.
 
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { changed, missing } from '../../store/interface.js'
 
 /** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { Store } from '../../store/interface.js' */
+/** @import { BlobStat } from '../../store/catalog/calls/lookups.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
 /**
@@ -15,38 +17,60 @@ import { changed, missing } from '../../store/interface.js'
  * @property {number} size  bytes
  * @property {boolean} sizeProven
  * @property {boolean} complete  true if the store has every byte
+ * @property {boolean} isFresh  true if the store had nothing of the blob, and has just fetched the first wanted bytes
  */
 
-/** The chunks that a store with `supply` fetches before the status is sent: 256 KiB. Later reads fetch the rest. */
-const FIRST_CHUNKS = 256
+/**
+ * @typedef {object} FindOptions  how a store with `supply` fetches the blob
+ * @property {number} [at]  a wanted byte; undefined if only the size is wanted
+ * @property {ServedRequest} [served]  the request that wants it
+ */
+
+/** The chunks that a store with `supply` must have before the status is sent. Later reads fetch the rest. */
+const FIRST_CHUNKS = 2 ** DEFAULT_GROUP_LOG
 
 /**
- * @param {Store} store @param {Uint8Array} root @param {string} [cid]
+ * Finds a blob. If the store has nothing of it, or its size is not proven, a store with `supply` fetches the wanted
+ * byte, or the first bytes, and the proof of the size.
+ *
+ * @param {Store} store @param {Uint8Array} root @param {FindOptions} [options]
  * @returns {Promise<StoredBlob>}
  * @throws {BaoError} STORE_NOT_FOUND
  */
-export async function findBlob (store, root, cid = `${toCid(root)}`) {
+export async function findBlob (store, root, { at, served } = {}) {
   const [found] = await store.statMany([root])
-  const { size, sizeProven, complete } = found ?? await store.stat(root) // throws the error that says why
-  return { root, cid, size, sizeProven, complete }
+  if (found?.sizeProven) return blobOf(root, found)
+  const { hops, signal } = served ?? {} // a short answer does not need the signal, which takes time to make
+  if (found !== undefined) {
+    // Without the proof, the parts that the store has can be served.
+    await store.bytes(root, ChunkRanges.last, { hops, signal }).catch(() => signal?.throwIfAborted())
+  } else if (at === undefined) await store.has(root, { supply: true, hops, signal })
+  else await store.bytes(root, { start: at, end: at + 1 }, { hops, signal })
+  const [now] = await store.statMany([root])
+  // `stat` throws the error that says why there is nothing.
+  return blobOf(root, now ?? await store.stat(root), found === undefined)
 }
+
+/** @param {Uint8Array} root @param {BlobStat} stat @param {boolean} [isFresh] @returns {StoredBlob} */
+const blobOf = (root, { size, sizeProven, complete }, isFresh = false) =>
+  ({ root, cid: `${toCid(root)}`, size, sizeProven, complete, isFresh })
 
 /**
  * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
- * of the missing ones now.
+ * of the missing ones now, unless it has just fetched others of the blob.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
  * @throws {BaoError} STORE_MISSING { ranges }
  */
-export async function requirePresent (served, { root, size, complete }, ranges) {
-  if (complete) return
-  const { store } = served
+export async function requirePresent (served, { root, size, complete, isFresh }, ranges) {
+  if (complete || isFresh) return
+  const { store, hops, signal } = served
   const lacking = await store.missing(root, ranges)
   if (lacking.isEmpty) return
   const [first] = lacking.boundaries
   const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
   try {
-    await store.bytes(root, beginning, { signal: served.signal })
+    await store.bytes(root, beginning, { hops, signal })
   } catch (cause) {
     throw missing(root, size, lacking, cause)
   }

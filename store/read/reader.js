@@ -9,6 +9,7 @@ import { parseRoot } from '../../lib/hash/cid.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
+import { assertHops } from './reads.js'
 import { SmallReads } from './verified/small-read.js'
 import { unverified, verified } from './verified/verified-pieces.js'
 
@@ -17,20 +18,21 @@ import { unverified, verified } from './verified/verified-pieces.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { BlobAccess } from './blob-access.js' */
-/** @import { Reads } from './reads.js' */
+/** @import { PassedOn, Reads } from './reads.js' */
 /** @import { Content } from '../storage/content/content-of.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ByteRange, RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
 /**
- * @typedef {object} ReadOptions
+ * @typedef {object} ReadOwnOptions
  * @property {boolean} [verify]  compare the bytes with the hash. Default: the option `verify` of the store
  * @property {boolean} [reuse]  let `get` reuse the memory of its pieces: each is then borrowed until the next piece.
  *   The results of `bytes` and `stream` always belong to the caller. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
+/** @typedef {ReadOwnOptions & PassedOn} ReadOptions */
 
 /**
  * @typedef {object} Wanted  one range of a blob to read
@@ -39,11 +41,12 @@ import { unverified, verified } from './verified/verified-pieces.js'
  * @property {number} end  bytes; inside the blob, if the blob is complete
  * @property {boolean} verify
  * @property {boolean} [reuse]  true if pieces are borrowed until the next piece
+ * @property {number} [hops]
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]
  */
 
-const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
+const READ_OPTIONS = ['verify', 'reuse', 'hops', 'signal', 'onProgress']
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
 const EVERYTHING = [{ start: 0, end: Infinity }]
@@ -151,14 +154,14 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   #pieces (wanted) {
-    const { content: { databases, root, record }, start, end, verify, signal } = wanted
+    const { content: { databases, root, record }, start, end, verify, hops, signal } = wanted
     const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
-    return this.#reads.retried(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+    return this.#reads.retried(root, { notes: verify, hops, signal }).pieces(record, rest, (now, given) =>
       this.#piecesFrom({ ...wanted, content: contentOf(databases, root, now), start: start + given }))
   }
 
   /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, signal }) {
+  async * #piecesFrom ({ content: { root, record }, start, end, verify, reuse, hops, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     const lost = await this.#access.missing(record, chunks)
@@ -166,7 +169,7 @@ export class BlobReader {
     const [first = Infinity] = lost.boundaries
     const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
     const hasBeginning = range.start < range.end
-    if (!lost.isEmpty && !(this.#reads.hasSupply && hasBeginning)) throw missing(root, record.size, lost)
+    if (!lost.isEmpty && !(this.#reads.canFetch(hops) && hasBeginning)) throw missing(root, record.size, lost)
     if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
@@ -181,7 +184,7 @@ export class BlobReader {
    * @returns {Promise<Wanted[]>}
    */
   async #findAll (cid, { ranges, options }) {
-    const { root, record: found } = await this.#reads.lookUp(cid, () => chunksOf(ranges), options.signal)
+    const { root, record: found } = await this.#reads.lookUp(cid, () => chunksOf(ranges), options)
     if (!(ranges instanceof ChunkRanges)) {
       return ranges.map(({ start, end }) => this.#wanted(root, found, start, end, options))
     }
@@ -198,10 +201,10 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#verifies, reuse, signal, onProgress }) {
+  #wanted (root, record, start, end, { verify = this.#verifies, reuse, hops, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
     const content = contentOf(this.#databases, root, record)
-    return { content, start, end: last, verify: verify || !content.isOurs, reuse, signal, onProgress }
+    return { content, start, end: last, verify: verify || !content.isOurs, reuse, hops, signal, onProgress }
   }
 
   /**
@@ -210,8 +213,8 @@ export class BlobReader {
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
    * @returns {Promise<BlobRecord>} the record after the wait
    */
-  #present (root, record, wanted, { verify = this.#verifies, signal }) {
-    const read = this.#reads.retried(root, { notes: verify, signal })
+  #present (root, record, wanted, { verify = this.#verifies, hops, signal }) {
+    const read = this.#reads.retried(root, { notes: verify, hops, signal })
     return this.#life.run(() => read.present(record, wanted))
   }
 }
@@ -225,6 +228,7 @@ export class BlobReader {
  */
 function askedOf (ranges, options = NO_OPTIONS) {
   assertKnownOptions(options, READ_OPTIONS)
+  assertHops(options)
   if (ranges instanceof ChunkRanges) return { ranges, options }
   if (Array.isArray(ranges)) return { ranges: joined(ranges.map(range => toRange(range, 'ranges'))), options }
   return { ranges: ranges === undefined ? EVERYTHING : [toRange(ranges, 'ranges')], options }

@@ -29,19 +29,21 @@ import { missing } from '../storage/errors.js'
 /**
  * @typedef {object} RetryOptions
  * @property {boolean} notes  true if the read compares bytes with the hash, so that a fault is noted as damage
+ * @property {number} [hops]  how many stores have passed the read on
  * @property {AbortSignal} [signal]
  */
 
 /**
- * One read. It fetches every group at most once, and checks every place at most once. So it ends even if the disk
- * damages the fetched groups, too.
+ * One read. It gets every group from `supply` at most once, and checks every place at most once. So it ends even if the
+ * disk damages the fetched groups, too.
  */
 export class RetriedRead {
   #parts
   #root
   #notes
+  #hops
   #signal
-  /** Groups that were fetched for this read. */
+  /** Groups that were fetched while this read waited for them, or for others. */
   #fetched = ChunkRanges.none
   /** Chunks at which the read failed even though the check afterwards found nothing missing. */
   #checked = /** @type {Set<number>} */ (new Set())
@@ -51,10 +53,11 @@ export class RetriedRead {
    * @param {Uint8Array} root
    * @param {RetryOptions} options
    */
-  constructor (parts, root, { notes, signal }) {
+  constructor (parts, root, { notes, hops, signal }) {
     this.#parts = parts
     this.#root = root
     this.#notes = notes
+    this.#hops = hops
     this.#signal = signal
   }
 
@@ -144,9 +147,10 @@ export class RetriedRead {
    */
   async #fetch (lost, record, error) {
     const { catalog, supplies } = this.#parts
-    if (!supplies.hasSupply || !lost.intersect(this.#fetched).isEmpty) throw error
+    const options = { hops: this.#hops, signal: this.#signal }
+    if (!supplies.isFor(this.#hops) || !lost.intersect(this.#fetched).isEmpty) throw error
     try {
-      this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, record, lost, this.#signal))
+      this.#fetched = this.#fetched.union(await supplies.fetch(this.#root, record, lost, options))
     } catch (cause) {
       this.#signal?.throwIfAborted()
       throw Object.assign(error, { cause })

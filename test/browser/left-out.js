@@ -25,6 +25,7 @@ export const LEFT_OUT = {
   'verifier/mirrors/redirects.test.js': 'servers',
   'exchange/appended-files.test.js': 'files',
   'exchange/collections/node/': 'directories',
+  'exchange/http/edge.test.js': 'pages do not count hops',
   'exchange/http/node/': 'servers',
   'exchange/transfer/push.test.js': 'servers',
   'store/storage/level/failed-writes-files.test.js': 'directories, and processes whose files may not grow',

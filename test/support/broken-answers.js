@@ -82,7 +82,10 @@ const WAYS = {
   },
   download: toStore,
   downloadFile: toFile,
-  fromMirrors: url => fromMirrors([url], { stall: STALL })(cid, ChunkRanges.fromBytes(0, content.length), {}),
+  async fromMirrors (url) {
+    const ranges = ChunkRanges.fromBytes(0, content.length)
+    for await (const piece of await fromMirrors([url], { stall: STALL })(cid, ranges)) if (piece.length === 0) break
+  },
   'a duplicate': toDuplicate
 }
 

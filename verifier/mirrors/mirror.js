@@ -3,6 +3,7 @@
 import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
 import { HttpFile } from '../sources/http/file.js'
+import { withHops } from '../sources/http/hops.js'
 import { HTTP_OPTIONS, withoutCredentials } from '../sources/http/options.js'
 import { urlOf } from '../sources/http/urls.js'
 import { UrlMirror } from './server/url-mirror.js'
@@ -32,7 +33,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  * @param {CID} cid
  * @param {ChunkRanges} ranges  whole chunk groups, or the last chunk alone (`ChunkRanges.last`), which proves the size.
  *   Chunks beyond the end of the blob mean its last chunk
- * @param {{ signal?: AbortSignal }} options
+ * @param {{ hops?: number, signal?: AbortSignal }} options  `hops`: as for `slice` of a store
  * @returns {Source | Promise<Source>}
  */
 
@@ -68,7 +69,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
 
-/** For how many URLs of a template the mirror remembers how their servers have answered. */
+/** For how many URLs a mirror remembers how their servers have answered. Another number of hops is another URL. */
 const MAX_URLS = 8
 
 const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
@@ -152,10 +153,15 @@ export function mirrorOf (from, options = {}) {
   if ((typeof from === 'string' || from instanceof URL) && isRasl(from)) return mirrorOfRasl(`${from}`, http, location)
   if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
   if (typeof from === 'string' || from instanceof URL) {
-    const mirror = new UrlMirror(urlOf(from, { name: 'from' }), http)
-    const slice = mirror.slice.bind(mirror)
+    const url = urlOf(from, { name: 'from' }).href
+    const mirrorAt = urlMirrors(http)
+    const mirror = mirrorAt(url)
     const isSequential = () => mirror.isSequential
-    return new Mirror(location ?? mirror.location, slice, { isSequential, hasAnyBlob: false })
+    return new Mirror(
+      location ?? mirror.location,
+      (request, signal) => mirrorAt(url, request.hops).slice(request, signal),
+      { isSequential, hasAnyBlob: false }
+    )
   }
   if (typeof from === 'function') return mirrorOfSlices({ slice: from }, location ?? (from.name || 'a function'))
   if (typeof from === 'object' && from !== null) {
@@ -194,25 +200,35 @@ function mirrorOfRasl (text, http, location) {
   return mirrorAt(first, others.map(server => mirrorAt(server)))
 }
 
+/**
+ * Returns a function that gives the mirror at a URL, and remembers some mirrors.
+ *
+ * @param {HttpOptions} http
+ * @returns {(url: string, hops?: number) => UrlMirror} `hops`: as in a `SliceRequest`
+ */
+function urlMirrors (http) {
+  const mirrors = /** @type {LruCache<string, UrlMirror>} */ (new LruCache(MAX_URLS))
+  return (url, hops = 0) => {
+    const key = `${hops} ${url}`
+    const mirror = mirrors.get(key) ?? new UrlMirror(url, { ...http, headers: withHops(http.headers, hops) })
+    mirrors.set(key, mirror)
+    return mirror
+  }
+}
+
 /** @param {string} template @param {HttpOptions} http @param {string} [location] */
 function mirrorOfTemplate (template, http, location) {
-  const mirrors = /** @type {LruCache<string, UrlMirror>} */ (new LruCache(MAX_URLS))
+  const mirrorAt = urlMirrors(http)
   const urlFor = (/** @type {Uint8Array} */ root) => {
     const hex = base16.baseEncode(root)
     const values = { hex, hex2: hex.slice(0, 2), cid: String(toCid(root)) }
     return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
   }
   const { origin } = urlOf(urlFor(new Uint8Array(HASH_LEN)), { name: 'from', shown: template })
-  const mirrorFor = (/** @type {Uint8Array} */ root) => {
-    const url = urlFor(root)
-    const mirror = mirrors.get(url) ?? new UrlMirror(url, http)
-    mirrors.set(url, mirror)
-    return mirror
-  }
   return new Mirror(
     location ?? origin,
-    (request, signal) => mirrorFor(request.root).slice(request, signal),
-    { members: (root, indices, signal) => mirrorFor(root).members(indices, signal) }
+    (request, signal) => mirrorAt(urlFor(request.root), request.hops).slice(request, signal),
+    { members: (root, indices, signal) => mirrorAt(urlFor(root)).members(indices, signal) }
   )
 }
 
@@ -224,8 +240,9 @@ function mirrorOfSlices (giver, location) {
     yield * toPieces(await /** @type {Required<SliceGiver>} */ (giver).members(cid, indices, { signal }), { signal })
   }
   /** @param {SliceRequest} request @param {AbortSignal} signal */
-  const pieces = async function * ({ root, ranges }, signal) {
-    yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
+  const pieces = async function * ({ root, ranges, hops = 0 }, signal) {
+    const options = { signal, ...hops > 0 && { hops } }
+    yield * toPieces(await giver.slice(toCid(root), ranges, options), { signal })
   }
   return new Mirror(location, (request, signal) => {
     if (request.groupLog !== DEFAULT_GROUP_LOG || request.key !== undefined) {

@@ -6,10 +6,12 @@ import { HASHSEQ, parseRoot } from '../../../lib/hash/cid.js'
 import { parseTicket } from '../../../exchange/iroh/index.js'
 import { isTicket } from '../../../exchange/iroh/wire/ticket.js'
 import { isRasl, parseRasl } from '../../../verifier/mirrors/server/rasl.js'
+import { mirrorOf } from '../../../verifier/index.js'
 import { uploadToken } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { isRoot, rootOf } from '../store/open.js'
 
+/** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { Context } from '../../types.js' */
 /** @import { StoreValues } from '../store/open.js' */
 
@@ -66,6 +68,19 @@ function raslOf (source) {
     throw new UsageError(/** @type {Error} */ (error).message)
   }
 }
+
+/**
+ * The mirrors of `baobox serve`, from which it fetches what its store lacks.
+ *
+ * @param {string[]} origins  the values of --origin @param {[name: string, value: string][]} [headers]
+ * @returns {Mirror[]}
+ * @throws {UsageError}
+ */
+export const originsOf = (origins, headers = []) => origins.map(given => {
+  const { place, headers: own } = placeWith(given, headers)
+  checkUrl(place, '--origin')
+  return mirrorOf(ofAnyBlob(place), { headers: own })
+})
 
 /**
  * The server of `baobox push`, and the headers that it gets. The token of the environment is for a server to which no

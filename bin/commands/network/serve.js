@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { bearer, createHandler } from '../../../exchange/http/index.js'
+import { fromMirrors } from '../../../exchange/download/index.js'
 import { serve as serveStore } from '../../../exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
@@ -9,6 +10,7 @@ import { listenForCalls } from '../owner/listen.js'
 import { downloadInto } from './download.js'
 import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
+import { originsOf } from './places.js'
 import { importFolder } from '../store/collections.js'
 import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
 import { uploadToken } from '../../line/values.js'
@@ -23,11 +25,12 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet, origin, header, quota } = values
   const { signal } = context
   const allowTags = values['allow-tags'] || values['allow-writes']
   const { authorize, maxBytes } = writing(values)
   const site = siteOf(values)
+  const supply = origin && fromMirrors(originsOf(origin, header))
   const place = socket === undefined ? { port, host } : { path: socket }
   /** @param {RequestEvent} event */
   const onRequest = event => {
@@ -59,7 +62,7 @@ export const serve = ({ values }, context) => {
     } finally {
       await server.close({ grace: GRACE })
     }
-  }, { create: authorize !== undefined })
+  }, { create: authorize !== undefined || supply !== undefined, settings: { quota, supply } })
 }
 
 /**

@@ -15,6 +15,7 @@ import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { StoreOptions } from '../../../store/index.js' */
 /** @import { Context } from '../../types.js' */
 
 /** @typedef {{ store?: string, wait?: number, 'read-only'?: boolean }} StoreValues  `wait`: seconds */
@@ -26,6 +27,7 @@ import { Owner, ownerOf } from '../owner/ask.js'
  *   read. Default: false
  * @property {boolean} [calls]  if true, and another process has the store open and takes calls, the store is used
  *   through that process: see `Owner`. Default: false
+ * @property {Pick<StoreOptions, 'quota' | 'supply'>} [settings]  of the store, for a command that serves it
  */
 
 /** @param {string | undefined} dir  the value of --store */
@@ -80,13 +82,13 @@ export async function withStore (values, context, use, options = {}) {
  * @param {OpenOptions} options  `create`: make a missing store
  * @returns {Promise<BlobStore | Owner>}
  */
-async function openStore (location, values, { signal }, { create = false, onlyReads, calls }) {
+async function openStore (location, values, { signal }, { create = false, onlyReads, calls, settings }) {
   if (values['read-only']) return BlobStore.open(location, { readOnly: true, signal })
   const end = performance.now() + 1000 * (values.wait ?? DEFAULT_WAIT)
   const left = () => Math.max(0, Math.ceil(end - performance.now()))
   for (let wait = 0; ; wait = wait === 0 ? Math.min(SILENT_WAIT, left()) : left()) {
     try {
-      const store = await BlobStore.open(location, { create, wait, signal })
+      const store = await BlobStore.open(location, { ...settings, create, wait, signal })
       await removeAddress(location)
       return store
     } catch (thrown) {

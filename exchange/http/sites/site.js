@@ -111,7 +111,8 @@ async function answerFile (served, file, { sites, rules, isFinal }, status) {
   const collection = served.cid
   served.cid = `${toCid(root)}`
   await assertAllowed(served, { type: 'read', cid: served.cid, collection })
-  const blob = await findBlob(served.store, root, served.cid)
+  const at = served.isHead ? undefined : 0
+  const blob = await findBlob(served.store, root, { at, served })
   return answerBlobAs(served, blob, {
     'content-type': 'application/octet-stream',
     ...file.headers,

@@ -62,7 +62,7 @@ export class Sites {
    * @throws {import('../errors.js').HttpError} 503 when too many bytes were read recently
    */
   async get (root, assertReadable = async () => {}) {
-    const { size } = await findBlob(this.#store, root) // throws if the blob is gone
+    const { size } = await findBlob(this.#store, root, { at: 0 }) // throws if the blob is gone
     const { key = '', member } = this.#keys.get(base16.baseEncode(root)) ?? {}
     const known = this.#kept.get(key)
     if (known !== undefined && member !== undefined) await assertReadable(member)
@@ -108,10 +108,10 @@ export class Sites {
   async #read (root, key, blobs, read) {
     const refusal = this.#refused.get(key)
     if (refusal !== undefined) throw refusal
-    const found = await Promise.all(blobs.map(blob => findBlob(this.#store, blob)))
+    const found = await Promise.all(blobs.map(blob => findBlob(this.#store, blob, { at: 0 })))
     const len = found.reduce((sum, { size }) => sum + size, 0)
     if (len > LIMIT.maxBytes) throw tooLong(toCid(root), LIMIT.maxBytes, len)
-    const isWhole = found.every(({ complete }) => complete)
+    const isWhole = (await Promise.all(blobs.map(blob => this.#store.has(blob, { supply: true })))).every(has => has)
     const { site } = this.#kept.get(key) ?? this.#begin(key, isWhole ? Math.max(len, MIN_WEIGHT) : 0, read)
     this.#keys.set(base16.baseEncode(root), { key, member: blobs.find(blob => !areEqual(blob, 0, root)) })
     return site

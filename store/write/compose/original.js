@@ -57,7 +57,7 @@ export class Original {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
    */
   static async find (parts, root, options) {
-    const { record } = await parts.reads.lookUp(root, () => ChunkRanges.last, options.signal)
+    const { record } = await parts.reads.lookUp(root, () => ChunkRanges.last, { signal: options.signal })
     const original = new Original(parts, root, record, options)
     await original.#require(ChunkRanges.last)
     return original

@@ -246,8 +246,8 @@ export class BlobReceiver {
     // A sharer's bytes count for its base as long as the base has a sharer.
     const change = { record: before, present: now, gained: content.isCounted ? gained : 0, reservations }
     await catalog.commitGroups(change, { operations: puts, sync: sync || isFirstRecord })
-    slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
+    slice.kept(gained)
     groups.marked(batches, before.id)
     this.#uses.touch(root)
     slice.complete = after.complete

@@ -8,7 +8,7 @@ import { fromMirrors } from '../../../exchange/download/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
 import { same } from '../../support/bytes.js'
 import { FakeClock } from '../../support/fake-clock.js'
-import { errorOf } from '../../support/feeding.js'
+import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
 import { endings, endpoint, fetchOf, file, status, streamOf } from '../../support/servers.js'
@@ -379,7 +379,8 @@ describe('fromMirrors', () => {
   it('gives verified slices of the first mirror that has them', async () => {
     const supply = fromMirrors([slices(endings.flip(5000)), () => { throw new Error('no') }, slices()])
     const ranges = ChunkRanges.fromBytes(0, 65_536).union(ChunkRanges.fromBytes(MIB, MIB + 16_384))
-    expect(await supply(cid, ranges, {})).to.deep.equal(encodeSliceSync(content, outboard, ranges))
+    const slice = await collect(await supply(cid, ranges, {}))
+    expect(same(slice, encodeSliceSync(content, outboard, ranges))).to.equal(true)
   })
 
   it('fails with the errors of all mirrors', async () => {
@@ -387,7 +388,6 @@ describe('fromMirrors', () => {
     const error = await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65_536), {}))
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(error.cause.errors.map(({ code }) => code)).to.deep.equal(['BAO_LEAF_MISMATCH', 'BAO_TRUNCATED'])
-    expect(await errorOf(supply(cid, ChunkRanges.fromBytes(0, 65 * MIB), {}))).to.be.instanceOf(RangeError)
   })
 
   it('refuses an invalid time', () => {

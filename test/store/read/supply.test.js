@@ -16,6 +16,9 @@ const ROOT = hash(BYTES)
 const MIB = 1 << 20
 const LONG = noise(17 * MIB + 5, 77)
 const LONG_ROOT = hash(LONG)
+/** The chunks of the first call, and the index that means the last chunk. */
+const WINDOW = 1024
+const LAST = Number.MAX_SAFE_INTEGER
 const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 
 describe('store: supply', () => {
@@ -108,8 +111,9 @@ describe('store: supply', () => {
       const [start, end] = range instanceof ChunkRanges ? [7 * GROUP, 8 * GROUP] : [range.start, range.end]
       expect(same(await store.bytes(ROOT, range), BYTES.subarray(start, end))).to.equal(true)
     }
-    expect(asked).to.deep.equal([[48, 80], [112, 128]])
+    expect(asked).to.deep.equal([[48, 48 + WINDOW]])
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    expect(asked.slice(1)).to.deep.equal([[16, 48, 48 + WINDOW, 1121]])
   })
 
   for (const [name, read] of Object.entries({
@@ -118,23 +122,24 @@ describe('store: supply', () => {
     'bytes() of chunks': (store, root) => store.bytes(root, ChunkRanges.all),
     'slice()': async (store, root) => (await collect(store.slice(root))).length > LONG.length && LONG
   })) {
-    it(`is asked for at most 8 MiB at a time by ${name}, however much is missing`, async () => {
+    it(`is asked for 1 MiB by ${name}, and then for twice as much each time, at most for 8 MiB`, async () => {
       const { store, asked } = await partialStore()
       expect(same(await read(store, LONG_ROOT), LONG)).to.equal(true)
-      expect(asked).to.deep.equal([[512, 8704], [8704, 16_896], [16_896, 17_409]])
+      expect(asked).to.deep.equal([[512, 1536], [1536, 3584], [3584, 7680], [7680, 15_872], [15_872, 17_409]])
       expect((await store.stat(LONG_ROOT)).complete).to.equal(true)
     })
   }
 
-  it('is asked by get() only after the caller has taken all bytes before', async () => {
+  it('is asked for at most one call more than the caller of get() has taken bytes of', async () => {
     const { store, asked } = await partialStore()
-    const counts = new Map()
     let at = 0
     for await (const piece of store.get(LONG_ROOT)) {
-      counts.set(asked.length, counts.get(asked.length) ?? at)
       at += piece.length
+      for (let i = 0; i < 50; i++) await turn()
+      const ahead = asked.filter(([start]) => start * 1024 >= at)
+      expect(ahead.length).to.be.at.most(1)
     }
-    expect([...counts]).to.deep.equal([[0, 0], [1, 512 << 10], [2, 8704 << 10], [3, 16_896 << 10]])
+    expect(at).to.equal(LONG.length)
   })
 
   it('fails after the present bytes, and was asked only once', async () => {
@@ -166,14 +171,14 @@ describe('store: supply', () => {
   for (const [name, supply, cause] of [
     ['fails', async () => { throw new Error('not today') }, { message: 'not today' }],
     ['throws at once', () => { throw new Error('not today') }, { message: 'not today' }],
-    ['has nothing', async () => undefined, { name: 'Error' }],
+    ['has nothing', async () => undefined, { code: 'STORE_NOT_FOUND' }],
     ['gives wrong bytes', async (_, ranges) => flipped(sliceOf(BYTES, ranges), 3000), { name: 'BaoError' }],
     ['gives another range', async () => sliceOf(BYTES, rangesOf(0, GROUP)), { name: 'BaoError' }],
     ['gives too little', async (_, ranges) => sliceOf(BYTES, ranges).subarray(0, -9), { code: 'BAO_TRUNCATED' }],
     ['gives no source', async () => 5, { name: 'TypeError' }]
   ]) {
     it(`a read fails with its own error, whose cause says why, when supply ${name}`, async () => {
-      const { store, asked } = await damagedStore(supply)
+      const { store, asked } = await damagedStore(supply, { maxMissAge: 0 })
       const error = await errorOf(store.bytes(ROOT))
       expect(error).to.include({ code: 'STORE_CORRUPT', start: 5 * GROUP, len: GROUP })
       expect(error.cause).to.include(cause)
@@ -259,7 +264,7 @@ describe('store: supply', () => {
     await keeping
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     expect(await aborted).to.have.property('message', 'enough')
-    expect(asked).to.deep.equal([[16, 1121], [16, 1121]])
+    expect(asked).to.deep.equal([[16, 1040], [16, 1040], [1040, 1121]])
     expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
   })
 
@@ -302,7 +307,7 @@ describe('store: supply', () => {
     const { store } = await damagedStore(async (_cid, ranges, { size, reason }) => {
       told.push([reason, size])
       return told.length === 1 ? undefined : sliceOf(BYTES, ranges)
-    })
+    }, { maxMissAge: 0 })
     await errorOf(store.bytes(ROOT))
     await store.bytes(ROOT)
     expect(told.splice(0)).to.deep.equal([['damaged', BYTES.length], ['damaged', BYTES.length]])
@@ -310,13 +315,18 @@ describe('store: supply', () => {
     await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
     told.push(0)
     await store.bytes(ROOT, { start: BYTES.length - 5 })
-    await store.bytes(ROOT)
+    await store.bytes(ROOT, { end: 2 * GROUP })
     expect(told.slice(1)).to.deep.equal([['missing', undefined], ['missing', BYTES.length]])
   })
 
   it('must be a function', async () => {
     const { place } = await newStore()
     expect(await errorOf(() => BlobStore.open(place.where, { supply: 5 }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(() => BlobStore.open(place.where, { maxMissAge: 5 }))).to.be.instanceOf(TypeError)
+    for (const maxMissAge of [-1, 0.5, '5']) {
+      const opening = () => BlobStore.open(place.where, { supply: fromElsewhere, maxMissAge })
+      expect((await errorOf(opening)).message, `${maxMissAge}`).to.include('"maxMissAge"')
+    }
   })
 })
 
@@ -349,28 +359,29 @@ describe('store: supply of a blob of which the store has nothing', () => {
     'slice()': async store => { if ((await collect(store.slice(ROOT))).length > BYTES.length) return BYTES },
     'outboard()': async store => { if ((await store.outboard(ROOT)).size === BYTES.length) return BYTES }
   })) {
-    it(`${name} gives all of a short blob after one call, and keeps it`, async () => {
+    it(`${name} gives all of a blob, and keeps it`, async () => {
       const { store, asked } = await emptyStore()
       expect(same(await read(store), BYTES)).to.equal(true)
-      expect(asked).to.deep.equal([[0, 8192]])
+      expect(asked).to.deep.equal([[0, WINDOW, LAST], [WINDOW, 1120]])
       expect(await store.has(ROOT)).to.equal(true)
       expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
     })
   }
 
-  it('a long blob is fetched while it is read, after its end has proven its size', async () => {
+  it('a long blob is fetched while it is read, and the first call proves its size', async () => {
     const { store, asked, told } = await emptyStore()
     expect(same(await store.bytes(LONG_ROOT), LONG)).to.equal(true)
-    expect(told).to.deep.equal([undefined, undefined, LONG.length, LONG.length].map(size => ['missing', size]))
-    const proof = [LAST_GROUP, LAST_GROUP + 16]
-    expect(asked).to.deep.equal([[0, 8192], proof, [8192, 16_384], [16_384, LAST_GROUP]])
+    expect(told).to.deep.equal([undefined, ...Array(4).fill(LONG.length)].map(size => ['missing', size]))
+    expect(asked).to.deep.equal([
+      [0, 1024, LAST], [1024, 3072], [3072, 7168], [7168, 15_360], [15_360, LAST_GROUP]
+    ])
   })
 
-  it('for a range only its groups and the last one are fetched', async () => {
+  it('for a range, 1 MiB from its first group is fetched, and the last chunk', async () => {
     const { store, asked } = await emptyStore()
     const range = { start: 5 * MIB + 3, end: 5 * MIB + 9 }
     expect(same(await store.bytes(LONG_ROOT, range), LONG.subarray(range.start, range.end))).to.equal(true)
-    expect(asked).to.deep.equal([[5120, 5136], [LAST_GROUP, LAST_GROUP + 16]])
+    expect(asked).to.deep.equal([[5120, 5120 + WINDOW, LAST]])
     expect(await store.stat(LONG_ROOT)).to.include({ size: LONG.length, sizeProven: true, complete: false })
   })
 
@@ -394,15 +405,16 @@ describe('store: supply of a blob of which the store has nothing', () => {
     const { store, asked } = await emptyStore()
     const reads = await Promise.all([0, 1, GROUP].map(start => store.bytes(ROOT, { start })))
     for (const [i, start] of [0, 1, GROUP].entries()) expect(same(reads[i], BYTES.subarray(start))).to.equal(true)
-    expect(asked[0]).to.deep.equal([0, 8192])
-    expect(asked.length).to.be.at.most(2) // The third range has one group more than the first, beyond the blob's end.
+    expect(asked).to.deep.equal([[0, WINDOW, LAST], [WINDOW, 1120]])
   })
 
   for (const [name, give, cause] of [
     ['fails', () => { throw new Error('not today') }, { message: 'not today' }],
-    ['has nothing', () => undefined, { name: 'Error' }],
+    ['has nothing', () => undefined, { code: 'STORE_NOT_FOUND' }],
     ['gives wrong bytes', (bytes, ranges) => flipped(sliceOf(bytes, ranges), 20), { name: 'BaoError' }],
-    ['proves no size', (bytes, ranges, i) => i === 0 ? sliceOf(bytes, ranges) : undefined, { name: 'Error' }]
+    ['proves no size', (bytes, ranges, i) => i === 0 ? sliceOf(bytes, ranges).subarray(0, 99_999) : undefined, {
+      code: 'STORE_NOT_FOUND'
+    }]
   ]) {
     it(`the blob is not found, and the cause says why, when supply ${name}`, async () => {
       const { store } = await emptyStore(give)
@@ -425,7 +437,7 @@ describe('store: supply of a blob of which the store has nothing', () => {
     const { store, asked } = await emptyStore((bytes, ranges, i) =>
       i === 0 ? claimed(sliceOf(bytes, ranges), LONG.length + 3 * GROUP) : sliceOf(bytes, ranges))
     expect(same(await store.bytes(LONG_ROOT), LONG)).to.equal(true)
-    expect(asked[1]).to.deep.equal([LAST_GROUP + 48, LAST_GROUP + 64])
+    expect(asked[1]).to.deep.equal([LAST_GROUP + 48, LAST_GROUP + 49])
   })
 
   it('nothing is fetched by has(), stat() and missing()', async () => {

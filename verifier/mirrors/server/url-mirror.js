@@ -37,6 +37,8 @@ const allKnown = new KnownServers()
  * @property {Uint8Array} [key]  the key of a keyed tree
  * @property {number} [size]  the size of the blob in bytes, if it is proven. Then the size that the server states is
  *   ignored
+ * @property {number} [hops]  how many stores have passed the request on, with this one. Default: 0, for a request of
+ *   a client
  * @property {OnDuplicate} [onDuplicate]
  * @property {(outboard: SliceOutboard) => void} [onPlain]  called before the first piece if the pieces are whole groups
  *   alone, whose pairs are in this outboard, in place of a slice

@@ -42,6 +42,41 @@ describe('baobox serve', () => {
     }
   }
 
+  it('is a cache in front of --origin, also after it was killed in the middle of an answer', async () => {
+    const long = noise(12 << 20, 7)
+    const cid = `${toCid(hash(long))}`
+    await folder.write('long', long)
+    await folder.run(['add', '--tag', 'long', 'long'])
+    const origin = await serving([])
+    const edgeArgs = ['--store', folder.at('edge'), '--origin', `${origin.url}/{cid}`, '--quota', '20MiB']
+    const edge = await serving(edgeArgs)
+    const part = await fetch(`${edge.url}/${CID}`, { headers: { range: 'bytes=5-9' } })
+    expect([part.status, part.headers.get('content-range')]).to.deep.equal([206, 'bytes 5-9/300000'])
+    expect((await fetch(`${edge.url}/${toCid(hash(noise(9, 9)))}`)).status).to.equal(404)
+    const reader = (await fetch(`${edge.url}/${cid}`)).body.getReader()
+    await reader.read()
+    edge.server.kill('SIGKILL')
+    await once(edge.server, 'exit')
+    await reader.cancel().catch(() => {})
+    const again = await serving(edgeArgs)
+    const bytes = new Uint8Array(await (await fetch(`${again.url}/${cid}`)).arrayBuffer())
+    expect(same(bytes, long)).to.equal(true)
+    expect(await stopped(origin.server)).to.equal(0)
+    expect((await fetch(`${again.url}/${cid}`)).status).to.equal(200)
+    expect((await fetch(`${again.url}/${toCid(hash(noise(8, 8)))}`)).status).to.equal(502)
+    expect(await stopped(again.server)).to.equal(0)
+    expect((await folder.run(['fsck', '--store', folder.at('edge')])).code).to.equal(0)
+  })
+
+  it('refuses an --origin that names only one blob, and a --quota without --origin', async () => {
+    for (const args of [
+      ['--origin', 'https://a.example/file'], ['--origin', 'file:///{cid}'], ['--quota', '1GiB'], ['--header', 'A: b']
+    ]) {
+      const { code, err } = await folder.run(['serve', '--port', '0', '--store', folder.at('none'), ...args])
+      expect([code, err.startsWith('baobox: ')], args.join(' ')).to.deep.equal([2, true])
+    }
+  })
+
   it('serves a site at the top, by its tag', async () => {
     await folder.write('index.html', '<p>Hello')
     await folder.run(['add', '-r', '--tag', 'web', 'index.html'])

@@ -206,7 +206,8 @@ describe('store: blobs that share a file', () => {
     const place = await newPlace()
     let heals = false
     const store = await place.open({
-      supply: async (cid, ranges) => heals ? sliceOf(part(SIZES[0]), ranges) : undefined
+      supply: async (cid, ranges) => heals ? sliceOf(part(SIZES[0]), ranges) : undefined,
+      maxMissAge: 0
     })
     await store.put(part(SIZES[0]))
     await flipStoredByte(store, rootOf(SIZES[0]), SIZES[0] - 1)
