@@ -22,10 +22,13 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./write/compose/compose.js').StoredPart} StoredPart */
 /** @typedef {import('./catalog/calls/deleter.js').Deleted} Deleted */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
+/** @typedef {import('./read/reader.js').ReadOwnOptions} ReadOwnOptions */
 /** @typedef {import('./read/export-file.js').ExportFileOptions} ExportFileOptions */
 /** @typedef {import('./read/slice-reader.js').OutboardOptions} OutboardOptions */
+/** @typedef {import('./read/slice-reader.js').OutboardOwnOptions} OutboardOwnOptions */
 /** @typedef {import('./read/slice-reader.js').OutboardRange} OutboardRange */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
+/** @typedef {import('./read/slice-reader.js').SliceOwnOptions} SliceOwnOptions */
 /** @typedef {import('./open.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
