@@ -66,7 +66,7 @@ async function ours (folder, options, reading) {
       for await (const { cid } of store.putMany(blobs)) if (cid === undefined) throw new Error('not put')
     },
     put: async pieces => (await store.put(pieces())).cid,
-    get: async (cid, use) => { for await (const piece of store.get(cid, reading)) use(piece) },
+    get: async (cid, use) => { for await (const piece of store.get(cid, undefined, reading)) use(piece) },
     getSmall: cid => store.bytes(cid),
     getMany: async cids => { for await (const { error } of store.getMany(cids)) if (error) throw error },
     range: (cid, start, len, verify) => store.bytes(cid, { start, end: start + len }, { verify }),
