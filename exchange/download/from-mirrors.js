@@ -11,6 +11,7 @@ import { MirrorRequest } from '../../verifier/mirrors/mirror-request.js'
 import { SliceVerifier } from '../../verifier/slice/slice.js'
 import { mirrorsOf } from '../../verifier/mirrors/mirror.js'
 import { parseRoot } from '../../lib/hash/cid.js'
+import { withFirst } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
@@ -19,13 +20,13 @@ import { parseRoot } from '../../lib/hash/cid.js'
 /** @typedef {{ size?: number, hops?: number, signal?: AbortSignal }} WantedOptions  as a store passes them */
 /** @typedef {{ root: Uint8Array, ranges: ChunkRanges, size?: number, hops?: number }} Wanted */
 
-/** The memory for everything that comes before the first verified leaf, in bytes. It is usually enough. */
+/** How many bytes the queue for what comes before the first verified leaf may reserve in advance. */
 const MAX_HEAD_LEN = 1 << 18
 
 /**
- * Makes the `supply` of a store from mirrors. The mirrors are asked one after the other, each of them once, beginning
- * with the last one that has helped, until one of them gives the first 16 KiB. The slice is verified while it comes. If
- * it fails after that, the mirror will be asked last from then on, and the store asks again for the rest.
+ * Makes the `supply` of a store from mirrors. It asks the mirrors in turn, each once, the last helpful one first, until
+ * one gives a verified leaf. If the slice fails after that, its mirror goes last, and the store asks for the rest
+ * again.
  *
  *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/blobs/{cid}']) })
  *
@@ -56,11 +57,11 @@ export function fromMirrors (mirrors, options = {}) {
         throw candidates.makeExhaustedError()
       }
       const request = new MirrorRequest(book, candidate, signal)
-      const pieces = verifiedPieces(request, wanted)
+      const pieces = toldPieces(verifiedPieces(request, wanted), () => move(candidate.mirror, 1))
       try {
         const head = await pieces.next()
         move(candidate.mirror, -1)
-        return withHead(head, pieces, () => move(candidate.mirror, 1))
+        return withFirst(head, pieces)
       } catch (error) {
         signal?.throwIfAborted()
         request.failed(error, ranges)
@@ -100,19 +101,20 @@ async function * verifiedPieces (request, wanted) {
 }
 
 /**
- * @param {IteratorResult<Uint8Array, void>} head  the first of the pieces
- * @param {AsyncGenerator<Uint8Array, void>} rest
- * @param {() => void} onFailure
- * @returns {AsyncGenerator<Uint8Array>}
+ * Yields pieces. If they fail after the first one, it says so.
+ *
+ * @param {AsyncGenerator<Uint8Array, void>} pieces @param {() => void} onFailure
+ * @returns {AsyncGenerator<Uint8Array, void>}
  */
-async function * withHead (head, rest, onFailure) {
+async function * toldPieces (pieces, onFailure) {
+  let hasBegun = false
   try {
-    if (!head.done) yield head.value
-    yield * rest
+    for await (const piece of pieces) {
+      hasBegun = true
+      yield piece
+    }
   } catch (error) {
-    onFailure()
+    if (hasBegun) onFailure()
     throw error
-  } finally {
-    await rest.return()
   }
 }

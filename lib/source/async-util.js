@@ -97,6 +97,31 @@ export async function * abortable (iterable, signal, isSoon) {
   }
 }
 
+/**
+ * Yields an item that was taken already, and then the rest. A generator that does so would not end the rest if it is
+ * ended before its first item is taken.
+ *
+ * @template T
+ * @param {IteratorResult<T, void>} first @param {AsyncGenerator<T, void>} rest
+ * @returns {AsyncGenerator<T, void>}
+ */
+export function withFirst (first, rest) {
+  let isTaken = false
+  /** @type {any} */
+  const all = {
+    async next () {
+      if (isTaken) return rest.next()
+      isTaken = true
+      return first
+    },
+    return: () => rest.return(),
+    throw: (/** @type {unknown} */ error) => rest.throw(error),
+    [Symbol.asyncIterator] () { return all },
+    async [Symbol.asyncDispose] () { await rest.return() }
+  }
+  return all
+}
+
 /** Ends an iterable before anything was read. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
 export async function cancelIterable (iterable) {
   try {

@@ -246,7 +246,7 @@ class SlicePart {
     this.ranges = isAll ? wanted : wanted.canonical(size).intersect(this.span)
     this.hasChunks = !this.ranges.isEmpty
     this.header = header && from === 0
-    /** How many bytes of the whole slice come before the bytes of a slice of these chunks alone. */
+    /** Where the slice of all chunks from `from` on would begin in the whole slice, in bytes. */
     this.start = sliceLen(blob, wanted, { header }) - sliceLen(blob, rest, { header: this.header })
   }
 }

@@ -61,7 +61,8 @@ export const DEFAULT_MISS_AGE = 5000
  * @property {'missing' | 'damaged'} reason  `damaged` if the store has found damage in the blob and has not received
  *   all of it since then
  * @property {number} hops  how many stores have passed the read on when another store gets it from this one: at least 1
- * @property {AbortSignal} signal  aborted when no read waits for the call any longer, or when the store is closed
+ * @property {AbortSignal} signal  aborted when the last read that waits for the call is aborted, or when the store is
+ *   closed
  */
 
 /**
@@ -175,8 +176,12 @@ export class Supplies {
       const now = await this.#proveSize(root, record, options)
       const [first] = lost.boundaries
       const group = lost.intersect(new ChunkRanges([first, first + 2 ** GROUP_LOG]))
-      const rest = await this.#presence.missing(now, group)
-      if (!rest.isEmpty) await this.fetch(root, now, rest, options)
+      let rest = await this.#presence.missing(now, group)
+      // The first call may be that of another read, and fail just before this group.
+      for (let calls = 0; !rest.isEmpty && calls < 2; calls++) {
+        rest = rest.difference(await this.fetch(root, now, rest, options))
+      }
+      if (!rest.isEmpty) throw missing(root, now.size, rest)
     } catch (cause) {
       options.signal?.throwIfAborted()
       throw missing(root, record.size, lost, cause)
@@ -226,8 +231,8 @@ export class Supplies {
   }
 
   /**
-   * Returns the calls for which a read may wait. Stores may supply each other: a read that has come over more stores
-   * than a call might be what the call waits for.
+   * Returns the calls for which a read may wait: those with at least its hops. Stores may supply each other, and a call
+   * with fewer hops might be waiting for this very read.
    *
    * @param {Uint8Array} root @param {number} hops  those of the read
    */
@@ -366,7 +371,7 @@ export class Supplies {
 const nowhere = cid => new BaoError('STORE_NOT_FOUND', `"supply" has nothing of ${cid}`, { cid })
 
 /**
- * Returns true if an error says that `supply` has worked, but the blob is nowhere, or a part of it.
+ * Returns true if an error says that `supply` lacks the blob or this part of it, and has not failed.
  *
  * @param {unknown} error
  * @returns {boolean}

@@ -35,8 +35,8 @@ export class SupplyCall {
   get isWanted () { return this.#reads > 0 }
 
   /**
-   * Waits until a chunk was fetched, or until the call has ended. If the last read that waits is aborted, it aborts the
-   * call. A read that has got its chunk does not, so that the call can fetch more than was wanted.
+   * Waits until a chunk was fetched, or until the call has ended. If the wait is aborted and no other read waits, the
+   * call is aborted. If the last read gets its chunk, the call goes on, and fetches more than was wanted.
    *
    * @param {number} chunk @param {AbortSignal} [signal]
    * @throws the error of the call, if nothing was fetched before it

@@ -44,6 +44,7 @@ export class FailoverReader {
       const asked = lacking === Infinity ? left : left.difference(new ChunkRanges([lacking]))
       try {
         for await (const leaf of this.#ask(request, asked)) {
+          // A leaf may end inside a chunk. The next leaf then has its rest, and no failure comes between the two.
           const end = leaf.offset + leaf.bytes.length
           left = left.difference(new ChunkRanges([0, Math.max(1, Math.ceil(end / CHUNK_LEN))]))
           candidate.progressed()

@@ -2,7 +2,7 @@
 // failure. Bytes and failures are noted in the record of the mirror.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { eitherOf } from '../../lib/source/async-util.js'
+import { eitherOf, withFirst } from '../../lib/source/async-util.js'
 import { isLie } from './mirror-record.js'
 import { inTime, withPatience } from './patience.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
@@ -50,48 +50,24 @@ export class MirrorRequest {
    * Asks for ranges, and waits for the first piece.
    *
    * @param {Omit<SliceRequest, 'onDuplicate' | 'onPlain'>} wanted
-   * @returns {Promise<{ outboard?: SliceOutboard, pieces: AsyncIterableIterator<Uint8Array> }>} with an outboard, the
-   *   pieces are those of whole groups without pairs; without it, they are those of a slice with its header. The caller
-   *   ends them, also if it does not read them
+   * @returns {Promise<{ outboard?: SliceOutboard, pieces: AsyncGenerator<Uint8Array, void> }>} with an outboard, the
+   *   pieces are whole groups without pairs; without it, a slice with its header. The caller must end them
    */
   async open (wanted) {
     /** @type {SliceOutboard | undefined} */
     let outboard
-    const pieces = this.slice({ ...wanted, onPlain: given => { outboard = this.#watched(given) } })
-    /** @type {Promise<IteratorResult<Uint8Array>> | undefined} */
-    let first = pieces.next()
-    await first
-    return {
-      outboard,
-      pieces: {
-        next () {
-          const next = first ?? pieces.next()
-          first = undefined
-          return next
-        },
-        return: () => pieces.return(undefined),
-        [Symbol.asyncIterator] () { return this }
-      }
-    }
+    const pieces = this.slice({ ...wanted, onPlain: given => { outboard = this.#withStall(given) } })
+    const first = await pieces.next()
+    return { outboard, pieces: withFirst(first, pieces) }
   }
 
-  /**
-   * Notes the errors of an outboard as those of the mirror, and does not wait for it longer than for a stalled mirror.
-   *
-   * @param {SliceOutboard} outboard
-   */
-  #watched (outboard) {
+  /** Limits the waits for the pairs of an outboard, as those for pieces. @param {SliceOutboard} outboard */
+  #withStall (outboard) {
     const { root, size, groupLog } = outboard
     const reader = () => {
       const pairs = pairsOf(outboard)
-      const prepare = async (/** @type {number[]} */ nodes, /** @type {Step[] | undefined} */ steps) => {
-        try {
-          await inTime(pairs.prepare?.(nodes, steps), this.#patience)
-        } catch (error) {
-          this.#error = error
-          throw error
-        }
-      }
+      const prepare = pairs.prepare && ((/** @type {number[]} */ nodes, /** @type {Step[] | undefined} */ steps) =>
+        inTime(pairs.prepare?.(nodes, steps), this.#patience))
       return { prepare, copyPair: pairs.copyPair.bind(pairs) }
     }
     return { root, size, groupLog, reader }

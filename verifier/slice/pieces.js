@@ -1,5 +1,7 @@
 // Reads the pieces of a stream and verifies them. All verifying streams share this loop.
 
+import { cancelIterable } from '../../lib/source/async-util.js'
+
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
 /** @import { SpanVerifier } from '../mirrors/plain/span-verifier.js' */
@@ -12,7 +14,7 @@
  * @returns {AsyncGenerator<Leaf>}
  */
 export async function * verifyPieces (verifier, pieces) {
-  if (verifier.done) return
+  if (verifier.done) return cancelIterable(pieces)
   try {
     for await (const piece of pieces) {
       yield * await verifier.write(piece)

@@ -23,7 +23,7 @@ export class Segments {
   #blob
   #plan
   #heads
-  /** The last segment of each mirror, until the store has kept it. */
+  /** For each mirror, its last segment. The promise resolves when the store has kept that. */
   #receiving = /** @type {Map<Candidate, Promise<Received>>} */ (new Map())
 
   /**
@@ -76,8 +76,8 @@ export class Segments {
     segment.requests.add(request)
     const missing = await this.#blob.missing(segment.ranges)
     const before = this.#receiving.get(candidate)
-    // The store writes at most one segment of a mirror while the next one arrives. The first one tells the rate, and so
-    // the length of the next one.
+    // The next segment may begin before the store has written this one, but only one such write may be under way. A
+    // mirror's first segment is waited for, because it tells the rate.
     const onEnd = () => {
       if (candidate.rate > 0 && request.len >= segment.len) Promise.resolve(before).then(onArrived)
     }

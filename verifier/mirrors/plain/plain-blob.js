@@ -30,7 +30,12 @@ export async function * piecesOfPlain (blob, request, signal) {
   request.onPlain(outboard)
   const groups = request.ranges.canonical(size).roundToGroups(outboard.groupLog)
   for (const { start, end } of groups.toBytes(size)) {
-    for await (const piece of pieces(start, end, signal)) yield isBorrowed ? new Uint8Array(piece) : piece
+    let at = start
+    for await (const piece of pieces(start, end, signal)) {
+      at += piece.length
+      yield isBorrowed ? new Uint8Array(piece) : piece
+    }
+    if (at < end) return // The blob ends here, so the next range would be taken for the rest of this one.
   }
 }
 

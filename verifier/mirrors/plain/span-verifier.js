@@ -1,6 +1,6 @@
-// Verifies the bytes of ranges with an outboard, span by span. A span is a subtree, which is longer where bytes arrive
-// faster. It is hashed as a whole. If its chaining value and its pairs are right, all of its bytes are. Only if they
-// are not, its pairs and leaves are looked at one by one.
+// Verifies the bytes of ranges with an outboard, span by span: quicker mirrors get longer spans. A span is a subtree
+// that is hashed as a whole. If its chaining value and its pairs are right, so are its bytes. If not, each of its pairs
+// and leaves is verified alone.
 
 import { BaoError, leafMismatch, parentMismatch, truncated } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -41,7 +41,7 @@ import { toRanges } from '../../../lib/tree/ranges.js'
  * @property {number} since  the time at which the span began, as `performance.now` gives it
  */
 
-/** The maximum length of a span, in bytes. */
+/** The maximum length of a span, in bytes, unless a single group is longer. */
 const MAX_SPAN_LEN = 1 << 20
 /** A span should be complete within this many milliseconds, because no byte of it is verified before. */
 const SPAN_MS = 20
@@ -68,7 +68,7 @@ export class SpanVerifier {
   /** The span whose bytes are arriving. @type {Span | undefined} */
   #span
   #leaves = /** @type {Leaf[]} */ ([])
-  /** The error for the first byte that is missing, once no more bytes follow. @type {BaoError | undefined} */
+  /** The error to throw at the end, because bytes are missing. @type {BaoError | undefined} */
   #missing
 
   /** The size of the blob in bytes: a claim until `sizeProven` is true. */
@@ -96,7 +96,9 @@ export class SpanVerifier {
   }
 
   /** True if everything that was asked for has been verified. */
-  get done () { return this.#due.length === 0 && this.#span === undefined && this.error === undefined }
+  get done () {
+    return this.#due.length === 0 && this.#span === undefined && (this.error ?? this.#missing) === undefined
+  }
 
   /**
    * Takes the next piece.
@@ -115,8 +117,7 @@ export class SpanVerifier {
         at += this.#fill(this.#span, bytes, at)
       }
     } catch (error) {
-      if (!(error instanceof BaoError) || !error.code.startsWith('BAO_')) throw error
-      this.error = error
+      this.#note(error)
       if (this.#leaves.length === 0) throw error
     }
     return this.#take()
@@ -133,9 +134,7 @@ export class SpanVerifier {
     try {
       if (span !== undefined && this.error === undefined) this.#lookAtEach(span)
     } catch (error) {
-      const { code, node } = /** @type {BaoError} */ (error)
-      if (code === 'BAO_TRUNCATED' && node === undefined) this.#missing = /** @type {BaoError} */ (error)
-      else this.error = /** @type {BaoError} */ (error)
+      this.#note(error)
     }
     return this.#take()
   }
@@ -149,12 +148,23 @@ export class SpanVerifier {
   async end () {
     await this.flush()
     if (this.error === undefined && this.#missing === undefined) {
-      this.#span = await this.#nextSpan()
+      try {
+        this.#span = await this.#nextSpan()
+      } catch (error) {
+        this.#note(error)
+      }
       await this.flush()
     }
     this.error ??= this.#missing
     if (this.error !== undefined) throw this.error
     return []
+  }
+
+  /** Notes a fault, or that bytes are missing. @param {unknown} error @throws other errors */
+  #note (error) {
+    if (!(error instanceof BaoError) || !error.code.startsWith('BAO_')) throw error
+    if (error.code === 'BAO_TRUNCATED' && error.node === undefined) this.#missing = error
+    else this.error = error
   }
 
   #take () {

@@ -1,8 +1,8 @@
-// The header that counts over how many servers a request has come, each of which has asked the next one for what it
-// lacks. Without it, servers that ask each other would wait for each other. Source: RFC 8586.
+// Counts the servers that have passed a request on, in a header. Without it, servers that ask each other would wait for
+// ever. Source: RFC 8586.
 
 const HEADER = 'cdn-loop'
-/** The entry of a server of ours. Its name is the same for all of them: they count, and need no names of their own. */
+/** The entry of our servers. All of them use this name, because the count needs no others. */
 const ENTRY = /(?:^|,)\s*baobox\s*;\s*hops=(\d{1,3})\s*(?=,|$)/i
 
 /**

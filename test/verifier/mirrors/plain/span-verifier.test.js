@@ -7,7 +7,7 @@ import { SliceVerifier } from '../../../../verifier/index.js'
 import { SpanVerifier } from '../../../../verifier/mirrors/plain/span-verifier.js'
 import { sliceOfPlain } from '../../../../verifier/mirrors/plain/plain-slice.js'
 import { same } from '../../../support/bytes.js'
-import { ragged } from '../../../support/feeding.js'
+import { errorOf, ragged } from '../../../support/feeding.js'
 import { KEY, noise } from '../../../support/inputs.js'
 import { boundaries, holds, sizes } from '../../../support/property.js'
 
@@ -115,6 +115,20 @@ describe('spans', () => {
       expect(same(placed(spans.leaves, what.size), placed(slice.leaves, what.size))).to.equal(true)
       if (spans.fault !== undefined) expect(verifier.error).to.include({ code: spans.fault.code })
     }), 60)
+  })
+
+  it('are not done when bytes are missing, or the outboard is wrong at the end', async () => {
+    const bytes = content.subarray(0, 100_000)
+    const outboard = createOutboardSync(bytes)
+    const short = new SpanVerifier({ cid: outboard.cid, outboard })
+    await short.write(bytes.subarray(0, 99_000))
+    await short.flush()
+    expect(short.done).to.equal(false)
+    expect(await errorOf(short.end())).to.include({ code: 'BAO_TRUNCATED', start: 98_304 })
+    outboard.bytes[0] ^= 1
+    const wrong = new SpanVerifier({ cid: outboard.cid, outboard })
+    expect(await errorOf(wrong.end())).to.include({ code: 'BAO_PARENT_MISMATCH' })
+    expect(wrong.error).to.include({ code: 'BAO_PARENT_MISMATCH' })
   })
 
   it('grow while bytes arrive quickly, and pass on the memory in which they came', async () => {
