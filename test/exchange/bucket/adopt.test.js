@@ -6,6 +6,7 @@ import { createOutboardSync } from '../../../encoder/index.js'
 import { fetchVerified } from '../../../verifier/index.js'
 import { adopt, bucketMirror, memoryBucket } from '../../../exchange/bucket/index.js'
 import { adoptInBucket } from '../../../exchange/bucket/adopt.js'
+import { OutboardSpool } from '../../../exchange/bucket/outboard-spool.js'
 import { openS3 } from '../../../exchange/bucket/s3.js'
 import { openR2 } from '../../../exchange/bucket/r2.js'
 import { download } from '../../../exchange/download/index.js'
@@ -167,18 +168,17 @@ describe('adopt', () => {
       const changeAt = async (name, when) => {
         const bucket = watched(inner)
         await inner.put('a', noise(9 * GROUP, 1))
-        bucket.onCall = (call, key) => {
-          if (call !== name || key !== 'a') return
+        bucket.onCall = (call, ...args) => {
+          if (call !== name || args[0] !== 'a') return
           bucket.onCall = () => {}
-          if (when === 'before') return inner.put('a', noise(9 * GROUP, 2)).then(() => inner[name](...callArgs))
-          return inner[name](...callArgs).then(object => inner.put('a', noise(9 * GROUP, 2)).then(() => object))
+          if (when === 'before') return inner.put('a', noise(9 * GROUP, 2)).then(() => inner[name](...args))
+          return inner[name](...args).then(object => inner.put('a', noise(9 * GROUP, 2)).then(() => object))
         }
-        const etag = (await inner.head('a')).etag
-        const callArgs = name === 'get' ? ['a', undefined, { ifMatch: etag }] : ['a']
         const results = await listed(adopt(bucket))
         expect(results, `${when} ${name}`).to.have.length(1)
         expect(results[0].error, `${when} ${name}`).to.include({ code: 'FETCH_CHANGED' })
         expect(await keysIn(inner)).to.deep.equal(['a'])
+        if (when === 'before' && name === 'get') expect(bucket.calls, 'it is not read').to.not.include('head a')
       }
       await changeAt('get', 'before')
       await changeAt('get', 'after')
@@ -234,7 +234,61 @@ describe('adopt', () => {
       expect((await listed(adopt(bucket))).map(({ isNew }) => isNew)).to.deep.equal([false, false, false, false])
     })
 
-    it('ends its reads when the caller stops, and reads no more than it should at a time', async () => {
+    it('does not take a changed object for the one that it was equal to', async () => {
+      for (const key of ['a', 'b']) await bucket.put(key, noise(3 * GROUP, 4))
+      await listed(adopt(bucket, { parallel: 1 }))
+      await bucket.put('a', noise(3 * GROUP, 5))
+      const [{ cid, isNew }] = await listed(adopt(bucket))
+      expect(isNew).to.equal(true)
+      expect(cid.equals(toCid(hash(noise(3 * GROUP, 5))))).to.equal(true)
+    })
+
+    it('says that a bucket gives another size than it has listed', async () => {
+      await bucket.put('a', noise(3 * GROUP, 4))
+      const short = async function * () { yield noise(3 * GROUP - 1, 4) }
+      const lies = [
+        [object => ({ ...object, size: 2 * GROUP }), 'FETCH_CHANGED'],
+        [object => ({ ...object, body: short() }), 'BUCKET_INVALID']
+      ]
+      for (const [lie, code] of lies) {
+        let isOver = false
+        bucket.onCall = (name, ...args) => {
+          if (name !== 'get' || args[0] !== 'a' || isOver) return
+          isOver = true
+          return bucket.get(...args).then(lie)
+        }
+        const [{ error }] = await listed(adopt(bucket))
+        expect(error).to.include({ code })
+        expect((await keysIn(bucket))).to.deep.equal(['a'])
+      }
+    })
+
+    it('ends all reads when the caller stops, and when the bucket fails', async () => {
+      for (const key of ['a', 'b', 'c']) await bucket.put(key, noise(100, key.charCodeAt(0)))
+      const failure = new Error('full')
+      let ended = []
+      let isFull = false
+      bucket.onCall = (name, key, range, { signal } = {}) => {
+        if (name === 'put' && key === noteOf('a') && isFull) return Promise.reject(failure)
+        if (name !== 'get' || !['b', 'c'].includes(key)) return
+        const isAborted = new Promise((resolve, reject) => signal.addEventListener('abort', () => {
+          ended.push(key)
+          reject(signal.reason)
+        }))
+        const body = async function * () { yield await isAborted }
+        return bucket.head(key).then(info => ({ ...info, range: { start: 0, end: 100 }, body: body() }))
+      }
+      const results = adopt(bucket, { recheck: true })
+      expect((await results.next()).value).to.include({ key: 'a' })
+      await results.return()
+      expect(ended.sort()).to.deep.equal(['b', 'c'])
+      ended = []
+      isFull = true
+      expect(await errorOf(listed(adopt(bucket, { recheck: true })))).to.equal(failure)
+      expect(ended.sort()).to.deep.equal(['b', 'c'])
+    })
+
+    it('reads no more objects than it should at a time', async () => {
       for (let i = 0; i < 20; i++) await bucket.put(`${i}`, noise(100, i))
       calls.length = 0
       const results = adopt(bucket, { parallel: 3, recheck: true })
@@ -253,7 +307,8 @@ describe('adopt', () => {
         () => bucket.delete(noteOf('a')), () => bucket.delete(referenceOf(bytes)),
         () => bucket.delete(outboardOf(bytes)), () => bucket.put(outboardOf(bytes), noise(10)),
         () => bucket.put(noteOf('a'), bytesOf('no JSON')), () => bucket.put(referenceOf(bytes), bytesOf('[]')),
-        () => bucket.put(noteOf('a'), noise(100_000))
+        () => bucket.put(noteOf('a'), noise(100_000)),
+        () => bucket.put(referenceOf(bytes), bytesOf(JSON.stringify({ key: 'a', etag: 'old', size: bytes.length })))
       ]
       for (const damage of damages) {
         await damage()
@@ -372,6 +427,9 @@ describe('adopt', () => {
       bucket.calls.length = 0
     })
 
+    const spoolOf = (len, pages) =>
+      new OutboardSpool(bucket, { key: 'a', len, signal: new AbortController().signal }, pages)
+
     it('keeps parts of them in the bucket, and deletes these', async () => {
       for (const [pageLen, maxPages] of [[64, 1], [64, 3], [128, 1], [1024, 2], [1000 * 64, 1]]) {
         bucket.calls.length = 0
@@ -381,6 +439,34 @@ describe('adopt', () => {
         expect(same(await bodyOf(await bucket.get(outboardOf(bytes))), createOutboardSync(bytes).bytes)).to.equal(true)
         expect(await keysIn(bucket)).to.deep.equal(['a', noteOf('a'), outboardOf(bytes), referenceOf(bytes)].sort())
       }
+    })
+
+    it('takes pairs that come in any order', async () => {
+      const pairs = createOutboardSync(bytes).bytes
+      const orders = { reversed: i => 99 - i, mixed: i => i * 37 % 100, 'in order': i => i }
+      for (const [what, placeOf] of Object.entries(orders)) {
+        for (const [pageLen, maxPages] of [[64, 1], [640, 2], [6400, 1]]) {
+          const spool = spoolOf(pairs.length, { pageLen, maxPages })
+          for (let i = 0; i < 100; i++) {
+            const at = placeOf(i) * 64
+            const piece = pairs.slice(at, at + 64)
+            await spool.write(at, piece)
+          }
+          await spool.copyTo('outboard')
+          await spool.close()
+          expect(same(await bodyOf(await bucket.get('outboard')), pairs), `${what}, ${pageLen}`).to.equal(true)
+          expect(await keysIn(bucket)).to.deep.equal(['a', 'outboard'])
+        }
+      }
+    })
+
+    it('finds out that the bucket gives back other bytes', async () => {
+      const spool = spoolOf(640, { pageLen: 64, maxPages: 1 })
+      for (let i = 0; i < 10; i++) await spool.write(64 * i, noise(64, i))
+      bucket.onCall = (name, key) => name !== 'get'
+        ? undefined
+        : bucket.head(key).then(info => ({ ...info, body: (async function * () { yield noise(64, 99) })() }))
+      expect(await errorOf(spool.copyTo('outboard'))).to.include({ code: 'BUCKET_INVALID' })
     })
 
     it('finds out when the bucket has changed them', async () => {
@@ -432,6 +518,7 @@ describe('adopt', () => {
         'nothing at all': new Uint8Array(0),
         'deep JSON': bytesOf('['.repeat(8000)),
         'too many bytes': noise(100_000),
+        'JSON and many spaces': bytesOf(JSON.stringify(right()) + ' '.repeat(9000)),
         'long JSON': bytesOf(JSON.stringify({ ...right(), more: 'x'.repeat(9000) }))
       }
       const values = [
@@ -481,6 +568,15 @@ describe('adopt', () => {
       await bucket.delete(referenceOf(bytes))
       for (let i = 0; i < 100; i++) await bucket.put(`${referenceOf(bytes)}.${`${i}`.padStart(8, '0')}`, bytesOf('{'))
       expect(await fetchError(counting, cid)).to.include({ code: 'BUCKET_INVALID' })
+      expect(counting.calls.length).to.be.below(40)
+      counting.calls.length = 0
+      counting.onCall = (name, key) => {
+        if (name === 'get') return Promise.resolve(undefined)
+        if (name !== 'list' || !key.startsWith('blobs/')) return
+        const ids = Array.from({ length: 100 }, (_, i) => `${i}`.padStart(8, '0'))
+        return (async function * () { yield * ids.map(id => ({ key: `${key}${id}` })) })()
+      }
+      expect(await fetchError(counting, cid)).to.include({ code: 'STORE_NOT_FOUND' })
       expect(counting.calls.length).to.be.below(40)
     })
   })
