@@ -90,8 +90,17 @@ export function adoptInBucket (bucket, options = {}, inTests) {
   const ended = new AbortController()
   const either = eitherOf(signal, ended.signal)
   const objects = keys === undefined ? listed(bucket, prefix, either) : named(keys, either)
-  const adoption = new Adoption(bucket, { recheck, signal: either, onProgress, inTests })
-  return results(objects, adoption, { parallel, ended })
+  let done = 0
+  const onBytes = (/** @type {number} */ len) => {
+    done += len
+    onProgress?.({ type: 'baobox:adopt', detail: { done, unit: 'bytes' } })
+  }
+  // Each object has a signal of its own: Node.js warns of a signal to which many requests listen.
+  const adoptOne = (/** @type {Candidate} */ object) => {
+    const own = eitherOf(either, new AbortController().signal)
+    return new Adoption(bucket, { recheck, signal: own, onBytes, inTests }).adopt(object)
+  }
+  return results(objects, adoptOne, { parallel, ended, signal: either })
 }
 
 /** @typedef {{ key: string, size?: number, etag?: string }} Candidate */
@@ -116,20 +125,20 @@ async function * named (keys, signal) {
 /**
  * Ends all work when the caller stops reading, or when an object fails for a reason that concerns the others, too.
  *
- * @param {AsyncIterable<Candidate>} objects @param {Adoption} adoption
- * @param {{ parallel: number, ended: AbortController }} options
+ * @param {AsyncIterable<Candidate>} objects @param {(object: Candidate) => ReturnType<Adoption['adopt']>} adoptOne
+ * @param {{ parallel: number, ended: AbortController, signal: AbortSignal }} options
  * @returns {ReturnType<typeof adopt>}
  */
-async function * results (objects, adoption, { parallel, ended }) {
+async function * results (objects, adoptOne, { parallel, ended, signal }) {
   const begin = async (/** @type {Candidate} */ object) => {
     try {
-      return await adoption.adopt(object)
+      return await adoptOne(object)
     } catch (error) {
       ended.abort(error)
       throw error
     }
   }
-  adoption.signal.throwIfAborted()
+  signal.throwIfAborted()
   for await (const result of inOrder(objects, () => parallel - 1, begin)) {
     let isRead = false
     try {
@@ -141,27 +150,23 @@ async function * results (objects, adoption, { parallel, ended }) {
   }
 }
 
-/** Adopts objects one by one. */
+/** Adopts one object. */
 class Adoption {
   #bucket
   #recheck
-  #onProgress
+  #signal
+  #onBytes
   #inTests
-  signal
-  /** Bytes read. */
-  #done = 0
 
   /**
    * @param {Bucket} bucket
-   * @param {{
-   *   recheck: boolean, signal: AbortSignal, onProgress?: ProgressOptions['onProgress'], inTests?: SpoolSizes
-   * }} options
+   * @param {{ recheck: boolean, signal: AbortSignal, onBytes: (len: number) => void, inTests?: SpoolSizes }} options
    */
-  constructor (bucket, { recheck, signal, onProgress, inTests }) {
+  constructor (bucket, { recheck, signal, onBytes, inTests }) {
     this.#bucket = bucket
     this.#recheck = recheck
-    this.signal = signal
-    this.#onProgress = onProgress
+    this.#signal = signal
+    this.#onBytes = onBytes
     this.#inTests = inTests
   }
 
@@ -173,7 +178,7 @@ class Adoption {
     const { size } = object
     const known = this.#recheck ? undefined : await this.#findKnown(object)
     if (known !== undefined) return { key, size, cid: toCid(base16.baseDecode(known)), isNew: false }
-    const spool = new OutboardSpool(this.#bucket, { key, len: outboardLen(size), signal: this.signal }, this.#inTests)
+    const spool = new OutboardSpool(this.#bucket, { key, len: outboardLen(size), signal: this.#signal }, this.#inTests)
     try {
       const root = await this.#ofObject(this.#hash(object, spool))
       if (spool.failure !== undefined) throw spool.failure
@@ -206,7 +211,7 @@ class Adoption {
     const location = this.#locationOf(key)
     if (!isUsableKey(key)) throw bucketInvalid(location, 'objects with such keys cannot be adopted')
     const isKnown = version.etag !== undefined && version.size !== undefined
-    const info = isKnown ? version : await this.#bucket.head(key, { signal: this.signal })
+    const info = isKnown ? version : await this.#bucket.head(key, { signal: this.#signal })
     if (info === undefined) throw this.#notFound(key)
     const { etag, size } = info
     if (!isUsableEtag(etag)) throw bucketInvalid(location, 'it says no ETag that can be compared')
@@ -219,7 +224,7 @@ class Adoption {
    * @param {Reference} object @returns {Promise<string | undefined>} its hash, as the bucket says it
    */
   async #findKnown (object) {
-    const note = await unlessInvalid(readNote(this.#bucket, noteKey(object.key), this.signal))
+    const note = await unlessInvalid(readNote(this.#bucket, noteKey(object.key), this.#signal))
     if (note === undefined || !areSame(note, object)) return undefined
     const [isReferred, hasOutboard] = await Promise.all([
       this.#isReferred(note.hash, object), this.#hasOutboard(note.hash, object.size)
@@ -229,17 +234,17 @@ class Adoption {
 
   /** True if a blob has a reference to this object or to an equal one. @param {string} hex @param {Reference} object */
   async #isReferred (hex, object) {
-    const reference = await unlessInvalid(readReference(this.#bucket, referenceKey(hex), this.signal))
+    const reference = await unlessInvalid(readReference(this.#bucket, referenceKey(hex), this.#signal))
     if (reference === undefined || reference.size !== object.size) return false
     if (reference.key === object.key) return reference.etag === object.etag
-    const other = await this.#bucket.head(reference.key, { signal: this.signal })
+    const other = await this.#bucket.head(reference.key, { signal: this.#signal })
     return other !== undefined && other.etag === reference.etag && other.size === reference.size
   }
 
   /** @param {string} hex @param {number} size */
   async #hasOutboard (hex, size) {
     const len = outboardLen(size)
-    return len === 0 || (await this.#bucket.head(outboardKey(hex), { signal: this.signal }))?.size === len
+    return len === 0 || (await this.#bucket.head(outboardKey(hex), { signal: this.#signal }))?.size === len
   }
 
   /**
@@ -249,7 +254,7 @@ class Adoption {
    * @returns {Promise<Uint8Array>} the hash
    */
   async #hash ({ key, etag, size }, spool) {
-    const signal = this.signal
+    const signal = this.#signal
     const object = await this.#bucket.get(key, undefined, { ifMatch: etag, signal })
     if (object === undefined) throw this.#notFound(key)
     if (object.size !== size) {
@@ -262,8 +267,7 @@ class Adoption {
     for await (const piece of withYields(object.body, signal)) {
       tree.update(piece)
       await writer.flush()
-      this.#done += piece.length
-      this.#onProgress?.({ type: 'baobox:adopt', detail: { done: this.#done, unit: 'bytes' } })
+      this.#onBytes(piece.length)
     }
     const root = tree.hash()
     if (tree.size !== size) throw bucketInvalid(this.#locationOf(key), `it gives ${tree.size} of ${size} bytes`)
@@ -282,8 +286,8 @@ class Adoption {
   async #write (object, hex, spool) {
     if (outboardLen(object.size) > 0) await spool.copyTo(outboardKey(hex))
     // Of several equal objects, the reference is to the one that was read last: nothing else is known to be right.
-    await writeRecord(this.#bucket, referenceKey(hex), object, this.signal)
-    await writeRecord(this.#bucket, noteKey(object.key), { ...object, hash: hex }, this.signal)
+    await writeRecord(this.#bucket, referenceKey(hex), object, this.#signal)
+    await writeRecord(this.#bucket, noteKey(object.key), { ...object, hash: hex }, this.#signal)
   }
 
   /** @param {string} key */

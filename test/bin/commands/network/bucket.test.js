@@ -14,6 +14,7 @@ const cidOf = bytes => `${toCid(hash(bytes))}`
 
 describe('baobox bucket', () => {
   const folder = newFolder()
+  const other = newFolder()
   let fake, server, endpoint, refuses
 
   before(async () => {
@@ -60,6 +61,15 @@ describe('baobox bucket', () => {
     expect(again.out.match(/already there/g)).to.have.length(2)
     const read = await run(['adopt', 's3://bucket/v/', '--endpoint', endpoint, '--recheck', '--parallel', '1'])
     expect(read.out.match(/ new /g)).to.have.length(2)
+  })
+
+  it('reads many objects at the same time without a warning', async () => {
+    fake.objects.clear()
+    for (let i = 0; i < 40; i++) fake.objects.set(`${i}`, { body: noise(5, i), etag: `"${i}"`, modified: new Date() })
+    // The first run in a folder is a process of its own.
+    const args = ['bucket', 'adopt', 's3://bucket', '--endpoint', endpoint, '--parallel', '30']
+    const { code, out, err } = await other.run(args, { env: KEYS })
+    expect([code, err, out.match(/ new /g).length]).to.deep.equal([0, '', 40])
   })
 
   it('prints JSON', async () => {
