@@ -10,6 +10,7 @@ import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { collectionEntries, memberStats } from '../exchange/collections/index.js'
 import { diffDirectory } from '../exchange/collections/node/index.js'
+import { adopt, memoryBucket } from '../exchange/bucket/index.js'
 import { irohMirror } from '../exchange/iroh/index.js'
 import { exportCar } from '../exchange/transfer/index.js'
 
@@ -92,6 +93,10 @@ const CALLS = {
   'blockstore.deleteMany': [() => blockstore.deleteMany(5), () => blockstore.deleteMany()],
   collectionEntries: [
     () => collectionEntries({}, ROOT), () => collectionEntries(store, 5), () => collectionEntries(store, ROOT, odd)
+  ],
+  adopt: [
+    () => adopt({}), () => adopt(memoryBucket(), odd), () => adopt(memoryBucket(), { prefix: 5 }),
+    () => adopt(memoryBucket(), { keys: 5 }), () => adopt(memoryBucket(), { parallel: 0 })
   ],
   memberStats: [() => memberStats({}, ROOT), () => memberStats(store, 5), () => memberStats(store, ROOT, odd)],
   diffDirectory: [

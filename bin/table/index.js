@@ -2,6 +2,7 @@
 // only when the command runs, so that `baobox hash` does not load a database.
 
 import { add, cat, concatBlobs, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
+import { bucket } from './buckets.js'
 import { diff } from './collections.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
@@ -46,7 +47,8 @@ export const TABLE = {
   'Over the network': {
     fetch: { ...fetch, load: async () => (await import('../commands/network/fetch.js')).fetch },
     push: { ...push, load: async () => (await import('../commands/network/push.js')).push },
-    serve: { ...serve, load: async () => (await import('../commands/network/serve.js')).serve }
+    serve: { ...serve, load: async () => (await import('../commands/network/serve.js')).serve },
+    bucket: { ...bucket, load: async () => (await import('../commands/network/bucket.js')).bucket }
   },
   'Upkeep of a store': {
     gc: { ...gc, load: async () => (await import('../commands/store/upkeep.js')).gc },

@@ -1,5 +1,6 @@
-// The entry point `baobox/bucket`: buckets of object stores that speak S3, of R2, and in memory.
+// The entry point `baobox/bucket`: buckets of object stores that speak S3, of R2, and in memory; blobs in them.
 
+export { adopt } from './adopt.js'
 export { memoryBucket } from './memory.js'
 export { bucketMirror } from './mirror.js'
 export { probe } from './probe.js'
@@ -8,6 +9,10 @@ export { s3 } from './s3.js'
 
 // The types of public signatures.
 
+/** @typedef {import('./adopt.js').AdoptedObject} AdoptedObject */
+/** @typedef {import('./adopt.js').AdoptOptions} AdoptOptions */
+/** @typedef {import('./adopt.js').AdoptParts} AdoptParts */
+/** @typedef {import('./adopt.js').LeftObject} LeftObject */
 /** @typedef {import('./bucket.js').Bucket} Bucket */
 /** @typedef {import('./bucket.js').ListedObject} ListedObject */
 /** @typedef {import('./bucket.js').ObjectInfo} ObjectInfo */
@@ -21,6 +26,8 @@ export { s3 } from './s3.js'
 /** @typedef {import('./r2.js').R2Part} R2Part */
 /** @typedef {import('./r2.js').R2Upload} R2Upload */
 /** @typedef {import('./s3-options.js').S3Options} S3Options */
+/** @typedef {import('../../lib/core/errors.js').BaoError} BaoError */
+/** @typedef {import('../../lib/core/types.js').ProgressOptions} ProgressOptions */
 /** @typedef {import('../../lib/core/types.js').RandomAccess} RandomAccess */
 /** @typedef {import('../../lib/core/types.js').Source} Source */
 /** @typedef {import('../../verifier/mirrors/mirror.js').Mirror} Mirror */

@@ -13,9 +13,13 @@ import { Mirror } from '../../verifier/mirrors/mirror.js'
 import { emptyOutboard } from '../../verifier/mirrors/plain/plain-blob.js'
 import { sliceOfPlain } from '../../verifier/mirrors/plain/plain-slice.js'
 import { assertBucket } from './bucket.js'
+import { bucketInvalid } from './errors.js'
+import { blobKey, isOutboardWithId, outboardKey } from './layout.js'
+import { placesOf } from './places.js'
 import { readAll } from './read-all.js'
 
 /** @import { Bucket, ReadObject } from './bucket.js' */
+/** @import { BlobPlace } from './places.js' */
 /** @import { SliceRequest } from '../../verifier/mirrors/server/url-mirror.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { SliceOutboard } from '../../lib/core/types.js' */
@@ -28,16 +32,19 @@ const BLOCK_LEN = 1 << 18
 /** How many blocks of an outboard are kept, and of how many blobs the outboard is kept. */
 const MAX_BLOCKS = 16
 const MAX_BLOBS = 8
-/** For how many milliseconds an outboard is kept. Then it is read again, in case it was damaged and replaced. */
+/**
+ * For how many milliseconds is kept where a blob is, and its outboard. Then both are read again, in case something was
+ * damaged and replaced.
+ */
 const KEPT_MS = 30_000
-
-/** The key of a blob. @param {string} hex */
-export const blobKey = hex => `blobs/${hex.slice(0, 2)}/${hex}`
+/** Errors of one place: another one may have the blob. */
+const OF_PLACE = ['FETCH_CHANGED', 'BUCKET_INVALID']
 
 /**
  * Makes a mirror of a bucket, for `download`, `fetchVerified`, `fromMirrors` and all other calls that take mirrors. The
  * blobs are objects called `blobs/{first two digits}/{64 hexadecimal digits}`. The outboard of a blob above 16 KiB, in
  * pre-order without a header, is the object with `.obao4` at the end of its name. Ranges are read in whole groups.
+ * If there is no such object, the one that `adopt` has found is read, provided that it has not changed since.
  *
  *     const mirror = bucketMirror(s3({ bucket: 'videos', region: 'eu-central-1' }))
  *     await download(store, cid, { from: [mirror] })
@@ -50,17 +57,17 @@ export function bucketMirror (bucket, options = {}) {
   assertBucket(bucket)
   assertKnownOptions(options, ['location'])
   const { location = bucket.location } = options
-  const outboards = /** @type {LruCache<string, BucketOutboard>} */ (new LruCache(MAX_BLOBS))
-  const outboardFor = (/** @type {string} */ hex) => {
-    const kept = outboards.get(hex)
-    if (kept?.isFresh) return kept
-    const fresh = new BucketOutboard(bucket, `${blobKey(hex)}.obao4`)
-    outboards.set(hex, fresh)
+  const known = /** @type {LruCache<string, KnownBlob>} */ (new LruCache(MAX_BLOBS))
+  const knownFor = (/** @type {string} */ hex) => {
+    const kept = known.get(hex)
+    if (kept !== undefined && performance.now() - kept.since < KEPT_MS) return kept
+    const fresh = { outboard: new BucketOutboard(bucket, hex), place: undefined, since: performance.now() }
+    known.set(hex, fresh)
     return fresh
   }
   return new Mirror(location, async function * (request, signal) {
     const hex = base16.baseEncode(request.root)
-    const blob = new BucketBlob({ bucket, location, hex, outboard: outboardFor(hex) }, request, signal)
+    const blob = new BucketBlob({ bucket, location, hex, known: knownFor(hex) }, request, signal)
     try {
       yield * blob.slice()
     } finally {
@@ -69,28 +76,33 @@ export function bucketMirror (bucket, options = {}) {
   })
 }
 
+/**
+ * @typedef {object} KnownBlob  what slices have learnt about a blob
+ * @property {BucketOutboard} outboard
+ * @property {BlobPlace | undefined} place  where the bytes were read last
+ * @property {number} since
+ */
+
 /** One blob, for one slice. */
 class BucketBlob {
   #bucket
   #location
   #hex
-  #outboard
+  #known
   #request
   #signal
-  /** The key under which the blob is, if it is not the usual one. @type {string | undefined} */
-  #otherKey
   /** The part of the blob from which its size was learnt, until it is read. @type {ReadObject | undefined} */
   #ahead
 
   /**
-   * @param {{ bucket: Bucket, location: string, hex: string, outboard: BucketOutboard }} place
+   * @param {{ bucket: Bucket, location: string, hex: string, known: KnownBlob }} blob
    * @param {SliceRequest} request @param {AbortSignal} signal
    */
-  constructor ({ bucket, location, hex, outboard }, request, signal) {
+  constructor ({ bucket, location, hex, known }, request, signal) {
     this.#bucket = bucket
     this.#location = location
     this.#hex = hex
-    this.#outboard = outboard
+    this.#known = known
     this.#request = request
     this.#signal = signal
   }
@@ -101,8 +113,8 @@ class BucketBlob {
     const size = this.#request.size ?? await this.#findSize(ranges)
     const outboard = groupCount(size, DEFAULT_GROUP_LOG) === 1
       ? emptyOutboard(root, size, DEFAULT_GROUP_LOG)
-      : await this.#outboard.open(root, size, this.#signal)
-    if (outboard === undefined) throw fetchRefused(this.#location, `it lacks the outboard ${blobKey(this.#hex)}.obao4`)
+      : await this.#known.outboard.open(root, size, this.#signal)
+    if (outboard === undefined) throw fetchRefused(this.#location, `it lacks the outboard ${outboardKey(this.#hex)}`)
     const pieces = this.#pieces.bind(this)
     yield * sliceOfPlain({ size, outboard, pieces }, this.#request, this.#signal)
   }
@@ -121,7 +133,7 @@ class BucketBlob {
     // The ranges may begin beyond the end. Then the slice needs the last chunk, and the length of the outboard says
     // where its group is.
     const isLast = start >= Number.MAX_SAFE_INTEGER
-    const lastGroup = isLast ? await this.#outboard.lastGroup(this.#signal) : 0
+    const lastGroup = isLast ? await this.#known.outboard.lastGroup(this.#signal) : 0
     const wanted = isLast
       ? { start: lastGroup * GROUP_LEN, end: (lastGroup + 1) * GROUP_LEN }
       : { start, end: end > Number.MAX_SAFE_INTEGER ? Infinity : end }
@@ -140,47 +152,64 @@ class BucketBlob {
     if (at < end) yield * (await this.#read({ start: at, end })).body
   }
 
-  /** @param {{ start: number, end: number }} range @returns {Promise<ReadObject>} */
+  /**
+   * Reads a range where the blob was last, or at the first place that has it.
+   *
+   * @param {{ start: number, end: number }} range @returns {Promise<ReadObject>}
+   */
   async #read (range) {
-    const signal = this.#signal
-    const key = this.#otherKey ?? blobKey(this.#hex)
-    const object = await this.#bucket.get(key, range, { signal })
-    if (object !== undefined) return object
-    if (this.#otherKey === undefined) {
-      this.#otherKey = await this.#findKey()
-      if (this.#otherKey !== undefined) return this.#read(range)
+    /** @type {unknown[]} */
+    const failures = []
+    const readAt = async (/** @type {BlobPlace} */ place) => {
+      const object = await this.#readAt(place, range).catch(error => {
+        if (!(error instanceof BaoError) || !OF_PLACE.includes(error.code)) throw error
+        failures.push(error)
+        return undefined
+      })
+      this.#known.place = object && place
+      return object
     }
+    const last = this.#known.place
+    const object = last && await readAt(last)
+    if (object) return object
+    failures.length = 0
+    const onInvalid = (/** @type {BaoError} */ error) => failures.push(error)
+    for await (const place of placesOf(this.#bucket, this.#hex, { signal: this.#signal, onInvalid })) {
+      const object = await readAt(place)
+      if (object) return object
+    }
+    if (failures.length > 0) throw failures[0]
     const cid = toCid(this.#request.root)
     throw new BaoError('STORE_NOT_FOUND', `${this.#location} lacks ${cid}`, { cid, location: this.#location })
   }
 
-  /** Looks for a key that the blob got when it was put again. @returns {Promise<string | undefined>} */
-  async #findKey () {
-    const start = `${blobKey(this.#hex)}.`
-    let found
-    for await (const { key } of this.#bucket.list(start, '', { signal: this.#signal })) {
-      if (/^[\da-f]{8}$/.test(key.slice(start.length))) found = key
-    }
-    return found
+  /**
+   * @param {BlobPlace} place @param {{ start: number, end: number }} range
+   * @returns {Promise<ReadObject | undefined>} undefined if there is no object
+   */
+  async #readAt ({ key, etag, size }, range) {
+    const object = await this.#bucket.get(key, range, { ifMatch: etag, signal: this.#signal })
+    if (object === undefined || size === undefined || object.size === size) return object
+    await object.body.return(undefined)
+    throw bucketInvalid(this.#location, `by its reference, ${key} has ${size} bytes, and not ${object.size}`)
   }
 }
 
 /** The outboard of one blob, read when it is needed and kept for a while. */
 class BucketOutboard {
   #bucket
+  #hex
   #key
-  #since = performance.now()
   #blocks = /** @type {LruCache<number, Uint8Array>} */ (new LruCache(MAX_BLOCKS))
   /** The length of the object: a claim. @type {number | undefined} */
   #len
 
-  /** @param {Bucket} bucket @param {string} key */
-  constructor (bucket, key) {
+  /** @param {Bucket} bucket @param {string} hex  the hash of the blob */
+  constructor (bucket, hex) {
     this.#bucket = bucket
-    this.#key = key
+    this.#hex = hex
+    this.#key = outboardKey(hex)
   }
-
-  get isFresh () { return performance.now() - this.#since < KEPT_MS }
 
   /** The number of the last group, by the length of the outboard; 0 if there is none. @param {AbortSignal} signal */
   async lastGroup (signal) {
@@ -221,7 +250,7 @@ class BucketOutboard {
     const blockLen = this.#len === undefined ? MAX_WHOLE_LEN : this.#blockLen
     const start = index * blockLen
     const object = await this.#bucket.get(this.#key, { start, end: start + blockLen }, { signal })
-    if (object === undefined) return new Uint8Array(0)
+    if (object === undefined) return await this.#findKey(signal) ? this.#block(index, signal) : new Uint8Array(0)
     if (this.#len === undefined && object.size > MAX_WHOLE_LEN) {
       // Only a part of what was asked for is needed.
       this.#len = object.size
@@ -232,5 +261,17 @@ class BucketOutboard {
     const block = await readAll(object, blockLen)
     this.#blocks.set(index, block)
     return block
+  }
+
+  /** Looks for an outboard with an id. All of them have the same bytes. @param {AbortSignal} signal */
+  async #findKey (signal) {
+    const isPlain = this.#key === outboardKey(this.#hex)
+    if (!isPlain) return false
+    for await (const { key } of this.#bucket.list(`${blobKey(this.#hex)}.`, '', { signal })) {
+      if (!isOutboardWithId(key, this.#hex)) continue
+      this.#key = key
+      return true
+    }
+    return false
   }
 }

@@ -1,6 +1,8 @@
 // A bucket behind a proxy that makes faults: what the calls say is true of the store behind it.
 import { expect } from 'chai'
-import { probe } from '../../exchange/bucket/index.js'
+import { adopt, bucketMirror, probe } from '../../exchange/bucket/index.js'
+import { hash, toCid } from '../../lib/index.js'
+import { fetchVerified } from '../../verifier/index.js'
 import { openS3 } from '../../exchange/bucket/s3.js'
 import { bodyOf, bytesOf, textOf } from '../support/bucket/contract.js'
 import { same } from '../support/bytes.js'
@@ -133,6 +135,37 @@ if (engineName !== undefined) {
       const kinds = ['refuse', 'lose', '500', '502', '503']
       proxy.faultFor = () => random() < 0.2 ? kinds[Math.floor(random() * 5)] : undefined
       expect(await probe(bucket)).to.deep.equal({ endpoints: 1, creates: 32 })
+    })
+
+    it('adopts objects, in several calls, while a third of the requests fail or are cut', async () => {
+      const random = randomOf(3)
+      const kinds = ['refuse', 'lose', '500', '502', '503', 'cut']
+      const keys = Array.from({ length: 12 }, (_, i) => `v/${i}`).sort()
+      const contentOf = key => noise(300_000, Number(key.slice(2)))
+      for (const key of keys) await direct.put(key, contentOf(key))
+      proxy.faultFor = () => random() < 0.3 ? kinds[Math.floor(random() * 6)] : undefined
+      let results = []
+      let failures = 0
+      while (results.length < keys.length) {
+        results = []
+        try {
+          for await (const result of adopt(bucket, { prefix: 'v/' })) {
+            expect(result.error).to.equal(undefined)
+            results.push(result)
+          }
+        } catch (error) {
+          if (!['BUCKET_UNKNOWN', 'BUCKET_FAILED'].includes(error.code) || ++failures > 50) throw error
+        }
+      }
+      expect(results.map(({ key, cid }) => [key, `${cid}`]))
+        .to.deep.equal(keys.map(key => [key, `${toCid(hash(contentOf(key)))}`]))
+      const [near, far] = [bucketMirror(direct), bucketMirror(bucket)]
+      for (const { key, cid } of results) {
+        for (const mirror of [near, far]) {
+          const response = await fetchVerified(mirror, { cid, retries: 20 })
+          expect(same(new Uint8Array(await response.arrayBuffer()), contentOf(key)), key).to.equal(true)
+        }
+      }
     })
 
     it(`tells the truth in ${ROUNDS} random calls, of which a third meet a fault`, async () => {

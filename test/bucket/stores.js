@@ -1,6 +1,7 @@
 // The promises of buckets, on real stores.
 import { expect } from 'chai'
-import { bucketMirror, probe, s3 } from '../../exchange/bucket/index.js'
+import { adopt, bucketMirror, probe, s3 } from '../../exchange/bucket/index.js'
+import { adoptInBucket } from '../../exchange/bucket/adopt.js'
 import { openS3 } from '../../exchange/bucket/s3.js'
 import { fetchVerified } from '../../verifier/index.js'
 import { hash, toCid } from '../../lib/index.js'
@@ -46,6 +47,31 @@ for (const name of chosen()) {
     describe('keeps the promises of a bucket', () => testBucket(async () => open(), { partLen: PART_LEN }))
 
     it('serves blobs as a mirror', () => expectBlob(open()))
+
+    it('gets blobs of objects that are there already, and tells of those that change', async () => {
+      const bucket = open()
+      const contents = { 'v/empty': 0, 'v/a b+\u00e4': 16_384, 'v/long': 40_000_000 }
+      for (const [key, size] of Object.entries(contents)) await bucket.putParts(key, [noise(size, size)])
+      const sizesOfPages = { pageLen: 1 << 16, maxPages: 1 }
+      const results = await listed(adoptInBucket(bucket, { prefix: 'v/' }, sizesOfPages))
+      expect(results.map(({ key, isNew }) => [key, isNew]))
+        .to.deep.equal(Object.keys(contents).sort().map(key => [key, true]))
+      const mirror = bucketMirror(bucket)
+      for (const { key, cid, size } of results) {
+        const response = await fetchVerified(mirror, { cid })
+        expect(same(new Uint8Array(await response.arrayBuffer()), noise(size, contents[key])), key).to.equal(true)
+      }
+      const left = (await listed(bucket.list('adopted/'))).filter(({ key }) => key.includes('.'))
+      expect(left, 'pages of the outboard').to.deep.equal([])
+      expect((await listed(adopt(bucket, { prefix: 'v/' }))).map(({ isNew }) => isNew))
+        .to.deep.equal([false, false, false])
+      await bucket.put('v/long', noise(40_000_000, 1))
+      const { cid } = results.find(({ key }) => key === 'v/long')
+      const reading = fetchVerified(bucketMirror(bucket), { cid, retries: 0 }).then(response => response.arrayBuffer())
+      const error = await errorOf(reading)
+      expect(error.cause?.errors?.[0] ?? error).to.include({ code: 'FETCH_CHANGED' })
+      expect((await listed(adopt(bucket, { prefix: 'v/' }))).filter(({ isNew }) => isNew)).to.have.length(1)
+    })
 
     it('lists more than a thousand keys page by page', async () => {
       const bucket = open()
