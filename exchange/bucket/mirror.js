@@ -10,8 +10,7 @@ import { toCid } from '../../lib/hash/cid.js'
 import { openOutboard } from '../../lib/outboard/paged-outboard.js'
 import { groupCount } from '../../lib/tree/geometry.js'
 import { Mirror } from '../../verifier/mirrors/mirror.js'
-import { emptyOutboard } from '../../verifier/mirrors/plain/plain-blob.js'
-import { sliceOfPlain } from '../../verifier/mirrors/plain/plain-slice.js'
+import { emptyOutboard, piecesOfPlain } from '../../verifier/mirrors/plain/plain-blob.js'
 import { assertBucket } from './bucket.js'
 import { bucketInvalid } from './errors.js'
 import { blobKey, isOutboardWithId, outboardKey } from './layout.js'
@@ -114,9 +113,12 @@ class BucketBlob {
     const outboard = groupCount(size, DEFAULT_GROUP_LOG) === 1
       ? emptyOutboard(root, size, DEFAULT_GROUP_LOG)
       : await this.#known.outboard.open(root, size, this.#signal)
-    if (outboard === undefined) throw fetchRefused(this.#location, `it lacks the outboard ${outboardKey(this.#hex)}`)
+    if (outboard === undefined) {
+      if (this.#ahead === undefined) await this.#findSize(ranges) // throws STORE_NOT_FOUND if the blob is missing, too
+      throw fetchRefused(this.#location, `it lacks the outboard ${outboardKey(this.#hex)}`)
+    }
     const pieces = this.#pieces.bind(this)
-    yield * sliceOfPlain({ size, outboard, pieces }, this.#request, this.#signal)
+    yield * piecesOfPlain({ size, outboard, pieces }, this.#request, this.#signal)
   }
 
   async close () { await this.#ahead?.body.return(undefined) }

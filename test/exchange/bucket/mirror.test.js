@@ -168,6 +168,14 @@ describe('the mirror of a bucket', () => {
     expect(error.message).to.include('.obao4')
   })
 
+  it('lacks a blob in the same way if its size is known', async () => {
+    const absent = toCid(hash(noise(300_000, 9)))
+    const supply = fromMirrors([bucketMirror(bucket)])
+    for (const size of [undefined, 100, 300_000]) {
+      expect(await supply(absent, ChunkRanges.fromBytes(0, GROUP), { size }), `${size}`).to.equal(undefined)
+    }
+  })
+
   it('never passes on wrong bytes, whatever is in the bucket', async () => {
     const bytes = noise(20 * GROUP + 99, 12)
     const cid = await putBlob(bucket, bytes)
