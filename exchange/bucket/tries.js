@@ -28,29 +28,30 @@ export class Failure extends Error {
  * Calls a function until it succeeds or fails for good.
  *
  * @template T
- * @param {() => Promise<T>} act  throws a `Failure`; other errors are passed on
+ * @param {() => Promise<T>} act  throws a `Failure`. Any other error ends the tries
  * @param {object} options
  * @param {number} options.retries  how often it is called again
  * @param {Clock} options.clock
  * @param {boolean} [options.isWrite]  default: false
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<T>}
- * @throws {BaoError} that of the last failure; BUCKET_UNKNOWN if `isWrite`, and any try may have written
+ * @throws {unknown} the error of the last try; BUCKET_UNKNOWN if `isWrite`, and any try may have written; after an
+ *   abort, the signal's reason
  */
 export async function withRetries (act, { retries, clock, isWrite = false, signal }) {
-  let isUnknown = false
+  /** The place that a try may have written. @type {string | undefined} */
+  let unknown
+  const last = (/** @type {unknown} */ error) => unknown === undefined ? error : bucketUnknown(unknown, error)
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted()
     try {
       return await act()
     } catch (failure) {
       signal?.throwIfAborted()
-      if (!(failure instanceof Failure)) throw failure
+      if (!(failure instanceof Failure)) throw last(failure)
       const { error } = failure
-      isUnknown ||= isWrite && failure.isUnknown
-      if (failure.isFinal || failures > retries) {
-        throw isUnknown ? bucketUnknown(/** @type {string} */ (error.location), error) : error
-      }
+      if (isWrite && failure.isUnknown) unknown = error.location
+      if (failure.isFinal || failures > retries) throw last(error)
       await clock.sleep(spread(waitAfter(failures, error), error), signal)
     }
   }

@@ -177,6 +177,36 @@ describe('a write to S3', () => {
     expect(await deleting.failing(deleting.bucket.delete('a'))).to.include({ code: 'BUCKET_UNKNOWN' })
   })
 
+  it('has an unknown outcome after a lost answer, whatever error ends it', async () => {
+    const reason = new Error('no keys')
+    const unlucky = () => {
+      let count = 0
+      const credentials = async () => {
+        if (++count > 1) throw reason
+        return KEYS
+      }
+      return { accessKeyId: undefined, secretAccessKey: undefined, credentials }
+    }
+    const expired = () => errorXml(403, 'ExpiredToken')
+    const { bucket, failing } = bucketWith([lost, expired], unlucky())
+    const error = await failing(bucket.put('a', bytesOf('1')))
+    expect(error).to.include({ code: 'BUCKET_UNKNOWN', location: 's3://bucket/a', cause: reason })
+    const nameless = () => new Response('<R><UploadId></UploadId></R>')
+    const begun = bucketWith([lost, nameless])
+    const other = await begun.failing(begun.bucket.putParts('a', [noise(2500)]))
+    expect(other).to.include({ code: 'BUCKET_UNKNOWN' })
+    expect(other.cause).to.include({ code: 'BUCKET_INVALID' })
+
+    let ends = 0
+    const lostAtEnd = (answer, _url, { method, body }) => {
+      if (method !== 'POST' || body === undefined) return answer()
+      return ++ends === 1 ? lost(answer) : expired()
+    }
+    const parts = bucketWith(always(lostAtEnd), unlucky())
+    expect(await parts.failing(parts.bucket.putParts('a', [noise(2500)]))).to.include({ code: 'BUCKET_UNKNOWN' })
+    expect(parts.calls.filter(({ method }) => method === 'DELETE')).to.deep.equal([])
+  })
+
   it('with ifAbsent finds its own object after a lost answer', async () => {
     const { bucket, until } = bucketWith([lost])
     expect(await until(bucket.put('a', bytesOf('mine'), { ifAbsent: true }))).to.deep.equal({ isWritten: false })
