@@ -459,6 +459,43 @@ describe('credentials for S3', () => {
     expect(calls).to.have.length(2)
   })
 
+  it('that are still valid are used while the function fails', async () => {
+    const reason = new Error('no keys')
+    const unlucky = (validity, answer) => {
+      let count = 0
+      const credentials = async () => ++count > 1 ? answer() : { ...KEYS, expiration: new Date(Date.now() + validity) }
+      return { accessKeyId: undefined, secretAccessKey: undefined, credentials }
+    }
+    const reject = () => { throw reason }
+    for (const answer of [reject, never]) {
+      const { bucket, until } = bucketWith([], unlucky(50_000, answer))
+      for (let i = 0; i < 3; i++) expect(await until(bucket.head('a'))).to.equal(undefined)
+    }
+    const expired = bucketWith([], unlucky(-1, reject))
+    await expired.until(expired.bucket.head('a'))
+    expect(await expired.failing(expired.bucket.head('a'))).to.equal(reason)
+    const notWanted = bucketWith([undefined, refused], unlucky(50_000, reject))
+    await notWanted.until(notWanted.bucket.head('a'))
+    expect(await notWanted.failing(notWanted.bucket.get('a'))).to.equal(reason)
+    const left = bucketWith([], unlucky(50_000, never))
+    await left.until(left.bucket.head('a'))
+    const ending = new AbortController()
+    const reading = left.bucket.head('a', { signal: ending.signal })
+    ending.abort(reason)
+    expect(await errorOf(reading)).to.equal(reason)
+  })
+
+  it('from a function that never answers are waited for no longer than for a server', async () => {
+    let count = 0
+    const credentials = () => ++count === 1 ? never() : KEYS
+    const options = { accessKeyId: undefined, secretAccessKey: undefined, credentials, stall: 5000 }
+    const { bucket, clock, failing, until } = bucketWith([], options)
+    const errors = await Promise.all([bucket.head('a'), bucket.url('a', 60)].map(failing))
+    for (const error of errors) expect(error).to.include({ code: 'BUCKET_FAILED', location: 's3://bucket/' })
+    expect(clock.now()).to.equal(5000)
+    expect(await until(bucket.head('a'))).to.equal(undefined)
+  })
+
   it('from a function that fails, or gives none, fail the call', async () => {
     const reason = new Error('no keys')
     const options = { accessKeyId: undefined, secretAccessKey: undefined }
@@ -466,6 +503,10 @@ describe('credentials for S3', () => {
     expect(await failing.failing(failing.bucket.head('a'))).to.equal(reason)
     const empty = bucketWith([], { ...options, credentials: async () => ({}) })
     expect(await empty.failing(empty.bucket.head('a'))).to.be.an.instanceOf(TypeError)
+    for (const expiration of ['2026-01-01', new Date(NaN)]) {
+      const { bucket, failing } = bucketWith([], { ...options, credentials: () => ({ ...KEYS, expiration }) })
+      expect(await failing(bucket.head('a'))).to.be.an.instanceOf(TypeError)
+    }
   })
 
   it('that are false leave requests unsigned', async () => {
