@@ -19,7 +19,8 @@ const RECOVERED_LEN = 1 << 14
  * Makes the body of a range. It never gives more bytes than the range has.
  *
  * @param {OpenBody} first  begins at `start`
- * @param {(at: number) => Promise<OpenBody>} reopen  asks for the bytes from `at` to `end`, of the same object
+ * @param {((at: number) => Promise<OpenBody>) | undefined} reopen  asks for the bytes from `at` to `end`, of the same
+ *   version of the object. Without it, the body fails where the answer breaks off
  * @param {{
  *   start: number, end: number, location: string, stall: number, retries: number, clock: Clock, signal?: AbortSignal
  * }} options
@@ -75,7 +76,7 @@ async function * piecesOf (first, reopen, { start, end, location, stall, retries
       error ??= bucketFailed(location, `the answer ended at byte ${at}, before byte ${end}`)
       failures = sinceFailure < RECOVERED_LEN ? failures + 1 : 1
       sinceFailure = 0
-      if (failures > retries) throw error
+      if (reopen === undefined || failures > retries) throw error
       await clock.sleep(waitAfter(failures, error), signal)
       current = await reopen(at)
     }

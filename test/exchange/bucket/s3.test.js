@@ -312,6 +312,27 @@ describe('a read from S3', () => {
     expect(await failing(bodyOf(object))).to.include({ code: 'FETCH_CHANGED', location: 's3://bucket/a' })
   })
 
+  it('does not go on without a strong ETag, so that a body is never of two versions', async () => {
+    const withEtag = (etag, fault) => async answer => {
+      const { status, headers, body } = await fault(answer)
+      const others = new Headers(headers)
+      others.delete('etag')
+      if (etag !== undefined) others.set('etag', etag)
+      return new Response(body, { status, headers: others })
+    }
+    for (const etag of [undefined, '', '""', 'W/"same"']) {
+      const faults = [withEtag(etag, cutAt(50_000)), undefined, ...always(withEtag(etag, answer => answer()))]
+      const { bucket, until, failing, calls } = await opened(faults)
+      const object = await until(bucket.get('a'))
+      await until(bucket.put('a', noise(300_000, 8)))
+      const count = calls.length
+      const error = await failing(bodyOf(object))
+      expect(error, etag).to.include({ code: 'BUCKET_FAILED', location: 's3://bucket/a' })
+      expect(error.message, etag).to.include('ended at byte 50000, before byte 300000')
+      expect(calls, etag).to.have.length(count)
+    }
+  })
+
   it('takes no more bytes than were asked for from an endless answer', async () => {
     const endless = function * () { while (true) yield new Uint8Array(10_000) }
     for (const [range, len] of [[{}, 300_000], [{ start: 5, end: 100_000 }, 99_995]]) {
