@@ -52,15 +52,18 @@ export async function withRetries (act, { retries, clock, isWrite = false, signa
       const { error } = failure
       if (isWrite && failure.isUnknown) unknown = error.location
       if (failure.isFinal || failures > retries) throw last(error)
-      await clock.sleep(spread(waitAfter(failures, error), error), signal)
+      await clock.sleep(spreadWait(failures, error), signal)
     }
   }
 }
 
 /**
- * Spreads waits at random, so that many writers that have failed together do not ask again together. A wait is never
- * shorter than the server wants.
+ * Milliseconds to wait after a failure, spread at random, so that many callers that have failed together do not ask
+ * again together. A wait is never shorter than the server wants.
  *
- * @param {number} ms @param {BaoError} error
+ * @param {number} failures  in a row, at least 1 @param {BaoError} error  the last one
  */
-const spread = (ms, { retryAfter = 0 }) => Math.max(Math.min(ms, retryAfter), ms * (0.5 + Math.random() / 2))
+export function spreadWait (failures, error) {
+  const ms = waitAfter(failures, error)
+  return Math.max(Math.min(ms, error.retryAfter ?? 0), ms * (0.5 + Math.random() / 2))
+}

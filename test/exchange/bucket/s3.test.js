@@ -312,6 +312,38 @@ describe('a read from S3', () => {
     expect(await failing(bodyOf(object))).to.include({ code: 'FETCH_CHANGED', location: 's3://bucket/a' })
   })
 
+  it('goes on after waits that are spread at random', async () => {
+    const { random } = Math
+    const waits = []
+    for (const number of [0, 0.5]) {
+      const { bucket, until, clock } = await opened([cutAt(50_000)])
+      const object = await until(bucket.get('a'))
+      const { sleep } = clock
+      clock.sleep = (ms, signal) => {
+        if (ms < 1000) waits.push(ms) // time limits are longer
+        return sleep(ms, signal)
+      }
+      Math.random = () => number
+      try {
+        expect(same(await until(bodyOf(object)), content)).to.equal(true)
+      } finally {
+        Math.random = random
+      }
+    }
+    expect(waits).to.deep.equal([125, 187.5])
+  })
+
+  it('does not take an error of its reader for a broken connection', async () => {
+    const reason = new Error('of the reader')
+    const { bucket, until, failing, calls } = await opened([])
+    const { body } = await until(bucket.get('a'))
+    await until(body.next())
+    expect(await failing(body.throw(reason))).to.equal(reason)
+    expect(await until(body.next())).to.deep.equal({ done: true, value: undefined })
+    expect(calls).to.have.length(2)
+    expect(calls[1].signal.aborted).to.equal(true)
+  })
+
   it('does not go on without a strong ETag, so that a body is never of two versions', async () => {
     const withEtag = (etag, fault) => async answer => {
       const { status, headers, body } = await fault(answer)
