@@ -5,7 +5,7 @@ import { openS3 } from '../../../exchange/bucket/s3.js'
 import { bodyOf, bytesOf, textOf } from '../../support/bucket/contract.js'
 import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
 import { same } from '../../support/bytes.js'
-import { FakeClock } from '../../support/fake-clock.js'
+import { FakeClock, turns } from '../../support/fake-clock.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { streamOf } from '../../support/servers.js'
@@ -238,6 +238,26 @@ describe('a write to S3', () => {
     const { bucket, failing, until } = bucketWith(always(lostAtEnd))
     expect(await failing(bucket.putParts('a', [noise(2500)]))).to.include({ code: 'BUCKET_UNKNOWN' })
     expect(await until(bucket.head('a'))).to.include({ size: 2500 })
+  })
+
+  it('in parts ends when the signal aborts, and does not wait until the parts are deleted', async () => {
+    const reason = new Error('enough')
+    const failure = new Error('no more')
+    const failed = async function * () {
+      yield noise(2500)
+      throw failure
+    }
+    for (const [source, method, expected] of [[[noise(2500)], 'PUT', reason], [failed(), 'DELETE', failure]]) {
+      const ending = new AbortController()
+      const stuck = (answer, _url, init) => {
+        if (init.method === method) ending.abort(reason)
+        return init.method === 'DELETE' ? never() : answer()
+      }
+      const { bucket, calls, clock, failing } = bucketWith(always(stuck))
+      expect(await failing(bucket.putParts('a', source, { signal: ending.signal }))).to.equal(expected)
+      expect(clock.now()).to.equal(0)
+      while (!calls.some(({ method }) => method === 'DELETE')) await turns(1)
+    }
   })
 
   it('in parts is left behind by a process that ends, until abortUploads', async () => {
