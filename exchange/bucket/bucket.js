@@ -17,8 +17,9 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  * @property {{ start: number, end: number }} range  which bytes of the object `body` gives: those that were asked for,
  *   as far as the object has them
  * @property {AsyncGenerator<Uint8Array>} body  gives exactly `range.end - range.start` bytes, in pieces of any length.
- *   A piece is the caller's. If the connection breaks, another request continues there. A caller that does not read to
- *   the end must call `body.return()`, or the connection stays open
+ *   A piece is the caller's. If the connection breaks, another request continues there, if the bucket says which
+ *   version the object has. A caller that does not read to the end must call `body.return()`, or the connection stays
+ *   open
  */
 /** @typedef {ObjectInfo & ReadPart} ReadObject */
 /**

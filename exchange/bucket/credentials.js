@@ -2,6 +2,9 @@
 
 import { describe } from '../../lib/core/bytes.js'
 import { untilAborted } from '../../lib/source/async-util.js'
+import { bucketFailed } from './errors.js'
+
+/** @import { Clock } from '../../verifier/mirrors/patience.js' */
 
 /**
  * @typedef {object} Keys
@@ -17,29 +20,46 @@ const EARLY_MS = 60_000
 
 export class Credentials {
   #given
+  #limits
   /** @type {Promise<Keys> | undefined} */
   #asking
   /** @type {Keys | undefined} */
   #keys
 
-  /** @param {CredentialsGiver | Keys | false} given  false: none are needed */
-  constructor (given) {
+  /**
+   * @param {CredentialsGiver | Keys | false} given  false: none are needed
+   * @param {{ location: string, stall: number, clock: Clock }} limits  how many milliseconds a function may take; where
+   *   the keys are for, in errors
+   */
+  constructor (given, limits) {
     this.#given = given
+    this.#limits = limits
     if (typeof given === 'object') this.#keys = checked(given)
   }
 
   /**
-   * The keys for a request; undefined if it is not signed.
+   * The keys for a request; undefined if it is not signed. If the function fails, the last keys serve while they are
+   * valid.
    *
    * @param {AbortSignal} [signal]
    * @returns {Promise<Keys | undefined>}
+   * @throws {unknown} what the function throws; BUCKET_FAILED if it does not answer in time
    */
   async get (signal) {
     if (this.#given === false) return undefined
-    const { expiration } = this.#keys ?? {}
-    const isDue = expiration !== undefined && expiration.getTime() - EARLY_MS <= Date.now()
-    if (this.#keys !== undefined && !(isDue && typeof this.#given === 'function')) return this.#keys
-    return untilAborted(this.#ask(), signal)
+    if (typeof this.#given === 'object' || this.#areValidFor(EARLY_MS)) return this.#keys
+    try {
+      return await untilAborted(this.#ask(), signal)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (this.#areValidFor(0)) return this.#keys
+      throw error
+    }
+  }
+
+  /** True if there are keys that are valid for longer than so many milliseconds. @param {number} ms */
+  #areValidFor (ms) {
+    return this.#keys !== undefined && (this.#keys.expiration?.getTime() ?? Infinity) - ms > Date.now()
   }
 
   /**
@@ -61,8 +81,19 @@ export class Credentials {
   }
 
   async #new () {
-    this.#keys = checked(await /** @type {CredentialsGiver} */ (this.#given)())
-    return this.#keys
+    const { location, stall, clock } = this.#limits
+    const isOver = new AbortController()
+    const late = clock.sleep(stall, isOver.signal).then(() => {
+      throw bucketFailed(location, `the function "credentials" did not answer within ${stall} ms`)
+    })
+    late.catch(() => {})
+    try {
+      const given = /** @type {CredentialsGiver} */ (this.#given)
+      this.#keys = checked(await Promise.race([given(), late]))
+      return this.#keys
+    } finally {
+      isOver.abort()
+    }
   }
 }
 
@@ -79,7 +110,7 @@ function checked (keys) {
   if (sessionToken !== undefined && typeof sessionToken !== 'string') {
     throw new TypeError(`"sessionToken" expected a string, got ${describe(sessionToken)}`)
   }
-  if (expiration !== undefined && !(expiration instanceof Date)) {
+  if (expiration !== undefined && !(expiration instanceof Date && !Number.isNaN(expiration.getTime()))) {
     throw new TypeError(`"expiration" expected a Date, got ${describe(expiration)}`)
   }
   return /** @type {Keys} */ ({ accessKeyId, secretAccessKey, sessionToken, expiration })

@@ -4,7 +4,7 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertInteger } from '../../lib/core/bytes.js'
-import { eitherOf } from '../../lib/source/async-util.js'
+import { eitherOf, untilAborted } from '../../lib/source/async-util.js'
 import { toPieces } from '../../lib/source/source.js'
 
 /** @import { Source } from '../../lib/core/types.js' */
@@ -78,6 +78,7 @@ const otherSize = (location, size, count) => {
 /** The parts of one upload. */
 class Parts {
   #begin
+  #given
   #signal
   #location
   #ended = new AbortController()
@@ -90,6 +91,7 @@ class Parts {
   /** @param {() => Promise<Upload>} begin @param {{ signal?: AbortSignal, location: string }} options */
   constructor (begin, { signal, location }) {
     this.#begin = begin
+    this.#given = signal
     this.#signal = eitherOf(signal, this.#ended.signal)
     this.#location = location
   }
@@ -115,11 +117,17 @@ class Parts {
     return /** @type {Upload} */ (this.#upload).complete(etags, this.#signal)
   }
 
-  /** Ends the parts under way, and deletes those that have arrived. @param {unknown} error */
+  /**
+   * Ends the parts under way, and deletes those that have arrived. After an abort, it does not wait until they are
+   * deleted.
+   *
+   * @param {unknown} error
+   */
   async abort (error) {
     this.#ended.abort(error)
     await Promise.allSettled(this.#etags)
     const mayBeDone = error instanceof BaoError && error.code === 'BUCKET_UNKNOWN'
-    if (!mayBeDone) await this.#upload?.abort().catch(() => {}) // `abortUploads` deletes what stays
+    if (mayBeDone || this.#upload === undefined) return
+    await untilAborted(this.#upload.abort(), this.#given).catch(() => {}) // `abortUploads` deletes what stays
   }
 }

@@ -287,14 +287,18 @@ class R2Bucket {
     return withRetries(async () => {
       const isOver = new AbortController()
       const { clock } = this.#tries
+      /** @type {Promise<T> | undefined} */
+      let acting
       try {
         // A binding takes no signal, so a call that is late goes on.
         const late = clock.sleep(this.#stall, isOver.signal).then(() => {
           throw new Error(`there was no answer within ${this.#stall} ms`)
         })
         late.catch(() => {})
-        return await untilAborted(Promise.race([act(), late]), signal)
+        acting = act()
+        return await untilAborted(Promise.race([acting, late]), signal)
       } catch (error) {
+        acting?.then(endLate).catch(() => {})
         signal?.throwIfAborted()
         throw failureOf(location, error)
       } finally {
@@ -302,6 +306,11 @@ class R2Bucket {
       }
     }, { ...this.#tries, isWrite, signal })
   }
+}
+
+/** Ends the body of an object that nobody waits for any longer. @param {any} result  of any call of a binding */
+function endLate (result) {
+  return result?.body?.cancel()
 }
 
 /** The number at the end of the message of an error of R2; undefined for other errors. @param {unknown} error */

@@ -1,8 +1,9 @@
 // The body of an object that is read. When an answer breaks off, another request continues there.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { waitAfter, withPatience } from '../../verifier/mirrors/patience.js'
+import { withPatience } from '../../verifier/mirrors/patience.js'
 import { bucketFailed } from './errors.js'
+import { spreadWait } from './tries.js'
 
 /** @import { Clock } from '../../verifier/mirrors/patience.js' */
 
@@ -19,7 +20,8 @@ const RECOVERED_LEN = 1 << 14
  * Makes the body of a range. It never gives more bytes than the range has.
  *
  * @param {OpenBody} first  begins at `start`
- * @param {(at: number) => Promise<OpenBody>} reopen  asks for the bytes from `at` to `end`, of the same object
+ * @param {((at: number) => Promise<OpenBody>) | undefined} reopen  asks for the bytes from `at` to `end`, of the same
+ *   version of the object. Without it, the body fails where the answer breaks off
  * @param {{
  *   start: number, end: number, location: string, stall: number, retries: number, clock: Clock, signal?: AbortSignal
  * }} options
@@ -57,26 +59,34 @@ async function * piecesOf (first, reopen, { start, end, location, stall, retries
   let failures = 0
   try {
     while (true) {
+      const pieces = withPatience(either => current.pieces(either), { location, stall, clock, signal })
+      /** @type {BaoError | undefined} */
       let error
+      /** @type {(cause: unknown) => IteratorReturnResult<undefined>} */
+      const onBreak = cause => {
+        signal?.throwIfAborted()
+        error = bucketFailed(location, cause instanceof BaoError ? cause.message : 'the connection broke', { cause })
+        return { done: true, value: undefined }
+      }
       try {
-        for await (const piece of withPatience(either => current.pieces(either), { location, stall, clock, signal })) {
-          const wanted = piece.subarray(0, end - at)
+        // Only what the answer throws is a break. A loop of `for await` would also catch what is thrown at the `yield`.
+        for (let next; !(next = await pieces.next().catch(onBreak)).done;) {
+          const wanted = next.value.subarray(0, end - at)
           at += wanted.length
           sinceFailure += wanted.length
           if (wanted.length > 0) yield wanted
           if (at === end) return
         }
-      } catch (cause) {
-        signal?.throwIfAborted()
-        error = bucketFailed(location, cause instanceof BaoError ? cause.message : 'the connection broke', { cause })
+      } finally {
+        await pieces.return(undefined)
       }
       if (at === end) return
       current.end()
       error ??= bucketFailed(location, `the answer ended at byte ${at}, before byte ${end}`)
       failures = sinceFailure < RECOVERED_LEN ? failures + 1 : 1
       sinceFailure = 0
-      if (failures > retries) throw error
-      await clock.sleep(waitAfter(failures, error), signal)
+      if (reopen === undefined || failures > retries) throw error
+      await clock.sleep(spreadWait(failures, error), signal)
       current = await reopen(at)
     }
   } finally {

@@ -113,10 +113,11 @@ export class S3Client {
   constructor (options, clock) {
     this.#options = options
     this.#clock = clock
-    this.#credentials = new Credentials(options.credentials)
     this.#fetch = options.fetch ?? ((/** @type {any} */ url, /** @type {any} */ init) =>
       (init.method === 'GET' ? defaultFetch() : globalThis.fetch)(url, init))
     this.location = `s3://${options.bucket}/${options.prefix}`
+    const { location } = this
+    this.#credentials = new Credentials(options.credentials, { location, stall: options.stall, clock })
     endOverEncoded()
   }
 

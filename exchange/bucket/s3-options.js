@@ -21,7 +21,8 @@ import { prefixOf } from './keys.js'
  * @property {string} [sessionToken]  default: `AWS_SESSION_TOKEN`
  * @property {CredentialsGiver | Keys | false} [credentials]  in place of the three before: an object with them, or a
  *   function that returns one, or a promise of one. It is called again a minute before `expiration`, and when the
- *   server refuses a request. `false`: requests are not signed, for a bucket that anybody may read
+ *   server refuses a request. If it then fails, the last ones serve until `expiration`. It may take `stall`
+ *   milliseconds. `false`: requests are not signed, for a bucket that anybody may read
  * @property {boolean} [pathStyle]  true if URLs have the bucket in their path and not in the name of the host. Default:
  *   true if there is an endpoint, or the name of the bucket has a dot
  * @property {boolean} [signPayload]  true if the signature of a request includes the hash of its body. Then the server

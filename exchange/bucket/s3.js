@@ -81,16 +81,15 @@ class S3Bucket {
     if (first === undefined) return undefined
     if (first.answer === undefined) return this.#emptyPart(name, start, options)
     const { info, part } = first
-    const etag = info.etag ?? ifMatch
     const reopen = async (/** @type {number} */ at) => {
-      const next = await this.#open(name, { start: at, end: part.end, etag, signal })
+      const next = await this.#open(name, { start: at, end: part.end, etag: info.etag, signal })
       const isSame = next?.answer !== undefined && next.info.etag === info.etag && next.info.size === info.size
       if (isSame) return next.answer
       next?.answer?.end()
       throw fetchChanged(location)
     }
     const reading = { ...part, location, stall: this.#stall, ...this.#tries, signal }
-    return { ...info, range: part, body: resumedBody(first.answer, reopen, reading) }
+    return { ...info, range: part, body: resumedBody(first.answer, isStrong(info.etag) ? reopen : undefined, reading) }
   }
 
   /** @type {Bucket['head']} */
@@ -392,7 +391,14 @@ function etagIn (headers) {
 const unquoted = etag => etag?.replace(/^"(.*)"$/, '$1') || undefined
 
 /** @param {string} etag */
-const quoted = etag => etag.startsWith('W/') ? etag : `"${etag}"`
+const quoted = etag => isStrong(etag) ? `"${etag}"` : etag
+
+/**
+ * True if an ETag names bytes. A weak one never matches `If-Match`, and may be that of several versions.
+ *
+ * @param {string} [etag]
+ */
+const isStrong = etag => etag !== undefined && !etag.startsWith('W/')
 
 /** @param {string | null} [text] */
 function dateOf (text) {

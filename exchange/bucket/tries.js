@@ -28,38 +28,42 @@ export class Failure extends Error {
  * Calls a function until it succeeds or fails for good.
  *
  * @template T
- * @param {() => Promise<T>} act  throws a `Failure`; other errors are passed on
+ * @param {() => Promise<T>} act  throws a `Failure`. Any other error ends the tries
  * @param {object} options
  * @param {number} options.retries  how often it is called again
  * @param {Clock} options.clock
  * @param {boolean} [options.isWrite]  default: false
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<T>}
- * @throws {BaoError} that of the last failure; BUCKET_UNKNOWN if `isWrite`, and any try may have written
+ * @throws {unknown} the error of the last try; BUCKET_UNKNOWN if `isWrite`, and any try may have written; after an
+ *   abort, the signal's reason
  */
 export async function withRetries (act, { retries, clock, isWrite = false, signal }) {
-  let isUnknown = false
+  /** The place that a try may have written. @type {string | undefined} */
+  let unknown
+  const last = (/** @type {unknown} */ error) => unknown === undefined ? error : bucketUnknown(unknown, error)
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted()
     try {
       return await act()
     } catch (failure) {
       signal?.throwIfAborted()
-      if (!(failure instanceof Failure)) throw failure
+      if (!(failure instanceof Failure)) throw last(failure)
       const { error } = failure
-      isUnknown ||= isWrite && failure.isUnknown
-      if (failure.isFinal || failures > retries) {
-        throw isUnknown ? bucketUnknown(/** @type {string} */ (error.location), error) : error
-      }
-      await clock.sleep(spread(waitAfter(failures, error), error), signal)
+      if (isWrite && failure.isUnknown) unknown = error.location
+      if (failure.isFinal || failures > retries) throw last(error)
+      await clock.sleep(spreadWait(failures, error), signal)
     }
   }
 }
 
 /**
- * Spreads waits at random, so that many writers that have failed together do not ask again together. A wait is never
- * shorter than the server wants.
+ * Milliseconds to wait after a failure, spread at random, so that many callers that have failed together do not ask
+ * again together. A wait is never shorter than the server wants.
  *
- * @param {number} ms @param {BaoError} error
+ * @param {number} failures  in a row, at least 1 @param {BaoError} error  the last one
  */
-const spread = (ms, { retryAfter = 0 }) => Math.max(Math.min(ms, retryAfter), ms * (0.5 + Math.random() / 2))
+export function spreadWait (failures, error) {
+  const ms = waitAfter(failures, error)
+  return Math.max(Math.min(ms, error.retryAfter ?? 0), ms * (0.5 + Math.random() / 2))
+}

@@ -5,7 +5,7 @@ import { openR2 } from '../../../exchange/bucket/r2.js'
 import { bodyOf, bytesOf, textOf } from '../../support/bucket/contract.js'
 import { FakeR2, r2Error } from '../../support/bucket/fake-r2.js'
 import { same } from '../../support/bytes.js'
-import { FakeClock } from '../../support/fake-clock.js'
+import { FakeClock, turns } from '../../support/fake-clock.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { streamOf } from '../../support/servers.js'
@@ -79,6 +79,27 @@ describe('a call of a binding of R2', () => {
     const object = await until(bucket.get('a'))
     await binding.put('a', noise(100_000, 4))
     expect(await failing(bodyOf(object))).to.include({ code: 'FETCH_CHANGED' })
+  })
+
+  it('ends the body of an answer that nobody waits for any longer', async () => {
+    const reason = new Error('enough')
+    const ending = new AbortController()
+    for (const signal of [undefined, ending.signal]) {
+      let answer
+      const ended = []
+      const body = new ReadableStream({ cancel: () => { ended.push('body') } })
+      const late = () => new Promise(resolve => {
+        answer = () => resolve({ key: 'a', size: 5, etag: 'e', uploaded: new Date(), body })
+        if (signal !== undefined) ending.abort(reason)
+      })
+      const { bucket, failing } = bucketWith({ get: [late] }, { retries: 0 })
+      const error = await failing(bucket.get('a', {}, { signal }))
+      if (signal === undefined) expect(error).to.include({ code: 'BUCKET_FAILED' })
+      else expect(error).to.equal(reason)
+      answer()
+      await turns()
+      expect(ended).to.deep.equal(['body'])
+    }
   })
 
   it('refuses lists that are out of order, or do not go on', async () => {

@@ -5,7 +5,7 @@ import { openS3 } from '../../../exchange/bucket/s3.js'
 import { bodyOf, bytesOf, textOf } from '../../support/bucket/contract.js'
 import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
 import { same } from '../../support/bytes.js'
-import { FakeClock } from '../../support/fake-clock.js'
+import { FakeClock, turns } from '../../support/fake-clock.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { streamOf } from '../../support/servers.js'
@@ -177,6 +177,36 @@ describe('a write to S3', () => {
     expect(await deleting.failing(deleting.bucket.delete('a'))).to.include({ code: 'BUCKET_UNKNOWN' })
   })
 
+  it('has an unknown outcome after a lost answer, whatever error ends it', async () => {
+    const reason = new Error('no keys')
+    const unlucky = () => {
+      let count = 0
+      const credentials = async () => {
+        if (++count > 1) throw reason
+        return KEYS
+      }
+      return { accessKeyId: undefined, secretAccessKey: undefined, credentials }
+    }
+    const expired = () => errorXml(403, 'ExpiredToken')
+    const { bucket, failing } = bucketWith([lost, expired], unlucky())
+    const error = await failing(bucket.put('a', bytesOf('1')))
+    expect(error).to.include({ code: 'BUCKET_UNKNOWN', location: 's3://bucket/a', cause: reason })
+    const nameless = () => new Response('<R><UploadId></UploadId></R>')
+    const begun = bucketWith([lost, nameless])
+    const other = await begun.failing(begun.bucket.putParts('a', [noise(2500)]))
+    expect(other).to.include({ code: 'BUCKET_UNKNOWN' })
+    expect(other.cause).to.include({ code: 'BUCKET_INVALID' })
+
+    let ends = 0
+    const lostAtEnd = (answer, _url, { method, body }) => {
+      if (method !== 'POST' || body === undefined) return answer()
+      return ++ends === 1 ? lost(answer) : expired()
+    }
+    const parts = bucketWith(always(lostAtEnd), unlucky())
+    expect(await parts.failing(parts.bucket.putParts('a', [noise(2500)]))).to.include({ code: 'BUCKET_UNKNOWN' })
+    expect(parts.calls.filter(({ method }) => method === 'DELETE')).to.deep.equal([])
+  })
+
   it('with ifAbsent finds its own object after a lost answer', async () => {
     const { bucket, until } = bucketWith([lost])
     expect(await until(bucket.put('a', bytesOf('mine'), { ifAbsent: true }))).to.deep.equal({ isWritten: false })
@@ -208,6 +238,26 @@ describe('a write to S3', () => {
     const { bucket, failing, until } = bucketWith(always(lostAtEnd))
     expect(await failing(bucket.putParts('a', [noise(2500)]))).to.include({ code: 'BUCKET_UNKNOWN' })
     expect(await until(bucket.head('a'))).to.include({ size: 2500 })
+  })
+
+  it('in parts ends when the signal aborts, and does not wait until the parts are deleted', async () => {
+    const reason = new Error('enough')
+    const failure = new Error('no more')
+    const failed = async function * () {
+      yield noise(2500)
+      throw failure
+    }
+    for (const [source, method, expected] of [[[noise(2500)], 'PUT', reason], [failed(), 'DELETE', failure]]) {
+      const ending = new AbortController()
+      const stuck = (answer, _url, init) => {
+        if (init.method === method) ending.abort(reason)
+        return init.method === 'DELETE' ? never() : answer()
+      }
+      const { bucket, calls, clock, failing } = bucketWith(always(stuck))
+      expect(await failing(bucket.putParts('a', source, { signal: ending.signal }))).to.equal(expected)
+      expect(clock.now()).to.equal(0)
+      while (!calls.some(({ method }) => method === 'DELETE')) await turns(1)
+    }
   })
 
   it('in parts is left behind by a process that ends, until abortUploads', async () => {
@@ -280,6 +330,59 @@ describe('a read from S3', () => {
     const object = await until(bucket.get('a'))
     await until(bucket.put('a', noise(300_000, 8)))
     expect(await failing(bodyOf(object))).to.include({ code: 'FETCH_CHANGED', location: 's3://bucket/a' })
+  })
+
+  it('goes on after waits that are spread at random', async () => {
+    const { random } = Math
+    const waits = []
+    for (const number of [0, 0.5]) {
+      const { bucket, until, clock } = await opened([cutAt(50_000)])
+      const object = await until(bucket.get('a'))
+      const { sleep } = clock
+      clock.sleep = (ms, signal) => {
+        if (ms < 1000) waits.push(ms) // time limits are longer
+        return sleep(ms, signal)
+      }
+      Math.random = () => number
+      try {
+        expect(same(await until(bodyOf(object)), content)).to.equal(true)
+      } finally {
+        Math.random = random
+      }
+    }
+    expect(waits).to.deep.equal([125, 187.5])
+  })
+
+  it('does not take an error of its reader for a broken connection', async () => {
+    const reason = new Error('of the reader')
+    const { bucket, until, failing, calls } = await opened([])
+    const { body } = await until(bucket.get('a'))
+    await until(body.next())
+    expect(await failing(body.throw(reason))).to.equal(reason)
+    expect(await until(body.next())).to.deep.equal({ done: true, value: undefined })
+    expect(calls).to.have.length(2)
+    expect(calls[1].signal.aborted).to.equal(true)
+  })
+
+  it('does not go on without a strong ETag, so that a body is never of two versions', async () => {
+    const withEtag = (etag, fault) => async answer => {
+      const { status, headers, body } = await fault(answer)
+      const others = new Headers(headers)
+      others.delete('etag')
+      if (etag !== undefined) others.set('etag', etag)
+      return new Response(body, { status, headers: others })
+    }
+    for (const etag of [undefined, '', '""', 'W/"same"']) {
+      const faults = [withEtag(etag, cutAt(50_000)), undefined, ...always(withEtag(etag, answer => answer()))]
+      const { bucket, until, failing, calls } = await opened(faults)
+      const object = await until(bucket.get('a'))
+      await until(bucket.put('a', noise(300_000, 8)))
+      const count = calls.length
+      const error = await failing(bodyOf(object))
+      expect(error, etag).to.include({ code: 'BUCKET_FAILED', location: 's3://bucket/a' })
+      expect(error.message, etag).to.include('ended at byte 50000, before byte 300000')
+      expect(calls, etag).to.have.length(count)
+    }
   })
 
   it('takes no more bytes than were asked for from an endless answer', async () => {
@@ -429,6 +532,43 @@ describe('credentials for S3', () => {
     expect(calls).to.have.length(2)
   })
 
+  it('that are still valid are used while the function fails', async () => {
+    const reason = new Error('no keys')
+    const unlucky = (validity, answer) => {
+      let count = 0
+      const credentials = async () => ++count > 1 ? answer() : { ...KEYS, expiration: new Date(Date.now() + validity) }
+      return { accessKeyId: undefined, secretAccessKey: undefined, credentials }
+    }
+    const reject = () => { throw reason }
+    for (const answer of [reject, never]) {
+      const { bucket, until } = bucketWith([], unlucky(50_000, answer))
+      for (let i = 0; i < 3; i++) expect(await until(bucket.head('a'))).to.equal(undefined)
+    }
+    const expired = bucketWith([], unlucky(-1, reject))
+    await expired.until(expired.bucket.head('a'))
+    expect(await expired.failing(expired.bucket.head('a'))).to.equal(reason)
+    const notWanted = bucketWith([undefined, refused], unlucky(50_000, reject))
+    await notWanted.until(notWanted.bucket.head('a'))
+    expect(await notWanted.failing(notWanted.bucket.get('a'))).to.equal(reason)
+    const left = bucketWith([], unlucky(50_000, never))
+    await left.until(left.bucket.head('a'))
+    const ending = new AbortController()
+    const reading = left.bucket.head('a', { signal: ending.signal })
+    ending.abort(reason)
+    expect(await errorOf(reading)).to.equal(reason)
+  })
+
+  it('from a function that never answers are waited for no longer than for a server', async () => {
+    let count = 0
+    const credentials = () => ++count === 1 ? never() : KEYS
+    const options = { accessKeyId: undefined, secretAccessKey: undefined, credentials, stall: 5000 }
+    const { bucket, clock, failing, until } = bucketWith([], options)
+    const errors = await Promise.all([bucket.head('a'), bucket.url('a', 60)].map(failing))
+    for (const error of errors) expect(error).to.include({ code: 'BUCKET_FAILED', location: 's3://bucket/' })
+    expect(clock.now()).to.equal(5000)
+    expect(await until(bucket.head('a'))).to.equal(undefined)
+  })
+
   it('from a function that fails, or gives none, fail the call', async () => {
     const reason = new Error('no keys')
     const options = { accessKeyId: undefined, secretAccessKey: undefined }
@@ -436,6 +576,10 @@ describe('credentials for S3', () => {
     expect(await failing.failing(failing.bucket.head('a'))).to.equal(reason)
     const empty = bucketWith([], { ...options, credentials: async () => ({}) })
     expect(await empty.failing(empty.bucket.head('a'))).to.be.an.instanceOf(TypeError)
+    for (const expiration of ['2026-01-01', new Date(NaN)]) {
+      const { bucket, failing } = bucketWith([], { ...options, credentials: () => ({ ...KEYS, expiration }) })
+      expect(await failing(bucket.head('a'))).to.be.an.instanceOf(TypeError)
+    }
   })
 
   it('that are false leave requests unsigned', async () => {
