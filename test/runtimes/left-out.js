@@ -31,6 +31,7 @@ export const LEFT_OUT = {
     'is that of a folder, also where it is mounted a second time': 'a shell starts Deno without its options',
     'names that are no text': 'Deno makes text of a path that is given as bytes, and writes to another file',
     'past names that are not paths on other systems, or not text': 'the same',
+    'add -r --skip-errors leaves out what cannot be put, prints a line for each, and exits with 1': 'the same',
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',
