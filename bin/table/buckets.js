@@ -25,8 +25,8 @@ export const bucket = define({
     'written into the bucket, under blobs/, refs/ and adopted/; the object stays as it is.',
     'Prints a line for each object: its CID, its size, whether it is new or was adopted before, and its key. An ' +
     'object that was adopted before and has not changed is not read again, so after an interruption run the command ' +
-    'again. An object that cannot be adopted, for example because it changes meanwhile, is left out with a line on ' +
-    'stderr, and the command exits with 1.',
+    'again. An object that cannot be adopted, for example because it changes while it is read, is left out with a ' +
+    'line on stderr, and the command exits with 1.',
     'The access key is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY.'
   ],
   examples: [

@@ -64,7 +64,8 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  *   one. Resolves when the bucket has acknowledged it
  * @property {(prefix?: string, after?: string, options?: { signal?: AbortSignal }
  * ) => AsyncGenerator<ListedObject>} list  yields the objects whose keys begin with `prefix` and come after the key
- *   `after`, in the order of the UTF-8 bytes of their keys. Objects that are written or deleted meanwhile may be in it
+ *   `after`, in the order of the UTF-8 bytes of their keys. Objects that are written or deleted during the list may or
+ *   may not be in it
  * @property {(olderThan: Date, options?: { signal?: AbortSignal }) => Promise<number>} abortUploads  deletes the parts
  *   of calls of `putParts` that began before a time and have not ended, for example because the process died. Returns
  *   how many there were

@@ -15,6 +15,8 @@ import { readReference } from './reference.js'
 
 /** How many places are looked at. One or two are usual. */
 const MAX_PLACES = 16
+/** How many keys of a list are looked at: its first page. */
+const MAX_LISTED = 1000
 
 /**
  * Yields the places of a blob: its usual key, its reference, then keys and references with an id, which blobs get that
@@ -30,14 +32,25 @@ export async function * placesOf (bucket, hex, { signal, onInvalid }) {
   yield { key: blob }
   yield * referred(bucket, reference, { signal, onInvalid })
   let left = MAX_PLACES
-  for await (const { key } of bucket.list(`${blob}.`, '', { signal })) {
-    if (!hasId(key, blob)) continue
+  for await (const key of keysWithId(bucket, blob, signal)) {
     yield { key }
     if (--left === 0) return
   }
-  for await (const { key } of bucket.list(`${reference}.`, '', { signal })) {
-    if (!hasId(key, reference)) continue
+  for await (const key of keysWithId(bucket, reference, signal)) {
     yield * referred(bucket, key, { signal, onInvalid })
+    if (--left === 0) return
+  }
+}
+
+/**
+ * Yields the keys that are a key and an id. A list may be endless, so only its beginning is read.
+ *
+ * @param {Bucket} bucket @param {string} key @param {AbortSignal} [signal]
+ */
+async function * keysWithId (bucket, key, signal) {
+  let left = MAX_LISTED
+  for await (const { key: listed } of bucket.list(`${key}.`, '', { signal })) {
+    if (hasId(listed, key)) yield listed
     if (--left === 0) return
   }
 }

@@ -7,7 +7,7 @@ import { changed, missing } from '../../store/interface.js'
 
 /** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { Store } from '../../store/interface.js' */
-/** @import { BlobStat } from '../../store/catalog/calls/lookups.js' */
+/** @import { BlobStat } from '../../store/index.js' */
 /** @import { ServedRequest } from './served-request.js' */
 
 /**

@@ -259,6 +259,7 @@ export class Supplies {
     this.#calls.set(name, calls.add(call))
     this.#activity.run(async () => {
       call.gained(await this.#turns.run(() => this.#receive(root, call), call.signal))
+      // If this fails, the next read begins the call.
       if (readsAhead && call.isWanted) await this.#readAhead(root, call).catch(() => {})
     }, reason => call.abort(reason)).then(() => undefined, error => {
       if (isMiss(error)) this.#noteMiss(name, call, { error, isWhole: record === undefined && call.kept.isEmpty })
@@ -326,6 +327,7 @@ export class Supplies {
     })
     if (source === undefined) throw nowhere(cid)
     let noting = Promise.resolve()
+    // If this fails, the reads wait until the call has ended.
     const onKept = () => { noting = noting.then(() => this.#noteKept(root, call, lost)).catch(() => {}) }
     try {
       await this.#receiver.receive(cid, source, wanted, { signal, onKept })

@@ -176,6 +176,14 @@ describe('the mirror of a bucket', () => {
     }
   })
 
+  it('does not look through an endless list of other keys', async () => {
+    let listed = 0
+    bucket.list = async function * (prefix) { while (true) yield { key: `${prefix}other ${listed++}`, size: 1 } }
+    const absent = toCid(hash(noise(300_000, 10)))
+    expect(await errorOf(fetchVerified(bucketMirror(bucket), { cid: absent }))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(listed).to.be.below(10_000)
+  })
+
   it('never passes on wrong bytes, whatever is in the bucket', async () => {
     const bytes = noise(20 * GROUP + 99, 12)
     const cid = await putBlob(bucket, bytes)
