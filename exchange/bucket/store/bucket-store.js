@@ -69,6 +69,7 @@ export class BucketStore {
   #collector
   #lister
   #local
+  #now
   #partial
   #placements
   /** @type {BucketTags} */
@@ -92,17 +93,19 @@ export class BucketStore {
     const calls = new Calls(signal => file.prepare(signal))
     const epochs = new Epochs(bucket)
     const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
+    const now = () => epochs.now
     const versions = new Versions(bucket, systemClock)
     const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) =>
       (await this.#collector.delete([root], { force: false }, signal)).blobs > 0
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
+    this.#now = now
     this.#partial = new PartialBlobs(local)
     this.#placements = placements
     this.#lister = new BucketLister({ bucket, partial: this.#partial })
     this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
-    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, placements, versions })
+    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, now, placements, versions })
     this.#collector = new BucketCollector({ bucket, epochs, local, untaggedTtl, placements, tags: this.tags })
     this.isReadOnly = readOnly
   }
@@ -183,7 +186,7 @@ export class BucketStore {
       isNew = await this.#placements.keep([root], { required: root, name, signal })
     }
     if (tag !== undefined) {
-      const tagged = await this.tags.write(tag(root)(Date.now()), { required: root, signal })
+      const tagged = await this.tags.write(tag(root)(this.#now()), { required: root, signal })
       isNew ||= tagged.isNew
     }
     await this.#partial.end(root)
