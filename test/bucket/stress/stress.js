@@ -23,7 +23,7 @@ const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 const DURATION = Number(process.env.DURATION ?? 30)
 const SEED = Number(process.env.SEED ?? 1)
 /** After so many milliseconds all processes rest, and everything is checked. */
-const ROUND_MS = 60_000
+const ROUND_MS = 90_000
 const FAULTS = ['refuse', 'lose', 'lose', 'late', 'late', '500', '502', '503', 'cut']
 /** Of a thousand requests, how many meet a fault, and how many kill their process. */
 const FAULTY = 40
