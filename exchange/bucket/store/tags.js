@@ -218,13 +218,29 @@ export class BucketTags {
    * @throws {BaoError} STORE_CORRUPT { tag } for a version that cannot be read: it hides what is protected
    */
   async * protecting (signal) {
-    const reading = inOrder(this.#objects('', signal), () => PARALLEL - 1, async ({ name, object }) => {
-      const value = await this.#readValue(name, object, signal)
-      return isLive(value) ? tagOf(name, value) : undefined
-    })
+    const reading = inOrder(this.#objects('', signal), () => PARALLEL - 1, object => this.#tagIn(object, signal))
     for await (const tag of reading) {
       if (tag !== undefined && !tag.weak && !hasExpired(tag, this.#now())) yield tag
     }
+  }
+
+  /**
+   * Finds the tags of which a version cannot be read.
+   *
+   * @param {AbortSignal} [signal] @returns {Promise<string[]>} their names, each once
+   */
+  async damaged (signal) {
+    const names = /** @type {Set<string>} */ (new Set())
+    await forEachOf(this.#objects('', signal), PARALLEL, async object => {
+      if (await this.#tagIn(object, signal).catch(ifDamaged) === DAMAGED) names.add(object.name)
+    })
+    return [...names]
+  }
+
+  /** @param {{ name: string, object: Version['object'] }} version @param {AbortSignal} [signal] */
+  async #tagIn ({ name, object }, signal) {
+    const value = await this.#readValue(name, object, signal)
+    return isLive(value) ? tagOf(name, value) : undefined
   }
 
   /**
