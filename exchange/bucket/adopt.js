@@ -305,7 +305,8 @@ class Adoption {
     if (!isFree(after, { hash, id }) || after.time.after - before.time.before >= EPOCH_MS) {
       const cid = toCid(base16.baseDecode(hash))
       const location = this.#locationOf(object.key)
-      return new BaoError('STORE_CONDEMNED', `the blob of ${location} is being deleted: adopt it again`, { cid, location })
+      const text = `the blob of ${location} is being deleted: adopt it again`
+      return new BaoError('STORE_CONDEMNED', text, { cid, location })
     }
     await writeRecord(this.#bucket, noteKey(object.key), { ...object, hash, ...id !== '' && { id } }, signal)
   }
