@@ -229,14 +229,15 @@ export class Placements {
    * Puts a blob that the local store has whole: first the outboard.
    *
    * @param {Uint8Array} root
-   * @param {{ size: number, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options
+   * @param {{ size: number, id?: string, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options  `id`: of the
+   *   new objects; default: one that nobody has condemned
    * @returns {Promise<Placement>}
    */
-  async #put (root, { size, outboard, look, signal }) {
+  async #put (root, { size, id, outboard, look, signal }) {
     const hex = base16.baseEncode(root)
     const hold = this.#local.tempTag(root)
     try {
-      const id = look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
+      id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
       const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
       if (size <= GROUP_LEN) outboard = undefined
       else if (outboard === undefined) {
@@ -254,7 +255,7 @@ export class Placements {
   }
 
   /**
-   * Puts a damaged blob again, over its objects.
+   * Puts a damaged blob again, over all its copies: a reader takes any of them.
    *
    * @param {Uint8Array} root
    * @param {() => AsyncGenerator<AsyncGenerator<Uint8Array>>} sources  gives what may be its bytes, if the local store
@@ -269,7 +270,11 @@ export class Placements {
       try {
         const size = await this.#fetchHere(root, sources, signal)
         if (size === undefined) return false
-        this.#remember(root, await this.#put(root, { size, look, signal }))
+        const copies = (await this.#objectsOf(base16.baseEncode(root), signal))
+          .filter(({ key, parts }) => parts.kind === 'bytes' && !look.isCondemned(key))
+        for (const id of copies.length === 0 ? [undefined] : copies.map(({ parts }) => parts.id)) {
+          this.#remember(root, await this.#put(root, { size, id, look, signal }))
+        }
         return true
       } finally {
         hold.release()
