@@ -14,6 +14,7 @@ import { hash, toCid } from '../../../lib/index.js'
 import { concat } from '../../../lib/core/bytes.js'
 import { Random } from '../../fuzz/random.js'
 import { hex, same } from '../../support/bytes.js'
+import { collectAll } from '../../support/bucket/stores.js'
 import { ENGINES, chosen, start } from '../engines.js'
 import { FaultProxy } from '../fault-proxy.js'
 import { CONTENTS, MEMBERS, contentOf } from './content.js'
@@ -180,7 +181,7 @@ class Round {
       const { isSound, damaged, tags } = await store.fsck()
       if (!isSound) this.#failures.push(`damaged: ${JSON.stringify({ damaged, tags })}`)
       for (const tag of this.#ledger.names) await store.tags.delete(tag)
-      await store.gc()
+      await collectAll(store, this.#direct)
       for await (const { key } of this.#direct.list('blobs/')) this.#failures.push(`garbage stays: ${key}`)
       this.#count('round checked')
     })

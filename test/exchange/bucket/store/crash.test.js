@@ -6,7 +6,7 @@ import { waysInTurn } from '../../../support/effort.js'
 import { errorOf } from '../../../support/feeding.js'
 import { same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keysIn, withStore } from './stores.js'
+import { cidOf, keysIn, withStore } from '../../../support/bucket/stores.js'
 
 /** Contents: `kept` has a tag, and `old` was left without one. */
 const [kept, old, fresh] = [noise(40_000, 1), noise(30_000, 2), noise(20_000, 3)]

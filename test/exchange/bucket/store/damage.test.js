@@ -6,7 +6,7 @@ import { SharedBucket } from '../../../support/bucket/faulty.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keyOfBytes, keysIn, openStore, withStore } from './stores.js'
+import { cidOf, keyOfBytes, keysIn, openStore, withStore } from '../../../support/bucket/stores.js'
 
 const [short, long] = [noise(10_000, 1), noise(100_000, 2)]
 

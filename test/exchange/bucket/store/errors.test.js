@@ -6,7 +6,7 @@ import { same } from '../../../support/bytes.js'
 import { atEffort } from '../../../support/effort.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, openStore, withStore } from './stores.js'
+import { cidOf, openStore, withStore } from '../../../support/bucket/stores.js'
 
 const KEYS = { accessKeyId: 'key', secretAccessKey: 'secret' }
 const KEPT = noise(20_000, 1)

@@ -6,7 +6,7 @@ import { SharedBucket } from '../../../support/bucket/faulty.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keyOfBytes, keysIn, openStore, withStore } from './stores.js'
+import { cidOf, keyOfBytes, keysIn, openStore, withStore } from '../../../support/bucket/stores.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const aliasOf = async bytes => CID.createV1(0x55, await sha256.digest(bytes))
