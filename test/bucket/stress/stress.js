@@ -18,7 +18,7 @@ import { collectAll } from '../../support/bucket/stores.js'
 import { ENGINES, chosen, start } from '../engines.js'
 import { FaultProxy } from '../fault-proxy.js'
 import { CONTENTS, MEMBERS, contentOf } from './content.js'
-import { Ledger } from './ledger.js'
+import { Ledger } from '../../support/bucket/ledger.js'
 
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 const DURATION = Number(process.env.DURATION ?? 30)

@@ -1,5 +1,6 @@
 // A bucket in memory for several processes, with a clock that tests set, whose requests fail as the tests say.
 import { BaoError } from '../../../lib/core/errors.js'
+import { yieldToEventLoop } from '../../../lib/source/async-util.js'
 import { memoryBucket } from '../../../exchange/bucket/index.js'
 
 /**
@@ -33,9 +34,10 @@ export class SharedBucket {
    * The bucket as one process sees it.
    *
    * @param {(request: { number: number, call: string, key: string }) => Fault | undefined} [faultFor]  `number`: from 1
+   * @param {() => number} [turns]  for how many turns of the event loop a request is under way
    * @returns {{ bucket: import('../../../exchange/bucket/bucket.js').Bucket, count: () => number }}
    */
-  process (faultFor = () => undefined) {
+  process (faultFor = () => undefined, turns = () => 0) {
     let number = 0
     let isStopped = false
     const begin = (call, key) => {
@@ -50,7 +52,10 @@ export class SharedBucket {
         if (name === 'lastAnswer') return new Date(shared.now)
         if (!CALLS.includes(name)) return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
         if (name === 'list') return (prefix, ...rest) => shared.#list(() => begin(name, prefix), [prefix, ...rest])
-        return async (...args) => shared.#ask(name, args, begin(name, args[0]))
+        return async (...args) => {
+          for (let left = turns(); left > 0; left--) await yieldToEventLoop()
+          return shared.#ask(name, args, begin(name, args[0]))
+        }
       }
     })
     return { bucket, count: () => number }
