@@ -128,6 +128,10 @@ export class Placements {
     if (kept !== undefined && isSound(kept, look) && kept.size === (size ?? kept.size)) {
       return { placement: kept, isNew: false }
     }
+    if (size !== undefined && size <= GROUP_LEN) {
+      const created = await this.#create(root, { size, look, signal })
+      if (created !== undefined) return { placement: this.#remember(root, created), isNew: true }
+    }
     const { placement, isCondemned, outboard } = await this.#find(root, { look, size, signal })
     if (placement !== undefined) return { placement: this.#remember(root, placement), isNew: false }
     if (size !== undefined) {
@@ -223,6 +227,21 @@ export class Placements {
       if (--left === 0) break
     }
     return { isCondemned }
+  }
+
+  /**
+   * Puts a short blob without a list before it, if there is none under its first key.
+   *
+   * @param {Uint8Array} root @param {{ size: number, look: Look, signal?: AbortSignal }} options
+   * @returns {Promise<Placement | undefined>} undefined if there is one, or the key is condemned
+   */
+  async #create (root, { size, look, signal }) {
+    const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex: base16.baseEncode(root), id: '' })
+    if (look.isCondemned(keyOf(main))) return undefined
+    const bytes = await this.#local.bytes(root, undefined, { signal })
+    const { isWritten } = await this.#bucket.put(keyOf(main), bytes, { ifAbsent: true, signal })
+    const seen = this.#epochs.now
+    return isWritten ? { main, size, modified: new Date(seen), since: look.time.before, seen } : undefined
   }
 
   /**
