@@ -107,7 +107,9 @@ export class Placements {
     let isNew = false
     await forEachOf(roots, PARALLEL, async root => {
       if (isEmptyRoot(root)) return
+      const hold = this.#local.tempTag(root) // A quota must not evict it between two steps.
       const placed = await this.#locks.run(nameOf(root), () => this.#placeOne(root, look, signal))
+        .finally(() => hold.release())
       isNew ||= placed.isNew
       const name = nameOf(root)
       if (placed.placement !== undefined) relied.set(name, { root, placement: placed.placement })
@@ -245,7 +247,7 @@ export class Placements {
   }
 
   /**
-   * Puts a blob that the local store has whole: first the outboard.
+   * Puts a blob that the local store has whole, and holds: first the outboard.
    *
    * @param {Uint8Array} root
    * @param {{ size: number, id?: string, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options  `id`: of the
@@ -254,23 +256,18 @@ export class Placements {
    */
   async #put (root, { size, id, outboard, look, signal }) {
     const hex = base16.baseEncode(root)
-    const hold = this.#local.tempTag(root)
-    try {
-      id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
-      const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
-      if (size <= GROUP_LEN) outboard = undefined
-      else if (outboard === undefined) {
-        outboard = { kind: 'outboard', hex, id }
-        const pairs = this.#local.outboard(root, { range: { start: 0 }, signal })
-        await this.#bucket.putParts(keyOf(outboard), pairs, { size: outboardLen(size), signal })
-      }
-      const pieces = this.#local.get(root, undefined, { signal })
-      await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
-      const seen = this.#epochs.now
-      return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
-    } finally {
-      hold.release()
+    id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
+    const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
+    if (size <= GROUP_LEN) outboard = undefined
+    else if (outboard === undefined) {
+      outboard = { kind: 'outboard', hex, id }
+      const pairs = this.#local.outboard(root, { range: { start: 0 }, signal })
+      await this.#bucket.putParts(keyOf(outboard), pairs, { size: outboardLen(size), signal })
     }
+    const pieces = this.#local.get(root, undefined, { signal })
+    await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
+    const seen = this.#epochs.now
+    return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
   }
 
   /**

@@ -105,6 +105,21 @@ describe('bucket store: servers that refuse', () => {
     })
   })
 
+  it('keep no parts of uploads that began more than a week ago', async () => {
+    const week = 7 * 24 * 60 * 60 * 1000
+    for (const [id, age] of [['old', week + 60_000], ['new', week - 60_000]]) {
+      server.uploads.set(id, { key: 'blobs/x', parts: new Map(), begun: new Date(Date.now() - age) })
+    }
+    await withStore(bucketWith(), async store => {
+      await store.gc({ dryRun: true })
+      expect(server.uploads.size).to.equal(2)
+      await store.gc()
+      expect([...server.uploads.keys()]).to.deep.equal(['new'])
+      fault = url => url.searchParams.has('uploads') ? errorXml(403, 'AccessDenied') : undefined
+      await store.gc()
+    })
+  })
+
   it('because their clock is wrong do not set the time', async () => {
     const bucket = bucketWith()
     const date = new Date(Date.now() - 5000)
