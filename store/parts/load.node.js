@@ -1,6 +1,0 @@
-// Loads the rare parts of a store together with the store. Otherwise a call would read them from the disk much later,
-// when another release of the package may be there, or the process has no file descriptor left.
-
-import * as rare from './rare.js'
-
-export const loadRareParts = async () => rare
