@@ -4,7 +4,7 @@
 import { untilAborted } from '../../lib/source/async-util.js'
 import { describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { createHandler } from './handler.js'
+import { handlerOf } from './handler.js'
 
 /** @import { Store } from '../../store/interface.js' */
 /** @import { BlobName } from '../../lib/hash/cid.js' */
@@ -37,9 +37,10 @@ const MAX_REDIRECTS = 20
  *     const fetch = createVerifiedFetch({ store, site, base: 'https://site.invalid/' })
  *     const response = await fetch('https://site.invalid/model.bin', { headers: { range: 'bytes=0-99' } })
  *
- * What the store and its mirrors lack is a 404; if no mirror gives right bytes, the answer is a 502, or its body fails
- * with a BaoError if it has begun. The options `cache`, `credentials`, `integrity`, `mode` and `referrer` of a request
- * have no effect. The answer has an empty `url`, and with `redirect: 'manual'` it is the redirect itself.
+ * What the store and its mirrors lack is a 404. If no mirror gives right bytes, the answer is a 502, with a message
+ * that names the mirrors as JSON; or if the body has begun, it fails with a BaoError. The options `cache`,
+ * `credentials`, `integrity`, `mode` and `referrer` of a request have no effect. The answer has an empty `url`, and
+ * with `redirect: 'manual'` it is the redirect itself.
  *
  * @param {VerifiedFetchOptions} options
  * @returns {typeof globalThis.fetch}
@@ -50,11 +51,13 @@ export function createVerifiedFetch (options) {
   const base = baseOf(options.base)
   if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
   const basePath = base.pathname.slice(0, -1)
-  const handler = createHandler(store, { basePath, collections: false, ...site !== undefined && { site }, onRequest })
+  const handler = handlerOf(store, { basePath, collections: false, ...site !== undefined && { site }, onRequest }, {
+    isPrivate: true
+  })
   return async (input, init) => {
     const url = urlOf(input)
     if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return fetch(input, init)
-    return answer(handler, new Request(input, init))
+    return answer(handler, init === undefined && input instanceof Request ? input : new Request(input, init))
   }
 }
 

@@ -141,7 +141,10 @@ describe('a verified fetch', () => {
 
   it('answers 502 when no mirror has the right first bytes, and 404 when none has the file', async () => {
     const lies = await fetchOf({ spoils: [bytes => flipped(bytes, bytes.length - 1, 1)] })
-    expect((await lies(`${BASE}film.mp4`)).status).to.equal(502)
+    const failed = await lies(`${BASE}film.mp4`)
+    const { code, message } = await failed.json()
+    expect([failed.status, code]).to.deep.equal([502, 'HTTP_SUPPLY_FAILED'])
+    expect(message).to.match(/^no mirror is left: https:\/\/mirror-0\.test: /)
     const { site } = await origin()
     const empty = mirrorTo(async () => new Response('', { status: 404 }), 'empty')
     const { store } = await newStore({ supply: fromMirrors([empty]) })
