@@ -1,11 +1,9 @@
 // A query over a large Parquet file, most of which is holes, from two servers of files. One of them flips a bit in some
 // of its answers. As a program, `node test/readers/large.js --gib 10` prints what was fetched from whom.
-import { createReadStream, closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { parquetReadObjects } from 'hyparquet'
@@ -13,6 +11,7 @@ import { ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-write
 import { writeOutboard } from '../../encoder/index.js'
 import { fromMirrors } from '../../exchange/download/index.js'
 import { BlobStore } from '../../store/index.js'
+import { serveFiles } from './servers.js'
 
 const GROUPS = 100
 const ROWS = 20_000 // of a row group
@@ -64,46 +63,6 @@ function writeTable (path, size) {
   writer.finish()
 }
 
-/**
- * A server of the files in a folder, which answers ranges like any other.
- *
- * @param {string} folder
- * @param {(name: string, start: number) => boolean} [isLie]  true if this answer gets a wrong bit
- */
-async function serveFiles (folder, isLie = () => false) {
-  const seen = { url: '', sent: 0, answers: 0, lies: 0, close () {} }
-  const server = createServer(async ({ url, headers: { range } }, response) => {
-    const name = basename(new URL(url, 'http://localhost').pathname)
-    const { size } = await stat(join(folder, name)).catch(() => ({}))
-    if (size === undefined) return response.writeHead(404).end()
-    const [, first = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
-    const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
-    response.writeHead(range === undefined ? 200 : 206, {
-      'content-length': end - start + 1,
-      ...range !== undefined && { 'content-range': `bytes ${start}-${end}/${size}` }
-    })
-    seen.answers++
-    let isWrong = isLie(name, start)
-    if (isWrong) seen.lies++
-    const pieces = createReadStream(join(folder, name), { start, end })
-    await pipeline(pieces, async function * (pieces) {
-      for await (const piece of pieces) {
-        if (isWrong) piece[piece.length >> 1] ^= 1
-        isWrong = false
-        seen.sent += piece.length
-        yield piece
-      }
-    }, response).catch(() => {}) // the client has enough
-  })
-  await new Promise(resolve => server.listen(0, 'localhost', resolve))
-  seen.url = `http://localhost:${server.address().port}/${NAME}`
-  seen.close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return seen
-}
-
 /** @param {{ size: number, log?: (line: string) => void }} options  `size`: about how many bytes the file has */
 export async function queryLarge ({ size, log = () => {} }) {
   const folder = await mkdtemp(join(tmpdir(), 'baobox-large-'))
@@ -115,10 +74,9 @@ export async function queryLarge ({ size, log = () => {} }) {
   const onDisk = (await stat(path)).blocks * 512
   log(`${info.size} bytes, of which the disk has ${onDisk}; outboard in ${seconds.toFixed(1)} s`)
 
-  const isLie = (/** @type {string} */ name, /** @type {number} */ start) => name === NAME && start > 0
-  const servers = [await serveFiles(folder, isLie), await serveFiles(folder)]
+  const servers = [await serveFiles(folder, { lies: true }), await serveFiles(folder)]
   const told = []
-  const mirrors = servers.map(({ url }) => url)
+  const mirrors = servers.map(({ url }) => `${url}/${NAME}`)
   const store = await BlobStore.open(join(folder, 'blobs'), {
     supply: fromMirrors(mirrors, { onRequest: ({ mirror, error }) => error && told.push({ mirror, error }) })
   })

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { describeExamples } from '../support/page-examples.js'
+import { testDuckDB } from './duckdb.js'
 import { writeFiles } from './files.js'
 import { FIRST, queryLarge } from './large.js'
 
@@ -18,6 +19,8 @@ describe('libraries that read files in parts', () => {
   }
   describeExamples('docs/recipes.md', { packages, from, prepare: writeFiles, outputs })
 
+  testDuckDB()
+
   it('fetch little of a large file, and only right bytes, although a server lies', async () => {
     const { rows, servers: [liar, honest], told, byteLength } = await queryLarge({ size: 2 ** 30 })
     expect(byteLength).to.be.above(2 ** 30)
@@ -25,7 +28,8 @@ describe('libraries that read files in parts', () => {
       city: `city ${FIRST + i}`, price: Math.sin(FIRST + i)
     })))
     expect(liar.lies).to.be.above(0)
-    expect(told.map(({ mirror }) => mirror)).to.include(liar.url)
+    expect(told.length).to.be.above(0)
+    for (const { mirror } of told) expect(mirror.startsWith(liar.url)).to.equal(true)
     for (const { error } of told) expect(error.code).to.match(/^BAO_(PARENT|LEAF)_MISMATCH$/)
     expect(liar.sent + honest.sent).to.be.below(8 * 2 ** 20)
   })

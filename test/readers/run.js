@@ -1,5 +1,5 @@
 // Runs the suites of libraries that read files in parts: `npm run test:readers`. Installs the libraries in this folder.
-// If they cannot be installed, a line says NOT RUN.
+// `--install` installs Chromium, too, if there is none. If something cannot be had, a line says NOT RUN.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -10,8 +10,8 @@ const INSTALL = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--logleve
 
 if (install()) {
   const { status } = spawnSync(process.execPath, [
-    MOCHA, '--no-config', '--timeout', '120000', '--exit', `${FOLDER}readers.js`, ...process.argv.slice(2)
-  ], { stdio: 'inherit' })
+    MOCHA, '--no-config', '--timeout', '120000', '--exit', `${FOLDER}readers.js`
+  ], { stdio: 'inherit', env: { ...process.env, INSTALL: process.argv.includes('--install') ? '1' : '' } })
   process.exitCode = status ?? 1
 }
 
