@@ -11,9 +11,12 @@ import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
+import { DrislReader } from '../collections/web/drisl.js'
 
 /** The maximum length of a header or of a CID, in bytes. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
+/** The maximum number of CBOR items in a header: each may become a value of a hundred bytes. */
+const MAX_HEADER_ITEMS = 1 << 20
 /** The length of the header of version 2, after its first bytes: flags, and the offsets of its parts. */
 const V2_HEADER_LEN = 40
 const NOTHING = new Uint8Array(0)
@@ -226,7 +229,12 @@ export class CarReader {
 async function readHeader (bytes) {
   const [len, lenLen] = varint.decode(await bytes.upTo(8))
   bytes.seek(lenLen)
-  return decode(await bytes.exactly(len, true))
+  const { pos } = bytes
+  const header = await bytes.exactly(len, true)
+  const items = new DrislReader(header, MAX_HEADER_ITEMS, fault => carInvalid(fault, pos), { anyCid: true })
+  items.skip()
+  items.end()
+  return decode(header)
 }
 
 /**

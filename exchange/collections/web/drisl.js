@@ -40,6 +40,7 @@ export class DrislReader {
   #view
   #maxItems
   #refuse
+  #anyCid
   #items = 0
   #depth = 0
   /** The argument of the last head. */
@@ -51,12 +52,14 @@ export class DrislReader {
    * @param {Uint8Array} bytes  the caller must not change them while they are read
    * @param {number} maxItems  how many items may be read, including keys, tags and their content
    * @param {(fault: string) => Error} refuse  makes the error for invalid bytes
+   * @param {{ anyCid?: boolean }} [options]  `anyCid`: true to leave the check of CIDs to the caller. Default: false
    */
-  constructor (bytes, maxItems, refuse) {
+  constructor (bytes, maxItems, refuse, { anyCid = false } = {}) {
     this.bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#maxItems = maxItems
     this.#refuse = refuse
+    this.#anyCid = anyCid
   }
 
   /** The kind of the next item. @returns {number | undefined} undefined after the last byte */
@@ -124,16 +127,16 @@ export class DrislReader {
   /** True if a text string is this one. @param {Span} span @param {Uint8Array} text  UTF-8 */
   is ({ start, end }, text) { return end - start === text.length && areEqual(this.bytes, start, text) }
 
-  /** Reads a CID, which must be one of DASL. @returns {Span} of its 36 bytes */
+  /** Reads a CID, which must be one of DASL unless any is taken. @returns {Span} of its bytes */
   cid () {
     this.#head(TAG)
     if (this.#value !== CID_TAG) throw this.#refuse(`a tag ${this.#value}`)
     this.#head(BYTES)
     const { start, end } = this.#pass(this.#value)
     const at = start + 1
-    const isDasl = end - at === CID_LEN && this.bytes[start] === 0 &&
-      isKindOfDasl(this.bytes[at], this.bytes[at + 1], this.bytes[at + 2], this.bytes[at + 3])
-    if (!isDasl) throw this.#refuse('a tag 42 without a CID of DASL')
+    const isRight = this.#anyCid || (end - at === CID_LEN && this.bytes[start] === 0 &&
+      isKindOfDasl(this.bytes[at], this.bytes[at + 1], this.bytes[at + 2], this.bytes[at + 3]))
+    if (!isRight) throw this.#refuse('a tag 42 without a CID of DASL')
     return { start: at, end }
   }
 

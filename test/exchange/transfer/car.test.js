@@ -263,6 +263,7 @@ describe('CAR', () => {
       const headerLen = car[0] + 1
       const withSection = (...parts) => concat([car.subarray(0, headerLen), ...parts])
       const arrays = new Uint8Array(1_000_000).fill(0x81)
+      const list = concat([Uint8Array.of(0x9a, 0, 0x1e, 0x84, 0x80), new Uint8Array(2_000_000).fill(0x80)])
       const huge = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f)
       const cases = {
         'a huge varint': [Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), 'CAR_INVALID'],
@@ -270,6 +271,7 @@ describe('CAR', () => {
         'an empty header': [Uint8Array.of(0), 'CAR_INVALID'],
         'a header that is no CBOR': [Uint8Array.of(3, 0xff, 0xff, 0xff), 'CAR_INVALID'],
         'arrays in arrays': [concat([Uint8Array.of(0xc0, 0x84, 0x3d), arrays]), 'CAR_INVALID'],
+        'a header of empty arrays': [concat([Uint8Array.of(0x85, 0x89, 0x7a), list]), 'CAR_INVALID'],
         'version 3': [flipped(car, headerLen - 1, 2), 'CAR_INVALID'],
         'an empty section': [withSection(Uint8Array.of(0)), 'CAR_INVALID'],
         'a section that ends in its CID': [withSection(Uint8Array.of(5), own(LONG).bytes), 'CAR_INVALID'],
