@@ -4,15 +4,11 @@ import { assertKnownOptions } from '../lib/core/options.js'
 import { parseRoot } from '../lib/hash/cid.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
-import { GC_OPTIONS } from './gc/collector.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
-import { EXPORT_OPTIONS } from './read/export-file.js'
 import { assertHops } from './read/reads.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { missing } from './storage/errors.js'
-import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
-import { IMPORT_OPTIONS } from './write/import/import-file.js'
 import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
@@ -117,7 +113,7 @@ export class BlobStore {
    *   } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).appender.append(cid, source, options))
   }
 
   /** @type {Store['putMany']} */
@@ -138,7 +134,7 @@ export class BlobStore {
    *   start, len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
-    return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).compose(parts, options))
   }
 
   /** @type {Store['getMany']} */
@@ -193,7 +189,7 @@ export class BlobStore {
    * @returns {Promise<PutResult>}
    */
   importFile (path, options = {}) {
-    return this.#run(() => this.#parts.importer.importFile(path, options), options, IMPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).importer.importFile(path, options))
   }
 
   /**
@@ -207,7 +203,7 @@ export class BlobStore {
    * @throws {BaoError} what `get` throws; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
-    return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).exporter.exportFile(cid, path, options))
   }
 
   /** @type {Store['resolve']} */
@@ -254,7 +250,7 @@ export class BlobStore {
 
   /** @type {Store['gc']} */
   gc (options = {}) {
-    return this.#run(() => this.#parts.collector.gc(options), options, GC_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).collector.gc(options))
   }
 
   /**
@@ -266,7 +262,8 @@ export class BlobStore {
    * @throws {BaoError} STORE_FULL; STORE_CORRUPT when the index may have lost records
    */
   compact (options = {}) {
-    return this.#run(() => this.#parts.collector.compact(options), options, ['signal'])
+    const run = async () => (await this.#parts.rareParts()).collector.compact(options)
+    return this.#run(run, options, ['signal'])
   }
 
   /** @type {Store['slice']} */
@@ -282,7 +279,8 @@ export class BlobStore {
 
   /** @type {Store['fsck']} */
   fsck (options = {}) {
-    return this.#run(() => this.#parts.fsck.run(options), options, ['repair', 'cids', 'signal', 'onProgress'])
+    const run = async () => (await this.#parts.rareParts()).fsck.run(options)
+    return this.#run(run, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**
