@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { bundleForPage } from '../support/page-bundle.js'
+import { bundleServiceWorker } from '../support/service-worker-file.js'
 
 const PAGE = new URL('../../docs/performance.md', import.meta.url)
 const KB = 1000
@@ -26,13 +27,15 @@ const BUNDLES = {
   '`BlobStore`, without the module `buffer`': { contents: BLOB_STORE, hasBuffer: false },
   '`BlobStore` in one file, as for a service worker': { contents: BLOB_STORE, isDivided: false },
   '`createHandler` of `baobox/http`': { contents: HANDLER },
-  '`createHandler` and `BlobStore`': { contents: `${HANDLER}; ${BLOB_STORE}` }
+  '`createHandler` and `BlobStore`': { contents: `${HANDLER}; ${BLOB_STORE}` },
+  '`dist/service-worker.js`': { bundle: bundleServiceWorker }
 }
 
 /** Returns the bytes that a page loads before it runs, and those of all files. @returns {Promise<[number, number]>} */
-async function weigh (options) {
+async function weigh ({ bundle, ...options }) {
   const [first, later] = [[], []]
-  for (const { contents, isFirst } of await bundleForPage(options)) {
+  const files = bundle === undefined ? await bundleForPage(options) : [{ contents: await bundle(), isFirst: true }]
+  for (const { contents, isFirst } of files) {
     (isFirst ? first : later).push(gzipSync(contents, { level: 9 }).length)
   }
   const sum = lens => lens.reduce((sum, len) => sum + len, 0)

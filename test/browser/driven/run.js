@@ -1,5 +1,7 @@
 // Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
+import { testPublished } from './published.js'
+import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
 import { testSmallPage } from './small-page.js'
 
@@ -16,6 +18,8 @@ export async function runDriven (start, grep) {
     mocha.suite.emit('pre-require', globalThis, '', mocha) // defines `describe` and `it`
     testSite(browser)
     testSmallPage(browser)
+    testServiceWorker(browser)
+    testPublished(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
       const runner = mocha.run(() => resolve(runner))
     })
