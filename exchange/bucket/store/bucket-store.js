@@ -2,7 +2,7 @@
 // put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
 
 import { BlobStore } from '../../../store/index.js'
-import { PUT_OPTIONS, notFound, tagFrom } from '../../../store/interface.js'
+import { PUT_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
@@ -233,6 +233,9 @@ export class BucketStore {
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) { return this.#local.stream(cid, ranges, options) }
+
+  /** @type {Store['source']} */
+  source (cid, options) { return sourceOf(this, cid, options) }
 
   /** @type {Store['slice']} */
   slice (cid, ranges, options) { return this.#local.slice(cid, ranges, options) }
