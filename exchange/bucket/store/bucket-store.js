@@ -223,19 +223,19 @@ export class BucketStore {
   }
 
   /** @type {Store['get']} */
-  get (cid, ranges, options) { return this.#local.get(cid, ranges, options) }
+  get (cid, ranges, options) { return this.#local.get(cid, ranges, withoutHops(options)) }
 
   /** @type {Store['getMany']} */
   getMany (cids, options) { return this.#local.getMany(cids, options) }
 
   /** @type {Store['bytes']} */
-  bytes (cid, ranges, options) { return this.#local.bytes(cid, ranges, options) }
+  bytes (cid, ranges, options) { return this.#local.bytes(cid, ranges, withoutHops(options)) }
 
   /** @type {Store['stream']} */
-  stream (cid, ranges, options) { return this.#local.stream(cid, ranges, options) }
+  stream (cid, ranges, options) { return this.#local.stream(cid, ranges, withoutHops(options)) }
 
   /** @type {Store['slice']} */
-  slice (cid, ranges, options) { return this.#local.slice(cid, ranges, options) }
+  slice (cid, ranges, options) { return this.#local.slice(cid, ranges, withoutHops(options)) }
 
   /**
    * See `Store.outboard`.
@@ -243,7 +243,7 @@ export class BucketStore {
    * @type {BlobStore['outboard']}
    */
   outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options) =>
-    /** @type {any} */ (this.#local.outboard(cid, options))
+    /** @type {any} */ (this.#local.outboard(cid, withoutHops(options)))
 
   /** @type {Store['receive']} */
   receive (cid, source, ranges, options = {}) {
@@ -414,6 +414,18 @@ export class BucketStore {
   }
 
   async [Symbol.asyncDispose] () { await this.close() }
+}
+
+/**
+ * Sets the number of hops to 0: a bucket does not pass a read on, so it is read however many stores have done so. The
+ * local store refuses a wrong number.
+ *
+ * @template {{ hops?: number }} T
+ * @param {T} [options] @returns {T | undefined}
+ */
+function withoutHops (options) {
+  if (options === undefined || !Number.isSafeInteger(options.hops) || Number(options.hops) < 0) return options
+  return { ...options, hops: 0 }
 }
 
 /**
