@@ -11,6 +11,7 @@ import { downloadInto } from './download.js'
 import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
 import { originsOf } from './places.js'
+import { isBucketUrl } from '../store/bucket.js'
 import { importFolder } from '../store/collections.js'
 import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
 import { uploadToken } from '../../line/values.js'
@@ -50,14 +51,16 @@ export const serve = ({ values }, context) => {
       ...place, authorize, maxBytes, list, site, allowTags, ...!quiet && { onRequest }
     })
     try {
-      const calls = await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
+      const calls = isBucketUrl(location)
+        ? undefined // other processes open the bucket themselves
+        : await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined
         if (!signal.aborted) await once(signal, 'abort')
         await peers?.close({ grace: GRACE })
       } finally {
-        await calls.close()
+        await calls?.close()
       }
     } finally {
       await server.close({ grace: GRACE })

@@ -159,7 +159,7 @@ export class BucketStore {
         const { tag, format, weak, meta, ttl, expires, alias, ...rest } = options
         const hold = tag instanceof Object ? tag : this.#local.tempTag()
         try {
-          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal })
+          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal }).catch(throwLocal)
           return await this.#keep(parseRoot(cid), size, names, signal)
         } finally {
           if (hold !== tag) hold.release()
@@ -479,6 +479,12 @@ function statOf (root, { main, size, modified = new Date(0) }, here) {
     isDamaged: false,
     created: modified
   }
+}
+
+/** Throws an error of the local store. @param {Error & { code?: string }} error @returns {never} */
+function throwLocal (error) {
+  if (error.code === 'STORE_FULL') error.message = `the local store must hold the whole blob: ${error.message}`
+  throw error
 }
 
 /** @param {{ blobs: number, bytes: number }} sum @param {{ blobs: number, bytes: number }} more */
