@@ -25,8 +25,9 @@ const DEFAULT_PORT = 4700
 const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
-export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet, origin, header, quota } = values
+export const serve = async ({ values }, context) => {
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet, origin, header, quota, redirect } = values
+  if (redirect && !isBucketUrl(locationOf(values.store))) throw new UsageError('--redirect needs a store in a bucket')
   const { signal } = context
   const allowTags = values['allow-tags'] || values['allow-writes']
   const { authorize, maxBytes } = writing(values)
@@ -48,7 +49,7 @@ export const serve = ({ values }, context) => {
     }
     if (site !== undefined) await warnOfSite(store, site)
     const server = await serveStore(store, {
-      ...place, authorize, maxBytes, list, site, allowTags, ...!quiet && { onRequest }
+      ...place, authorize, maxBytes, list, redirect, site, allowTags, ...!quiet && { onRequest }
     })
     try {
       const calls = isBucketUrl(location)

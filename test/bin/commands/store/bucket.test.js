@@ -164,6 +164,22 @@ describe('a store in a bucket on the command line', () => {
     }
   })
 
+  it('sends clients to the bucket with --redirect', async () => {
+    await run(['add', 'file', '--tag', 'film'])
+    const { url } = await serving(['--redirect'])
+    const headers = { range: 'bytes=5-104' }
+    const redirect = await fetch(`${url}/${CID}`, { headers, redirect: 'manual' })
+    expect(redirect.status).to.equal(307)
+    expect(redirect.headers.get('location')).to.match(/^http:\/\/127.0.0.1:\d+\/bucket\/some\/place\/blobs\//)
+    const followed = await fetch(`${url}/${CID}`, { headers })
+    expect([followed.status, followed.redirected]).to.deep.equal([206, true])
+    expect(same(new Uint8Array(await followed.arrayBuffer()), BYTES.subarray(5, 105))).to.equal(true)
+    const fetched = await other.run(['fetch', `${url}/${CID}`, 'fetched'], { env: { ...env, BAOBOX_STORE: '' } })
+    expect(fetched.code, fetched.err).to.equal(0)
+    const { code, err } = await folder.run(['serve', '--redirect', '--store', folder.at('dir')], { env })
+    expect([code, err.includes('--redirect needs a store in a bucket')]).to.deep.equal([2, true])
+  })
+
   /** The default cache, which the first server uses. */
   const usedCache = async () => {
     const [name] = (await readdir(folder.at('cache', 'baobox'))).filter(name => /^[\da-f]+$/.test(name))
