@@ -203,8 +203,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  */
 /**
  * @typedef {object} BlobUrlOptions  headers that the server of the URL should answer with, if it can
- * @property {string} [contentType]
- * @property {string} [contentDisposition]
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
  * @property {AbortSignal} [signal]
  */
 

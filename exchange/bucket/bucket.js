@@ -33,8 +33,8 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 /**
  * @typedef {object} UrlOptions  headers of the answer. Not all stores can set them, and none for requests that are not
  *   signed
- * @property {string} [contentType]
- * @property {string} [contentDisposition]
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
  */
 
 /**
@@ -63,9 +63,10 @@ import { assertKnownOptions } from '../../lib/core/options.js'
  *   key. If the range begins beyond the end, `body` is empty. `ifMatch` is an ETag
  * @property {(key: string, options?: { signal?: AbortSignal }) => Promise<ObjectInfo | undefined>} head
  * @property {(key: string, body: Uint8Array, options?: {
- *   ifAbsent?: boolean, signal?: AbortSignal
+ *   ifAbsent?: boolean, type?: string, signal?: AbortSignal
  * }) => Promise<PutResult>} put  writes an object. The bytes must not change until the call has ended. `ifAbsent`: only
- *   if there is no object under the key; default: false, which replaces one
+ *   if there is no object under the key; default: false, which replaces one. `type`: the media type with which the
+ *   bucket serves the object, such as `text/html`; default: the bucket's
  * @property {(key: string, source: Source, options?: { size?: number, signal?: AbortSignal }
  * ) => Promise<{ size: number, etag?: string }>} putParts  writes an object of any length, in parts, and replaces one.
  *   The object appears as a whole, or not at all. At most five parts are in memory, of 8 MiB each up to 80 GiB.
@@ -113,13 +114,13 @@ export const assertSeconds = seconds => assertInteger('seconds', seconds, 1, MAX
  * @returns {[string, string][]} the parameters of S3 that set these headers. Source: Amazon S3, "GetObject"
  */
 export function headersInQuery (options = {}) {
-  assertKnownOptions(options, ['contentType', 'contentDisposition'])
-  const { contentType, contentDisposition } = options
-  const named = { 'response-content-disposition': contentDisposition, 'response-content-type': contentType }
+  assertKnownOptions(options, ['type', 'disposition'])
+  const { type, disposition } = options
+  const named = { disposition, type }
   return Object.entries(named).flatMap(([name, value]) => {
     if (value === undefined) return []
-    if (typeof value === 'string' && /^[\t\x20-\x7e]+$/.test(value)) return [[name, value]]
-    throw new TypeError(`"${name.slice('response-'.length)}" expected visible ASCII characters, got ${describe(value)}`)
+    if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return [[`response-content-${name}`, value]]
+    throw new TypeError(`"${name}" expected visible ASCII characters, got ${describe(value)}`)
   })
 }
 

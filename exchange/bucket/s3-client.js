@@ -219,10 +219,11 @@ export class S3Client {
   }
 
   /** @param {import('./credentials.js').Keys | undefined} keys @param {S3Request} request */
-  async #signed (keys, { method, key, query, headers, body = NO_BODY }) {
+  async #signed (keys, { method, key, query, headers: given, body = NO_BODY }) {
+    const { 'content-type': type = OCTETS, ...headers } = given ?? {}
     const url = this.#urlOf(key, query)
     // Browsers do not let pages set this header. It is not signed, because they send another one.
-    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': OCTETS }) }
+    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': type }) }
     if (keys === undefined) return { url, headers: new Headers({ ...headers, ...unsigned }) }
     if (globalThis.crypto?.subtle === undefined) {
       throw new TypeError('requests cannot be signed without WebCrypto, which pages have over https: and on localhost')

@@ -37,8 +37,8 @@ export const answerBlob = (served, blob, route) => answerBlobAs(served, blob, he
 export async function redirectBlob (served, root, route, seconds) {
   const { request, signal, store } = served
   const headers = headersOf(served, { root, cid: `${toCid(root)}` }, route)
-  const { 'content-type': contentType, 'content-disposition': contentDisposition, etag, link, vary } = headers
-  const url = await store.url?.(root, seconds, { contentType, contentDisposition, signal })
+  const { 'content-type': type, 'content-disposition': disposition, etag, link, vary } = headers
+  const url = await store.url?.(root, seconds, { type, disposition, signal })
   if (url === undefined) return undefined
   if (isKnown(request.headers, etag)) return respond(served, null, 304, headers)
   return redirectToSigned(served, url, seconds, { link, ...vary !== undefined && { vary } })

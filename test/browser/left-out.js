@@ -4,6 +4,7 @@
 /** By path from `test`: a file, or a folder with a slash at its end. */
 export const LEFT_OUT = {
   'arrow.test.js': 'reads the sources',
+  'readers/': 'installs packages',
   'readme.test.js': 'starts the examples as processes',
   'examples.test.js': 'starts the examples as processes',
   'docs.test.js': 'reads the documents',

@@ -5,7 +5,7 @@ import { UsageError, errorLine, errorRecord } from '../../terminal/errors.js'
 import { arrivalText, entryText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { asUsage, partsOf } from '../store/bucket.js'
+import { asUsage, bucketIn } from './bucket-url.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -13,7 +13,7 @@ import { asUsage, partsOf } from '../store/bucket.js'
 export async function bucket ({ values, operands: [action, url] }, { signal, fail }) {
   if (action !== 'adopt') throw new UsageError(`unknown action '${action}': expected adopt`)
   const { endpoint, region, recheck, parallel } = values
-  const { bucket: name, prefix } = partsOf(url)
+  const { name, prefix } = bucketIn(url)
   const opened = asUsage(() => s3({ bucket: name, endpoint, region }))
   await withProgress({ name: url }, async (onProgress, hide) => {
     for await (const result of asUsage(() => adopt(opened, { prefix, recheck, parallel, signal, onProgress }))) {

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { Failure, UsageError } from '../../terminal/errors.js'
+import { Failure } from '../../terminal/errors.js'
+import { asUsage, bucketIn } from '../network/bucket-url.js'
 
 /** @import { BucketStore } from '../../../exchange/bucket/index.js' */
 /** @import { Context } from '../../types.js' */
@@ -21,25 +22,6 @@ const DEFAULT_QUOTA = 10 * 2 ** 30
 export const isBucketUrl = location => location.startsWith('s3:')
 
 /**
- * @param {string} url @throws {UsageError}
- * @returns {{ bucket: string, prefix: string }} the name of the bucket, and the start of keys
- */
-export function partsOf (url) {
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(url) ?? []
-  if (bucket !== undefined) return { bucket, prefix }
-  throw new UsageError(`'${url}' is not the URL of a bucket: expected s3://BUCKET/PREFIX`)
-}
-
-/** Arguments that the library refuses were given by the user. @template T @param {() => T} call @returns {T} */
-export function asUsage (call) {
-  try {
-    return call()
-  } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error
-  }
-}
-
-/**
  * Opens a store in a bucket. Each process needs a cache of its own, so without --cache the first free one is used.
  *
  * @param {string} url @param {BucketValues & { 'read-only'?: boolean }} values @param {Pick<Context, 'signal'>} context
@@ -48,7 +30,8 @@ export function asUsage (call) {
 export async function openBucketStore (url, values, { signal }) {
   const { BucketStore, s3 } = await import('../../../exchange/bucket/index.js')
   const { endpoint, region, cache } = values
-  const opened = asUsage(() => s3({ ...partsOf(url), endpoint, region }))
+  const { name, prefix } = bucketIn(url)
+  const opened = asUsage(() => s3({ bucket: name, prefix, endpoint, region }))
   const options = { quota: values['cache-quota'] ?? DEFAULT_QUOTA, readOnly: values['read-only'], signal }
   const server = endpoint ?? process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL ?? ''
   const caches = cache === undefined ? defaultCaches(`${server} ${opened.location}`) : [cache]
@@ -64,9 +47,9 @@ export async function openBucketStore (url, values, { signal }) {
   throw new Error('unreachable')
 }
 
-/** The folders that are tried, one after the other. @param {string} name  of the bucket */
-function defaultCaches (name) {
-  const digits = createHash('sha256').update(name).digest('hex').slice(0, NAME_LEN)
+/** The folders that are tried, one after the other. @param {string} bucketName */
+function defaultCaches (bucketName) {
+  const digits = createHash('sha256').update(bucketName).digest('hex').slice(0, NAME_LEN)
   const folder = join(cacheFolder(), 'baobox', digits)
   return Array.from({ length: MOST_CACHES }, (_, i) => i === 0 ? folder : `${folder}.${i + 1}`)
 }

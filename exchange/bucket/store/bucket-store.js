@@ -311,11 +311,11 @@ export class BucketStore {
    */
   url (cid, seconds, options = {}) {
     return this.#calls.run(async signal => {
-      assertKnownOptions(options, ['contentType', 'contentDisposition', 'signal'])
-      const { contentType, contentDisposition } = options
+      assertKnownOptions(options, ['type', 'disposition', 'signal'])
+      const { type, disposition } = options
       const placement = await this.#placements.find(parseRoot(cid, 'cid'), signal)
       const key = placement && await this.#readableKey(placement, signal)
-      return key === undefined ? undefined : this.#bucket.url(key, seconds, { contentType, contentDisposition })
+      return key === undefined ? undefined : this.#bucket.url(key, seconds, { type, disposition })
     }, options.signal)
   }
 

@@ -135,8 +135,8 @@ describe('bucket store: redirects', () => {
       expect(() => createHandler(store, { redirect }), `${redirect}`).to.throw(Error, /redirect|second/)
     }
     expect(await errorOf(store.url(CID, 0))).to.be.instanceOf(RangeError)
-    expect(await errorOf(store.url(CID, 60, { contentType: 'a\nb' }))).to.be.instanceOf(TypeError)
-    expect(await errorOf(store.url(CID, 60, { type: 'a' }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(store.url(CID, 60, { type: 'a\nb' }))).to.be.instanceOf(TypeError)
+    expect(await errorOf(store.url(CID, 60, { contentType: 'a' }))).to.be.instanceOf(TypeError)
   })
 })
 
