@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../../terminal/errors.js'
-import { asUsage, bucketIn } from '../network/bucket-url.js'
+import { asUsage, bucketIn } from './bucket-url.js'
 
 /** @import { BucketStore } from '../../../exchange/bucket/index.js' */
 /** @import { Context } from '../../types.js' */
