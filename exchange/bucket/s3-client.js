@@ -149,11 +149,13 @@ export class S3Client {
   /**
    * Signs a URL with which anybody can read an object.
    *
-   * @param {string} key @param {number} seconds @returns {Promise<string>}
+   * @param {string} key @param {number} seconds
+   * @param {[string, string][]} query  more parameters. Without a signature they are left out: Amazon refuses them
+   * @returns {Promise<string>}
    */
-  async signedUrl (key, seconds) {
+  async signedUrl (key, seconds, query) {
     const keys = await this.#credentials.get()
-    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)]])
+    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)], ...query])
     if (keys === undefined) return url
     const signer = new AwsV4Signer({ ...this.#signing(keys), url, method: 'GET', signQuery: true })
     return String((await signer.sign()).url)
