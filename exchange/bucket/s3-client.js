@@ -149,11 +149,13 @@ export class S3Client {
   /**
    * Signs a URL with which anybody can read an object.
    *
-   * @param {string} key @param {number} seconds @returns {Promise<string>}
+   * @param {string} key @param {number} seconds
+   * @param {[string, string][]} query  more parameters. Without a signature they are left out: Amazon refuses them
+   * @returns {Promise<string>}
    */
-  async signedUrl (key, seconds) {
+  async signedUrl (key, seconds, query) {
     const keys = await this.#credentials.get()
-    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)]])
+    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)], ...query])
     if (keys === undefined) return url
     const signer = new AwsV4Signer({ ...this.#signing(keys), url, method: 'GET', signQuery: true })
     return String((await signer.sign()).url)
@@ -223,10 +225,11 @@ export class S3Client {
   }
 
   /** @param {import('./credentials.js').Keys | undefined} keys @param {S3Request} request */
-  async #signed (keys, { method, key, query, headers, body = NO_BODY }) {
+  async #signed (keys, { method, key, query, headers: given, body = NO_BODY }) {
+    const { 'content-type': type = OCTETS, ...headers } = given ?? {}
     const url = this.#urlOf(key, query)
     // Browsers do not let pages set this header. It is not signed, because they send another one.
-    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': OCTETS }) }
+    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': type }) }
     if (keys === undefined) return { url, headers: new Headers({ ...headers, ...unsigned }) }
     if (globalThis.crypto?.subtle === undefined) {
       throw new TypeError('requests cannot be signed without WebCrypto, which pages have over https: and on localhost')
