@@ -1,12 +1,12 @@
 // A store in a bucket whose server refuses, fails or has a wrong clock: each error has its code, and nothing is lost.
 import { expect } from 'chai'
-import { openS3 } from '../../../../exchange/bucket/s3.js'
-import { FakeS3, errorXml } from '../../../support/bucket/fake-s3.js'
-import { same } from '../../../support/bytes.js'
-import { atEffort } from '../../../support/effort.js'
-import { errorOf, listed } from '../../../support/feeding.js'
-import { noise } from '../../../support/inputs.js'
-import { cidOf, openStore, withStore } from '../../../support/bucket/stores.js'
+import { openS3 } from '../../../exchange/bucket/s3.js'
+import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
+import { same } from '../../support/bytes.js'
+import { atEffort } from '../../support/effort.js'
+import { errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { cidOf, openStore, withStore } from '../../support/bucket/stores.js'
 
 const KEYS = { accessKeyId: 'key', secretAccessKey: 'secret' }
 const KEPT = noise(20_000, 1)
