@@ -26,6 +26,24 @@ export async function collectAll (store, bucket) {
   }
 }
 
+/**
+ * A bucket in which something else happens just before the first write of an object.
+ *
+ * @param {import('../../../exchange/bucket/bucket.js').Bucket} bucket
+ * @param {(key: string) => boolean} isMeant @param {() => Promise<unknown>} act
+ */
+export function withBefore (bucket, isMeant, act) {
+  let isDone = false
+  const put = async (key, ...rest) => {
+    if (!isDone && isMeant(key)) {
+      isDone = true
+      await act()
+    }
+    return bucket.put(key, ...rest)
+  }
+  return new Proxy(bucket, { get: (target, name) => name === 'put' ? put : target[name] })
+}
+
 export const cidOf = bytes => toCid(hash(bytes))
 
 /** The key of a blob. @param {Uint8Array} bytes */

@@ -6,7 +6,7 @@ import { SharedBucket } from '../../../support/bucket/faulty.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { cidOf, keyOfBytes, keysIn, openStore, withStore } from '../../../support/bucket/stores.js'
+import { cidOf, keyOfBytes, keysIn, openStore, withBefore, withStore } from '../../../support/bucket/stores.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const aliasOf = async bytes => CID.createV1(0x55, await sha256.digest(bytes))
@@ -63,6 +63,19 @@ describe('bucket store: tags', () => {
     expect(`${x.cid}`).to.equal(`${y.cid}`)
     await a.tags.set('many', cidOf(noise(1)))
     expect(await keysIn(shared.direct, 'tags/many/')).to.have.length(1)
+  })
+
+  it('are written again if their version was overtaken while it was gone', async () => {
+    const set = number => b.tags.set('x', cidOf(noise(number)))
+    await set(1)
+    // Version 2 comes and goes before this process creates it.
+    const bucket = withBefore(shared.direct, key => key === version('x', 2), async () => {
+      await set(2)
+      await set(3)
+    })
+    await withStore(bucket, store => store.tags.set('x', cidOf(noise(4))))
+    expect(`${(await a.tags.get('x')).cid}`).to.equal(`${cidOf(noise(4))}`)
+    expect(await keysIn(shared.direct, 'tags/x/')).to.deep.equal([version('x', 4)])
   })
 
   it('keep their highest version when they are deleted, so that no number is used twice', async () => {
