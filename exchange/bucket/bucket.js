@@ -47,6 +47,8 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  *
  * @typedef {object} Bucket
  * @property {string} location  the name of the bucket in errors
+ * @property {Date} [lastAnswer]  when the bucket sent its last answer, by its own clock. Without it, the clock of this
+ *   machine counts
  * @property {(key: string, range?: { start?: number, end?: number }, options?: {
  *   ifMatch?: string, signal?: AbortSignal
  * }) => Promise<ReadObject | undefined>} get  reads an object, or a part of it; undefined if there is none under the

@@ -69,6 +69,8 @@ class S3Bucket {
     this.location = this.#client.location
   }
 
+  get lastAnswer () { return this.#client.lastAnswer }
+
   /** @type {Bucket['get']} */
   async get (key, range, options = {}) {
     const name = fullKey(key, this.#prefix)

@@ -3,6 +3,7 @@ import Mocha from 'mocha'
 import { testPublished } from './published.js'
 import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
+import { testSmallPage } from './small-page.js'
 
 /**
  * @param {(onGone: (reason: string) => void) => Promise<import('../engines/index.js').Browser>} start
@@ -16,6 +17,7 @@ export async function runDriven (start, grep) {
     const mocha = new Mocha({ timeout: 60_000, ...grep && { grep } })
     mocha.suite.emit('pre-require', globalThis, '', mocha) // defines `describe` and `it`
     testSite(browser)
+    testSmallPage(browser)
     testServiceWorker(browser)
     testPublished(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
