@@ -10,6 +10,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { ALL_KERNELS } from '../../support/kernels.js'
 import { newStores } from '../../support/store/stores.js'
+import { withTimeoutsHeld } from '../../support/timers.js'
 
 const MIB = 1 << 20
 const PIECE_LEN = 1 << 16
@@ -140,6 +141,17 @@ describe('a verified fetch', () => {
     expect(error.cause).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(error.cause.message).to.include('https://mirror-0.test')
     expect(events.map(({ outcome }) => outcome)).to.deep.equal(['failed'])
+  })
+
+  it('lets the program take its time with a body', async () => {
+    const verifiedFetch = await fetchOf()
+    await withTimeoutsHeld(60_000, async endTimeouts => {
+      const reader = (await verifiedFetch(`${BASE}film.mp4`)).body.getReader()
+      await reader.read()
+      endTimeouts()
+      expect((await reader.read()).value).to.be.instanceOf(Uint8Array)
+      await reader.cancel()
+    })
   })
 
   it('answers 502 when no mirror has the right first bytes, and 404 when none has the file', async () => {
