@@ -203,7 +203,20 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  * @property {boolean} syncReads  true if small reads may block this thread where that is quicker
  */
 
-/** @typedef {StoreCalls & WholeOutboard & OutboardPart} Store */
+/**
+ * @typedef {object} OptionalCalls  calls that only some stores have
+ * @property {(cid: BlobName, seconds: number, options?: BlobUrlOptions) => Promise<string | undefined>} [url]  Makes a
+ *   URL from which anybody can read the whole blob or a range of it for so many seconds, unverified. Undefined if there
+ *   is none, for example because the store lacks the blob.
+ */
+/**
+ * @typedef {object} BlobUrlOptions  headers that the server of the URL should answer with, if it can
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
+ * @property {AbortSignal} [signal]
+ */
+
+/** @typedef {StoreCalls & WholeOutboard & OutboardPart & OptionalCalls} Store */
 
 /**
  * @typedef {object} FsckOwnOptions

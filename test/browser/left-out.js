@@ -26,6 +26,7 @@ export const LEFT_OUT = {
   'verifier/sources/http/broken-answers.test.js': 'processes',
   'verifier/mirrors/redirects.test.js': 'servers',
   'exchange/appended-files.test.js': 'files',
+  'exchange/bucket/store/folders.test.js': 'directories',
   'exchange/collections/node/': 'directories',
   'exchange/http/edge.test.js': 'pages do not count hops',
   'exchange/http/node/': 'servers',
