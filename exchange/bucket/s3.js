@@ -3,6 +3,7 @@
 import { fetchChanged } from '../../lib/core/errors.js'
 import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { claimsOf } from '../../verifier/sources/http/answer.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
 import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
@@ -172,7 +173,9 @@ class S3Bucket {
    */
   #send (request, read) {
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
-    return withRetries(() => this.#client.send(request, read), { ...this.#tries, isWrite, signal: request.signal })
+    // Node.js warns of a signal to which many requests listen, so each has its own.
+    const signal = request.signal && eitherOf(request.signal, new AbortController().signal)
+    return withRetries(() => this.#client.send({ ...request, signal }, read), { ...this.#tries, isWrite, signal })
   }
 
   /** @param {string} name @param {AbortSignal} [signal] @returns {Promise<ObjectInfo | undefined>} */

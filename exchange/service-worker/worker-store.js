@@ -33,7 +33,7 @@ export async function openWorkerStore (name, { supply, quota }) {
 
 /** @param {Pick<StoreOptions, 'supply' | 'quota'>} options */
 export function openMemoryStore (options) {
-  const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+  const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view', storeEncoding: 'view' })
   return BlobStore.open({ index: level(), data: level() }, options)
 }
 

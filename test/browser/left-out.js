@@ -15,6 +15,7 @@ export const LEFT_OUT = {
   'bin/': 'the command line',
   'fuzz/': 'work and memory are counted with Node.js',
   'slow/': 'takes minutes, and measures memory with Node.js',
+  'lib/engine/engine-file.test.js': 'reads a file',
   'lib/engine/read-buffers.test.js': 'Buffer belongs to Node.js',
   'lib/source/files.test.js': 'files',
   'lib/parallel/workers.test.js': 'threads of Node.js',

@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** As docs/guide.md advises for pages. */
-const NO_BUFFER = { buffer: fileURLToPath(new URL('no-buffer.js', import.meta.url)) }
+export const NO_BUFFER = { buffer: fileURLToPath(new URL('no-buffer.js', import.meta.url)) }
 
 /**
  * @param {object} options

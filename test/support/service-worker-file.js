@@ -5,6 +5,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { pid, argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { NO_BUFFER } from './page-bundle.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const PATH = `${ROOT}dist/service-worker.js`
@@ -18,6 +19,8 @@ export async function bundleServiceWorker () {
     format: 'iife',
     globalName: 'baobox',
     platform: 'browser',
+    conditions: ['worker'],
+    alias: NO_BUFFER,
     target: 'es2022',
     legalComments: 'inline',
     write: false,

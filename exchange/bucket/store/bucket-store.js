@@ -2,7 +2,7 @@
 // put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
 
 import { BlobStore } from '../../../store/index.js'
-import { PUT_OPTIONS, notFound, tagFrom } from '../../../store/interface.js'
+import { PUT_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
@@ -50,8 +50,8 @@ import { Versions } from './versions.js'
  *   `BlobStore.open` takes it: a directory; in a browser, a name; or two levels. It holds a blob while it is put or
  *   received, and keeps what was read. It can be deleted at any time when the store is closed; then only blobs that
  *   were received in part are lost
- * @property {number} [quota]  bytes of blobs in the local store. It must have space for the longest blob that is put.
- *   Default: no limit
+ * @property {number} [quota]  bytes of blobs in the local store. It must have space for all blobs that are put at the
+ *   same time. \`putMany\` needs the space of two of its blobs. Default: no limit
  * @property {StoreOptions['durability']} [durability]  that of the local store. Default: `process`
  * @property {number} [untaggedTtl]  milliseconds for which `gc` keeps a blob without a tag after it was put. A caller
  *   who puts a blob and tags it later must do so in this time. Default: a day
@@ -76,6 +76,7 @@ export class BucketStore {
   #collector
   #lister
   #local
+  #now
   #partial
   #placements
   /** @type {BucketTags} */
@@ -99,17 +100,19 @@ export class BucketStore {
     const calls = new Calls(signal => file.prepare(signal))
     const epochs = new Epochs(bucket)
     const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
+    const now = () => epochs.now
     const versions = new Versions(bucket, systemClock)
     const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) =>
       (await this.#collector.delete([root], { force: false }, signal)).blobs > 0
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
+    this.#now = now
     this.#partial = new PartialBlobs(local)
     this.#placements = placements
     this.#lister = new BucketLister({ bucket, partial: this.#partial })
     this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
-    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, placements, versions })
+    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, now, placements, versions })
     this.#collector = new BucketCollector({ bucket, epochs, local, untaggedTtl, placements, tags: this.tags })
     this.isReadOnly = readOnly
   }
@@ -190,7 +193,7 @@ export class BucketStore {
       isNew = await this.#placements.keep([root], { required: root, name, signal })
     }
     if (tag !== undefined) {
-      const tagged = await this.tags.write(tag(root)(Date.now()), { required: root, signal })
+      const tagged = await this.tags.write(tag(root)(this.#now()), { required: root, signal })
       isNew ||= tagged.isNew
     }
     await this.#partial.end(root)
@@ -210,22 +213,27 @@ export class BucketStore {
    * @param {Omit<NonNullable<Parameters<Store['putMany']>[1]>, 'signal'>} options @param {AbortSignal} signal
    */
   async * #putMany (blobs, { onProgress, tag }, signal) {
-    const hold = tag ?? this.#local.tempTag()
-    try {
-      const names = /** @type {Names[]} */ ([])
-      const plain = withoutAliases(blobs, names)
-      const kept = inOrder(this.#local.putMany(plain, { tag: hold, signal }), () => PARALLEL - 1, ({ cid, size }) => {
+    const names = /** @type {Names[]} */ ([])
+    const { quota = Infinity } = this
+    let held = 0
+    const aheadOf = () => 2 * held > quota ? 0 : PARALLEL - 1
+    const keep = async (/** @type {PutResult} */ { cid, size }) => {
+      const hold = this.#local.tempTag(cid) // before the next blob comes, which may need its space
+      held += size
+      try {
         const own = /** @type {Names} */ (names.shift())
-        return this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
-      })
-      let done = 0
-      for await (const result of kept) {
-        yield result
-        done += result.size
-        onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
+        return await this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
+      } finally {
+        held -= size
+        hold.release()
       }
-    } finally {
-      if (tag === undefined) hold.release()
+    }
+    const local = this.#local.putMany(withoutAliases(blobs, names), { tag, signal })
+    let done = 0
+    for await (const result of inOrder(local, aheadOf, keep)) {
+      yield result
+      done += result.size
+      onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
     }
   }
 
@@ -240,6 +248,9 @@ export class BucketStore {
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) { return this.#local.stream(cid, ranges, withoutHops(options)) }
+
+  /** @type {Store['source']} */
+  source (cid, options) { return sourceOf(this, cid, options) }
 
   /** @type {Store['slice']} */
   slice (cid, ranges, options) { return this.#local.slice(cid, ranges, withoutHops(options)) }

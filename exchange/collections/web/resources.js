@@ -17,7 +17,8 @@ import { DrislReader, TAG, TEXT } from './drisl.js'
 
 /** The one header whose value must be text. */
 const TYPE = 'content-type'
-const [RESOURCES, SRC, PREV, TYPE_BYTES] = ['resources', 'src', 'prev', TYPE].map(text => new TextEncoder().encode(text))
+const [RESOURCES, SRC, PREV, TYPE_BYTES] = ['resources', 'src', 'prev', TYPE]
+  .map(text => new TextEncoder().encode(text))
 
 /** The headers of MASL. In a manifest of one resource, they tell its headers from the fields of the manifest. */
 export const HEADERS = new Set([

@@ -3,6 +3,7 @@
 
 /** Compares strings by code points, which is the order of their UTF-8. */
 function compare (a, b) {
+  if (!/\p{Surrogate}|[\u{10000}-\u{10ffff}]/u.test(a + b)) return a < b ? -1 : a > b ? 1 : 0
   const [pointsA, pointsB] = [[...a], [...b]]
   for (let i = 0; i < Math.min(pointsA.length, pointsB.length); i++) {
     const difference = pointsA[i].codePointAt(0) - pointsB[i].codePointAt(0)
