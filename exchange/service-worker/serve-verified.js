@@ -76,9 +76,9 @@ export function serveVerified (options) {
   const names = new SiteNames(worker.caches, { base: base.href, site: site.cid })
 
   const open = async () => {
-    const { store, place, error } = await openWorkerStore(`baobox ${base.pathname}`, { supply, quota })
+    const name = `baobox ${base.pathname}`
+    const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => names.keepIn(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
-    await names.keepIn(store)
     const onRequest = (/** @type {RequestEvent} */ event) => tell({ type: 'request', ...event })
     return createVerifiedFetch({ store, base, site, onRequest })
   }
