@@ -3,14 +3,11 @@
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
-import { GC_OPTIONS } from './gc/collector.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
-import { EXPORT_OPTIONS } from './read/export-file.js'
 import { assertHops } from './read/reads.js'
+import { sourceOf } from './read/source.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
-import { IMPORT_OPTIONS } from './write/import/import-file.js'
 import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
@@ -26,7 +23,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { FsckReport } from './check/fsck.js' */
-/** @import { ProgressOptions, Source } from '../lib/core/types.js' */
+/** @import { ProgressOptions, RandomAccess, Source } from '../lib/core/types.js' */
 /** @import { RangeLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
@@ -115,7 +112,7 @@ export class BlobStore {
    *   } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).appender.append(cid, source, options))
   }
 
   /** @type {Store['putMany']} */
@@ -136,7 +133,7 @@ export class BlobStore {
    *   start, len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
-    return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).compose(parts, options))
   }
 
   /** @type {Store['getMany']} */
@@ -147,6 +144,9 @@ export class BlobStore {
 
   /** @type {Store['bytes']} */
   bytes (cid, ranges, options) { return this.#parts.reader.bytes(cid, ranges, options) }
+
+  /** @type {Store['source']} */
+  source (cid, options) { return sourceOf(this, cid, options) }
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) {
@@ -169,7 +169,7 @@ export class BlobStore {
    * @returns {Promise<PutResult>}
    */
   importFile (path, options = {}) {
-    return this.#run(() => this.#parts.importer.importFile(path, options), options, IMPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).importer.importFile(path, options))
   }
 
   /**
@@ -183,7 +183,7 @@ export class BlobStore {
    * @throws {BaoError} what `get` throws; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
-    return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).exporter.exportFile(cid, path, options))
   }
 
   /** @type {Store['resolve']} */
@@ -230,7 +230,7 @@ export class BlobStore {
 
   /** @type {Store['gc']} */
   gc (options = {}) {
-    return this.#run(() => this.#parts.collector.gc(options), options, GC_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).collector.gc(options))
   }
 
   /**
@@ -242,7 +242,8 @@ export class BlobStore {
    * @throws {BaoError} STORE_FULL; STORE_CORRUPT when the index may have lost records
    */
   compact (options = {}) {
-    return this.#run(() => this.#parts.collector.compact(options), options, ['signal'])
+    const run = async () => (await this.#parts.rareParts()).collector.compact(options)
+    return this.#run(run, options, ['signal'])
   }
 
   /** @type {Store['slice']} */
@@ -258,7 +259,8 @@ export class BlobStore {
 
   /** @type {Store['fsck']} */
   fsck (options = {}) {
-    return this.#run(() => this.#parts.fsck.run(options), options, ['repair', 'cids', 'signal', 'onProgress'])
+    const run = async () => (await this.#parts.rareParts()).fsck.run(options)
+    return this.#run(run, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**

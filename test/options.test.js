@@ -11,7 +11,11 @@ const PAGE = `${ROOT}docs/api.md`
 /** Options for tests, and options that others have defined. */
 const LEFT_OUT = ['./package.json', './store/test']
 /** Not public calls: the page says how callers get an instance. */
-const INTERNAL = ['new Aliases', 'new Blockstore', 'new BlobStore']
+const INTERNAL = [
+  'new Aliases', 'new Blockstore', 'new BlobStore', 'new BucketStore', 'new BucketAliases', 'new BucketTags'
+]
+/** Calls of a store in a bucket, which take the options of those of a `BlobStore`. */
+const OF_ANY_STORE = /^bucket(?:Store|Aliases|Tags)\./
 
 /** Options with several types, and why they have one meaning, or two meanings that nobody confuses. */
 const SEVERAL_TYPES = {
@@ -22,7 +26,7 @@ const SEVERAL_TYPES = {
   into: 'the encoder returns a view of it, and so says which memory it is',
   mode: 'how bytes get into a store, or out of it',
   onProgress: 'the event has more in it where there is more to say',
-  onRequest: 'what a request of HTTP was, or one of a peer',
+  onRequest: 'what a request of HTTP was, one of a peer, or one to a mirror',
   order: 'of the pairs of an outboard, or of the blobs of a list',
   ranges: 'a proof has chunks; everything else takes bytes, too',
   supply: 'the function of a store, or whether a call may use it',
@@ -43,7 +47,8 @@ describe('the options', () => {
     if (env.UPDATE_TABLE) writeFileSync(PAGE, page = updated(page))
   })
 
-  const callsOf = name => [...options.get(name).values()].flat().filter(call => !INTERNAL.includes(call)).sort()
+  const callsOf = name => [...options.get(name).values()].flat()
+    .filter(call => !INTERNAL.includes(call) && !OF_ANY_STORE.test(call)).sort()
   const textOf = name => callsOf(name).map(call => `\`${call}\``).join(', ')
   const rowsIn = page => page.slice(page.indexOf('\n## Options\n')).split('\n').map(line => ROW.exec(line))
     .filter(row => row !== null)

@@ -2,6 +2,7 @@
 // through these eight calls.
 
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 
 /** @import { Source } from '../../lib/core/types.js' */
 
@@ -30,6 +31,13 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  */
 
 /**
+ * @typedef {object} UrlOptions  headers of the answer. Not all stores can set them, and none for requests that are not
+ *   signed
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
+ */
+
+/**
  * A bucket. `s3`, `r2Bucket` and `memoryBucket` make one; any object with these calls is one.
  *
  * **Keys** are strings like `blobs/1f/1f00`: segments with a slash between them, at most 1024 bytes of UTF-8. Empty
@@ -47,15 +55,18 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  *
  * @typedef {object} Bucket
  * @property {string} location  the name of the bucket in errors
+ * @property {Date} [lastAnswer]  when the bucket sent its last answer, by its own clock. Without it, the clock of this
+ *   machine counts
  * @property {(key: string, range?: { start?: number, end?: number }, options?: {
  *   ifMatch?: string, signal?: AbortSignal
  * }) => Promise<ReadObject | undefined>} get  reads an object, or a part of it; undefined if there is none under the
  *   key. If the range begins beyond the end, `body` is empty. `ifMatch` is an ETag
  * @property {(key: string, options?: { signal?: AbortSignal }) => Promise<ObjectInfo | undefined>} head
  * @property {(key: string, body: Uint8Array, options?: {
- *   ifAbsent?: boolean, signal?: AbortSignal
+ *   ifAbsent?: boolean, type?: string, signal?: AbortSignal
  * }) => Promise<PutResult>} put  writes an object. The bytes must not change until the call has ended. `ifAbsent`: only
- *   if there is no object under the key; default: false, which replaces one
+ *   if there is no object under the key; default: false, which replaces one. `type`: the media type with which the
+ *   bucket serves the object, such as `text/html`; default: the bucket's
  * @property {(key: string, source: Source, options?: { size?: number, signal?: AbortSignal }
  * ) => Promise<{ size: number, etag?: string }>} putParts  writes an object of any length, in parts, and replaces one.
  *   The object appears as a whole, or not at all. At most five parts are in memory, of 8 MiB each up to 80 GiB.
@@ -69,8 +80,8 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  * @property {(olderThan: Date, options?: { signal?: AbortSignal }) => Promise<number>} abortUploads  deletes the parts
  *   of calls of `putParts` that began before a time and have not ended, for example because the process died. Returns
  *   how many there were
- * @property {(key: string, seconds: number) => Promise<string | undefined>} url  a URL from which anybody can read the
- *   object for so many seconds, at most a week; undefined if the bucket has no such URLs
+ * @property {(key: string, seconds: number, options?: UrlOptions) => Promise<string | undefined>} url  a URL from which
+ *   anybody can read the object for so many seconds, at most a week; undefined if the bucket has no such URLs
  */
 
 const CALLS = ['get', 'head', 'put', 'putParts', 'delete', 'list', 'abortUploads', 'url']
@@ -97,6 +108,21 @@ export function rangeOf (range = {}) {
 
 /** @param {unknown} seconds @returns {asserts seconds is number} */
 export const assertSeconds = seconds => assertInteger('seconds', seconds, 1, MAX_SECONDS)
+
+/**
+ * @param {UrlOptions} options
+ * @returns {[string, string][]} the parameters of S3 that set these headers. Source: Amazon S3, "GetObject"
+ */
+export function headersInQuery (options = {}) {
+  assertKnownOptions(options, ['type', 'disposition'])
+  const { type, disposition } = options
+  const named = { disposition, type }
+  return Object.entries(named).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return [[`response-content-${name}`, value]]
+    throw new TypeError(`"${name}" expected visible ASCII characters, got ${describe(value)}`)
+  })
+}
 
 /** @param {unknown} time @returns {asserts time is Date} */
 export function assertTime (time) {

@@ -1,6 +1,7 @@
 // The entry point `baobox/bucket`: buckets of object stores that speak S3, of R2, and in memory; blobs in them.
 
 export { adopt } from './adopt.js'
+export { BucketStore } from './store/bucket-store.js'
 export { memoryBucket } from './memory.js'
 export { bucketMirror } from './mirror.js'
 export { probe } from './probe.js'
@@ -19,6 +20,7 @@ export { s3 } from './s3.js'
 /** @typedef {import('./bucket.js').PutResult} PutResult */
 /** @typedef {import('./bucket.js').ReadObject} ReadObject */
 /** @typedef {import('./bucket.js').ReadPart} ReadPart */
+/** @typedef {import('./bucket.js').UrlOptions} UrlOptions */
 /** @typedef {import('./credentials.js').CredentialsGiver} CredentialsGiver */
 /** @typedef {import('./credentials.js').Keys} Keys */
 /** @typedef {import('./r2.js').R2Binding} R2Binding */

@@ -3,7 +3,7 @@
 import { assertBytes, concat } from '../../lib/core/bytes.js'
 import { fetchChanged } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { compareKeys, fullKey, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
 
@@ -54,7 +54,7 @@ class MemoryBucket {
   async put (key, body, options = {}) {
     fullKey(key)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
     options.signal?.throwIfAborted()
     if (options.ifAbsent && this.#objects.has(key)) return { isWritten: false }
     return { isWritten: true, etag: this.#set(key, new Uint8Array(body)) }
@@ -113,9 +113,10 @@ class MemoryBucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     fullKey(key)
     assertSeconds(seconds)
+    headersInQuery(options)
     return undefined
   }
 

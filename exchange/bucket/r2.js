@@ -7,7 +7,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { DEFAULT_STALL } from '../../verifier/mirrors/mirror-book.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { bucketAbsent, bucketFailed, bucketInvalid, bucketRefused } from './errors.js'
 import { compareKeys, fullKey, prefixOf, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
@@ -137,10 +137,13 @@ class R2Bucket {
   async put (key, body, options = {}) {
     const name = fullKey(key, this.#prefix)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
-    const { ifAbsent = false, signal } = options
-    const onlyIf = ifAbsent ? { onlyIf: new Headers({ 'if-none-match': '*' }) } : undefined
-    const object = await this.#call(name, () => this.#binding.put(name, body, onlyIf), { isWrite: true, signal })
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
+    const { ifAbsent = false, type, signal } = options
+    const how = {
+      ...ifAbsent && { onlyIf: new Headers({ 'if-none-match': '*' }) },
+      ...type !== undefined && { httpMetadata: { contentType: type } }
+    }
+    const object = await this.#call(name, () => this.#binding.put(name, body, how), { isWrite: true, signal })
     return object === null ? { isWritten: false } : { isWritten: true, etag: object.etag }
   }
 
@@ -178,9 +181,10 @@ class R2Bucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     fullKey(key, this.#prefix)
     assertSeconds(seconds)
+    headersInQuery(options)
     return undefined
   }
 

@@ -108,6 +108,8 @@ export class S3Client {
   #signingKeys = new Map()
   /** The name of the bucket in errors. */
   location
+  /** When the server sent its last answer, by its own clock. @type {Date | undefined} */
+  lastAnswer
 
   /** @param {ReturnType<typeof checkedOptions>} options @param {Clock} clock */
   constructor (options, clock) {
@@ -147,14 +149,27 @@ export class S3Client {
   /**
    * Signs a URL with which anybody can read an object.
    *
-   * @param {string} key @param {number} seconds @returns {Promise<string>}
+   * @param {string} key @param {number} seconds
+   * @param {[string, string][]} query  more parameters. Without a signature they are left out: Amazon refuses them
+   * @returns {Promise<string>}
    */
-  async signedUrl (key, seconds) {
+  async signedUrl (key, seconds, query) {
     const keys = await this.#credentials.get()
-    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)]])
+    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)], ...query])
     if (keys === undefined) return url
     const signer = new AwsV4Signer({ ...this.#signing(keys), url, method: 'GET', signQuery: true })
     return String((await signer.sign()).url)
+  }
+
+  /**
+   * Notes the time of an answer. Answers may come in another order than they were sent. A failure does not count: its
+   * sender may be a gateway, or a server that refuses requests because its clock is wrong.
+   *
+   * @param {Headers} headers
+   */
+  #noteTime (headers) {
+    const time = Date.parse(headers.get('date') ?? '')
+    if (time > (this.lastAnswer?.getTime() ?? 0)) this.lastAnswer = new Date(time)
   }
 
   /**
@@ -192,10 +207,12 @@ export class S3Client {
         throw new Failure(this.#redirected(location, answer), { isFinal: true })
       }
       if (request.expected.includes(status)) {
+        this.#noteTime(response.headers)
         return await read(received, async () => parsed(location, await received.bytes(MAX_XML_LEN)))
       }
       const failure = await this.#failureOf(answer, request, location)
       if (!(request.mayBeAbsent && failure.isAbsent)) throw failure
+      this.#noteTime(response.headers)
       return /** @type {any} */ (undefined)
     } catch (error) {
       answer?.end()
@@ -208,10 +225,11 @@ export class S3Client {
   }
 
   /** @param {import('./credentials.js').Keys | undefined} keys @param {S3Request} request */
-  async #signed (keys, { method, key, query, headers, body = NO_BODY }) {
+  async #signed (keys, { method, key, query, headers: given, body = NO_BODY }) {
+    const { 'content-type': type = OCTETS, ...headers } = given ?? {}
     const url = this.#urlOf(key, query)
     // Browsers do not let pages set this header. It is not signed, because they send another one.
-    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': OCTETS }) }
+    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': type }) }
     if (keys === undefined) return { url, headers: new Headers({ ...headers, ...unsigned }) }
     if (globalThis.crypto?.subtle === undefined) {
       throw new TypeError('requests cannot be signed without WebCrypto, which pages have over https: and on localhost')

@@ -3,9 +3,10 @@
 import { fetchChanged } from '../../lib/core/errors.js'
 import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { claimsOf } from '../../verifier/sources/http/answer.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { bucketFailed, bucketInvalid, bucketRefused } from './errors.js'
 import { compareKeys, fullKey, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
@@ -69,6 +70,8 @@ class S3Bucket {
     this.location = this.#client.location
   }
 
+  get lastAnswer () { return this.#client.lastAnswer }
+
   /** @type {Bucket['get']} */
   async get (key, range, options = {}) {
     const name = fullKey(key, this.#prefix)
@@ -103,9 +106,9 @@ class S3Bucket {
   async put (key, body, options = {}) {
     const name = fullKey(key, this.#prefix)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
-    const { ifAbsent = false, signal } = options
-    const headers = ifAbsent ? { 'if-none-match': '*' } : undefined
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
+    const { ifAbsent = false, type, signal } = options
+    const headers = { ...ifAbsent && { 'if-none-match': '*' }, ...type !== undefined && { 'content-type': type } }
     const expected = ifAbsent ? [200, 412] : [200]
     return this.#send({ method: 'PUT', key: name, headers, body, signal, expected }, async answer => {
       await answer.bytes(MAX_IDLE_LEN)
@@ -156,10 +159,10 @@ class S3Bucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     const name = fullKey(key, this.#prefix)
     assertSeconds(seconds)
-    return this.#client.signedUrl(name, seconds)
+    return this.#client.signedUrl(name, seconds, headersInQuery(options))
   }
 
   /**
@@ -170,7 +173,9 @@ class S3Bucket {
    */
   #send (request, read) {
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
-    return withRetries(() => this.#client.send(request, read), { ...this.#tries, isWrite, signal: request.signal })
+    // Node.js warns of a signal to which many requests listen, so each has its own.
+    const signal = request.signal && eitherOf(request.signal, new AbortController().signal)
+    return withRetries(() => this.#client.send({ ...request, signal }, read), { ...this.#tries, isWrite, signal })
   }
 
   /** @param {string} name @param {AbortSignal} [signal] @returns {Promise<ObjectInfo | undefined>} */

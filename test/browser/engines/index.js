@@ -21,6 +21,7 @@ import { webkit } from './webkit.js'
  * @property {() => Promise<Buffer>} screenshot  the visible part of the page, as PNG
  * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, to
  *   that of the browser
+ * @property {() => Promise<void>} [stopWorkers]  stops all service workers, as a browser does when it needs memory
  * @property {() => Promise<void>} close  ends the browser and removes the profile
  */
 
