@@ -76,20 +76,21 @@ export function serveVerified (options) {
   const names = new SiteNames(worker.caches, { base: base.href, site: site.cid })
 
   const open = async () => {
-    const { store, place, error } = await openWorkerStore(`baobox ${base.pathname}`, { supply, quota })
+    const name = `baobox ${base.pathname}`
+    const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => names.keepIn(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
-    await names.keepIn(store)
     const onRequest = (/** @type {RequestEvent} */ event) => tell({ type: 'request', ...event })
     return createVerifiedFetch({ store, base, site, onRequest })
   }
   /** @type {Promise<typeof fetch> | undefined} */
   let opening
   const answer = async (/** @type {Request} */ request) => {
+    const opened = opening ??= open()
     let verifiedFetch
     try {
-      verifiedFetch = await (opening ??= open())
+      verifiedFetch = await opened
     } catch (error) {
-      opening = undefined // the next request tries again
+      if (opening === opened) opening = undefined // the next request tries again
       return new Response(`${error}`, { status: 503, headers: { 'retry-after': '1', 'content-type': 'text/plain' } })
     }
     return verifiedFetch(request)

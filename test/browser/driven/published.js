@@ -153,6 +153,7 @@ export function testPublished (browser) {
       const { picture } = await open(`${honest.folder}guide/`, 'guide')
       expect(picture).to.deep.equal([80, 60])
       expect(await browser.evaluate(statusOf, '../none')).to.equal(404)
+      expect((await open(`${honest.folder}guide`, 'guide')).url).to.equal(`${honest.folder}guide/`)
     })
   })
 }
@@ -168,7 +169,7 @@ async function lookAt () {
   const image = document.querySelector('img')
   await image?.decode()
   const picture = image && [image.naturalWidth, image.naturalHeight]
-  return { version, picture, text: document.body?.innerText }
+  return { url: globalThis.location.href, version, picture, text: document.body?.innerText }
 }
 
 async function filmOf () {
