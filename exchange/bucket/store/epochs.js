@@ -6,6 +6,7 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { bucketInvalid } from '../errors.js'
 import { versionKey } from '../layout.js'
+import { untilUnchanged } from '../read-all.js'
 import { KeySet, readKeys } from './key-list.js'
 
 /** @import { Bucket, ListedObject } from '../bucket.js' */
@@ -233,7 +234,7 @@ const folderOf = number => versionKey('gc', number)
  * @returns {Promise<{ isWritten: boolean }>}
  */
 export async function create (bucket, key, body, signal) {
-  const isThere = async () => {
+  const isThere = () => untilUnchanged(async () => {
     const object = await bucket.get(key, { start: 0, end: body.length + 1 }, { signal })
     if (object === undefined) return false
     let at = 0
@@ -243,7 +244,7 @@ export async function create (bucket, key, body, signal) {
       at += piece.length
     }
     return isSame && at === body.length
-  }
+  })
   try {
     const { isWritten } = await bucket.put(key, body, { ifAbsent: true, signal })
     return { isWritten: isWritten || await isThere() }

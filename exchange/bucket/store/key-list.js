@@ -6,7 +6,7 @@ import { nameOf } from '../../../lib/hash/roots.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { bucketInvalid } from '../errors.js'
 import { parseBlobKey } from '../layout.js'
-import { readAll } from '../read-all.js'
+import { readAll, untilUnchanged } from '../read-all.js'
 
 /** @import { Bucket } from '../bucket.js' */
 
@@ -29,7 +29,10 @@ export function encodeKeys (keys) {
  * @returns {Promise<string[] | undefined>} undefined if there is no object
  * @throws {import('../../../lib/core/errors.js').BaoError} BUCKET_INVALID if the object is damaged, or no list of keys
  */
-export async function readKeys (bucket, key, signal) {
+export function readKeys (bucket, key, signal) { return untilUnchanged(() => readOnce(bucket, key, signal)) }
+
+/** @type {typeof readKeys} */
+async function readOnce (bucket, key, signal) {
   const object = await bucket.get(key, { start: 0, end: MAX_LEN }, { signal })
   if (object === undefined) return undefined
   const location = `${bucket.location}/${key}`

@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { CID } from 'multiformats/cid'
+import { BaoError } from '../../../../lib/index.js'
 import { SharedBucket } from '../../../support/bucket/faulty.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf, listed } from '../../../support/feeding.js'
@@ -76,6 +77,24 @@ describe('bucket store: tags', () => {
     await withStore(bucket, store => store.tags.set('x', cidOf(noise(4))))
     expect(`${(await a.tags.get('x')).cid}`).to.equal(`${cidOf(noise(4))}`)
     expect(await keysIn(shared.direct, 'tags/x/')).to.deep.equal([version('x', 4)])
+  })
+
+  it('are read again if a version goes while it is read', async () => {
+    await a.put(noise(100), { tag: 'x' })
+    const { direct } = shared
+    const get = async (key, ...rest) => {
+      const object = await direct.get(key, ...rest)
+      if (object === undefined || key !== version('x', 1)) return object
+      const body = async function * () {
+        yield new Uint8Array(1)
+        await b.tags.set('x', cidOf(noise(2)))
+        throw new BaoError('FETCH_CHANGED', 'the object has changed', { location: key })
+      }
+      return { ...object, body: body() }
+    }
+    const changing = new Proxy(direct, { get: (target, name) => name === 'get' ? get : target[name] })
+    await withStore(changing, async store =>
+      expect(`${(await store.tags.get('x')).cid}`).to.equal(`${cidOf(noise(2))}`))
   })
 
   it('keep their highest version when they are deleted, so that no number is used twice', async () => {
