@@ -22,6 +22,7 @@ export const firefox = {
         await Promise.all([page.waitForNavigation(), page.click(selector)])
       },
       screenshot: async () => Buffer.from(await page.screenshot()),
+      resize: (width, height) => page.setViewport({ width, height }),
       close: () => browser.close()
     }
   }
