@@ -7,8 +7,8 @@ const OF_NODE = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global'
 /** What in the folder `test` only runs in Node.js, besides the suites of `LEFT_OUT`. */
 const NEED_NODE = [
   'browser/', 'bucket/', 'helia/', 'interop/', 'runtimes/', 'heavy.js',
-  'support/command-line-page.js', 'support/runtime.js', 'support/program.js', 'support/program-host.js',
-  'support/store/worker.js', 'support/store/failed-writes-worker.js'
+  'support/command-line-page.js', 'support/service-worker-file.js', 'support/runtime.js', 'support/program.js',
+  'support/program-host.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js'
 ]
 
 /** Globals that only pages have. */
@@ -17,7 +17,7 @@ const OF_PAGES = [
 ]
 
 export default [
-  ...neostandard({ ignores: ['**/node_modules/', 'types/', 'coverage/', 'dist/'] }),
+  ...neostandard({ ignores: ['**/node_modules/', 'types/', 'dist/', 'coverage/'] }),
   {
     files: ['bin/web/page/**'],
     languageOptions: { globals: Object.fromEntries(OF_PAGES.map(name => [name, 'readonly'])) }

@@ -20,7 +20,7 @@ const MAY_IMPORT = {
 const ENTRY_POINTS = [
   'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'test/contract', 'exchange/blockstore', 'exchange/bucket',
   'exchange/collections', 'exchange/collections/node', 'exchange/download', 'exchange/http', 'exchange/http/node',
-  'exchange/iroh', 'exchange/transfer'
+  'exchange/iroh', 'exchange/service-worker', 'exchange/transfer'
 ]
   .map(folder => `${folder}/index.js`)
 

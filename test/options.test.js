@@ -22,7 +22,7 @@ const SEVERAL_TYPES = {
   into: 'the encoder returns a view of it, and so says which memory it is',
   mode: 'how bytes get into a store, or out of it',
   onProgress: 'the event has more in it where there is more to say',
-  onRequest: 'what a request of HTTP was, or one of a peer',
+  onRequest: 'what a request of HTTP was, one of a peer, or one to a mirror',
   order: 'of the pairs of an outboard, or of the blobs of a list',
   ranges: 'a proof has chunks; everything else takes bytes, too',
   supply: 'the function of a store, or whether a call may use it',

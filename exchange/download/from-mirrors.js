@@ -2,7 +2,7 @@
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
-import { assertInteger } from '../../lib/core/bytes.js'
+import { assertInteger, describe } from '../../lib/core/bytes.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { Candidates } from '../../verifier/mirrors/candidate.js'
@@ -14,9 +14,23 @@ import { parseRoot } from '../../lib/hash/cid.js'
 import { withFirst } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { ByteRange, ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Mirror, MirrorLike } from '../../verifier/mirrors/mirror.js' */
 
+/**
+ * @typedef {object} MirrorRequestEvent  a request to a mirror that has ended
+ * @property {string} mirror  its name, usually an origin
+ * @property {CID} cid  of the blob
+ * @property {ByteRange[]} ranges  the bytes that the mirror has sent and that were verified, in increasing order
+ * @property {Error & Partial<BaoError>} [error]  why the request failed. For wrong bytes, its `start` says where they
+ *   are. Without it, the mirror has sent everything, or nobody wanted the rest
+ */
+/**
+ * @typedef {object} FromMirrorsOptions
+ * @property {number} [stall]  milliseconds within which a mirror must send 16 KiB. Default: 15000
+ * @property {(event: MirrorRequestEvent) => void} [onRequest]  called when a request to a mirror has ended. Its errors
+ *   are ignored
+ */
 /** @typedef {{ size?: number, hops?: number, signal?: AbortSignal }} WantedOptions  as a store passes them */
 /** @typedef {{ root: Uint8Array, ranges: ChunkRanges, size?: number, hops?: number }} Wanted */
 
@@ -32,15 +46,18 @@ const MAX_HEAD_LEN = 1 << 18
  *
  * @param {Iterable<MirrorLike>} mirrors  as `mirrorOf` takes them. URLs need `{cid}` or `{hex}` in them, unless the
  *   store has only one blob
- * @param {{ stall?: number }} [options]  `stall`: milliseconds within which a mirror must send 16 KiB; default: 15 000
+ * @param {FromMirrorsOptions} [options]
  * @returns {(cid: CID, ranges: ChunkRanges, options?: WantedOptions) =>
  *   Promise<AsyncGenerator<Uint8Array> | undefined>} returns a slice, piece by piece; undefined if every mirror says
  *   that it lacks the blob, or this part of it. It throws FETCH_EXHAUSTED
  */
 export function fromMirrors (mirrors, options = {}) {
-  assertKnownOptions(options, ['stall'])
-  const { stall = DEFAULT_STALL } = options
+  assertKnownOptions(options, ['stall', 'onRequest'])
+  const { stall = DEFAULT_STALL, onRequest } = options
   assertInteger('stall', stall, 1)
+  if (onRequest !== undefined && typeof onRequest !== 'function') {
+    throw new TypeError(`"onRequest" expected a function, got ${describe(onRequest)}`)
+  }
   const list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
   /** @param {Mirror} mirror @param {number} place  -1 to ask the mirror first from now on, 1 to ask it last */
   const move = (mirror, place) => list.sort((a, b) => place * (Number(a === mirror) - Number(b === mirror)))
@@ -56,11 +73,18 @@ export function fromMirrors (mirrors, options = {}) {
         if (errors.length > 0 && errors.every(isLack)) return undefined
         throw candidates.makeExhaustedError()
       }
+      const { mirror } = candidate
       const request = new MirrorRequest(book, candidate, signal)
-      const pieces = toldPieces(verifiedPieces(request, wanted), () => move(candidate.mirror, 1))
+      const pieces = verifiedPieces(request, wanted, (ranges, thrown) => {
+        const error = signal?.aborted ? undefined : thrown
+        if (error !== undefined && ranges.length > 0) move(mirror, 1)
+        try {
+          onRequest?.({ mirror: mirror.location, cid, ranges, ...error !== undefined && { error } })
+        } catch {} // an error of the caller's log must not break reads
+      })
       try {
         const head = await pieces.next()
-        move(candidate.mirror, -1)
+        move(mirror, -1)
         return withFirst(head, pieces)
       } catch (error) {
         signal?.throwIfAborted()
@@ -79,42 +103,40 @@ const isLack = error => error instanceof BaoError && (['STORE_NOT_FOUND', 'STORE
  * is found is not yielded.
  *
  * @param {MirrorRequest} request @param {Wanted} wanted
+ * @param {(ranges: ByteRange[], error?: Error) => void} onEnd  called once, with the verified bytes
  * @returns {AsyncGenerator<Uint8Array, void>}
  */
-async function * verifiedPieces (request, wanted) {
-  let hasLeaf = false
+async function * verifiedPieces (request, wanted, onEnd) {
   const { root: cid, ranges } = wanted
-  const verifier = new SliceVerifier({ cid, ranges, onLeaf: () => { hasLeaf = true } })
+  const verified = /** @type {ByteRange[]} */ ([])
+  const verifier = new SliceVerifier({ cid, ranges, onLeaf: (start, { length }) => append(verified, start, length) })
   /** What was not yielded yet. */
   const head = new ByteQueue()
-  for await (const piece of request.slice({ ...wanted, groupLog: DEFAULT_GROUP_LOG })) {
-    verifier.write(piece)
-    if (verifier.error !== undefined) throw verifier.error
-    const isNext = hasLeaf && head.len === 0
-    if (!isNext) head.push(piece, MAX_HEAD_LEN)
-    if (hasLeaf) yield isNext ? piece : head.bytes
-    if (hasLeaf) head.clear()
-    if (verifier.done) break
+  let error
+  try {
+    for await (const piece of request.slice({ ...wanted, groupLog: DEFAULT_GROUP_LOG })) {
+      verifier.write(piece)
+      if (verifier.error !== undefined) throw verifier.error
+      const hasLeaf = verified.length > 0
+      const isNext = hasLeaf && head.len === 0
+      if (!isNext) head.push(piece, MAX_HEAD_LEN)
+      if (hasLeaf) yield isNext ? piece : head.bytes
+      if (hasLeaf) head.clear()
+      if (verifier.done) break
+    }
+    verifier.end()
+    if (head.len > 0) yield head.bytes
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    throw thrown
+  } finally {
+    onEnd(verified, error)
   }
-  verifier.end()
-  if (head.len > 0) yield head.bytes
 }
 
-/**
- * Yields pieces. If they fail after the first one, it says so.
- *
- * @param {AsyncGenerator<Uint8Array, void>} pieces @param {() => void} onFailure
- * @returns {AsyncGenerator<Uint8Array, void>}
- */
-async function * toldPieces (pieces, onFailure) {
-  let hasBegun = false
-  try {
-    for await (const piece of pieces) {
-      hasBegun = true
-      yield piece
-    }
-  } catch (error) {
-    if (hasBegun) onFailure()
-    throw error
-  }
+/** Adds bytes to the end of ranges. @param {ByteRange[]} ranges @param {number} start @param {number} len */
+function append (ranges, start, len) {
+  const last = ranges.at(-1)
+  if (last?.end === start) last.end += len
+  else ranges.push({ start, end: start + len })
 }

@@ -2,6 +2,7 @@
 
 export { bearer } from './authorize.js'
 export { createHandler } from './handler.js'
+export { createVerifiedFetch } from './verified-fetch.js'
 
 // The types of public signatures.
 
@@ -15,4 +16,5 @@ export { createHandler } from './handler.js'
 /** @typedef {import('./options.js').SiteOptions} SiteOptions */
 /** @typedef {import('./sites/site.js').MountRules} MountRules */
 /** @typedef {import('./sites/site.js').SiteRules} SiteRules */
+/** @typedef {import('./verified-fetch.js').VerifiedFetchOptions} VerifiedFetchOptions */
 /** @typedef {import('../../store/interface.js').Store} Store */

@@ -81,7 +81,14 @@ export function respondError (served, error) {
   if (error instanceof Refusal) return respondRefusal(served, error, ending)
   const { status, headers, details } = errorAnswer(error)
   served.refusal = { code: details.code, error }
-  return respondJson(served, status, details, { ...headers, ...ending })
+  const told = served.isPrivate ? { message: reasonOf(error), ...details } : details
+  return respondJson(served, status, told, { ...headers, ...ending })
+}
+
+/** Returns the message of the first cause of an error. @param {unknown} error @returns {string} */
+function reasonOf (error) {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error))
+  return cause instanceof Error && !(cause instanceof AggregateError) ? reasonOf(cause) : message
 }
 
 /** @param {ServedRequest} served @param {Refusal} refusal @param {Record<string, string>} [ending] */

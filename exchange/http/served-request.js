@@ -60,6 +60,8 @@ export class ServedRequest {
     this.sites = sites
     this.mountedSites = mountedSites
     this.Response = hooks.Response ?? Response
+    /** True if the answer may say everything about an error. */
+    this.isPrivate = hooks.isPrivate ?? false
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd
   }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { expect } from 'chai'
 import { KIB } from '../support/constants.js'
+import { bundleServiceWorker } from '../support/service-worker-file.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -38,6 +39,14 @@ async function weigh ({ contents, external }) {
   })
   return gzipSync(bundle, { level: 9 }).length
 }
+
+describe('the built service worker', () => {
+  it('has at most 176 KiB', async () => {
+    const bytes = gzipSync(await bundleServiceWorker(), { level: 9 }).length
+    console.log(`    dist/service-worker.js: ${(bytes / KIB).toFixed(1)} KiB`)
+    expect(bytes).to.be.within(KIB, 176 * KIB)
+  })
+})
 
 describe('a bundle for pages', () => {
   for (const { what, most, ...bundle } of BUNDLES) {

@@ -40,6 +40,10 @@ export const chromium = {
       async setQuota (origin, quotaSize) {
         await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize })
       },
+      async stopWorkers () {
+        await session.send('ServiceWorker.enable')
+        await session.send('ServiceWorker.stopAllWorkers')
+      },
       async close () {
         await context.close()
         await removeProfile()

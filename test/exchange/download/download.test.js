@@ -390,7 +390,51 @@ describe('fromMirrors', () => {
     expect(error.cause.errors.map(({ code }) => code)).to.deep.equal(['BAO_LEAF_MISMATCH', 'BAO_TRUNCATED'])
   })
 
-  it('refuses an invalid time', () => {
+  it('tells which bytes came from which mirror, and where one lied', async () => {
+    const events = []
+    const onRequest = event => {
+      events.push(event)
+      throw new Error('a fault of the log')
+    }
+    const mirrors = [named('liar', slices(endings.flip(700_000))), named('honest', slices())]
+    await withStore(async store => {
+      expect(same(await store.bytes(cid, { start: 0, end: MIB }), content.subarray(0, MIB))).to.equal(true)
+    }, { supply: fromMirrors(mirrors, { onRequest }) })
+    const [lie, ...others] = events
+    expect(lie).to.include({ mirror: 'liar', cid: lie.cid })
+    expect(`${lie.cid}`).to.equal(`${cid}`)
+    expect(lie.error).to.include({ code: 'BAO_LEAF_MISMATCH' })
+    expect(lie.error.start).to.be.within(650_000, 700_000)
+    expect(lie.ranges).to.have.length(1)
+    expect(lie.ranges[0].start).to.equal(0)
+    expect(lie.ranges[0].end).to.be.within(600_000, lie.error.start)
+    for (const event of others) {
+      expect(event).to.include({ mirror: 'honest' })
+      expect(event).to.not.have.property('error')
+    }
+    const rest = others.flatMap(({ ranges }) => ranges).find(({ start }) => start === lie.ranges[0].end)
+    expect(rest.end).to.be.at.least(MIB)
+  })
+
+  it('does not call a request failed that nobody wants any longer', async () => {
+    const events = []
+    const abort = new AbortController()
+    const supply = fromMirrors([slices(endings.stall(500_000))], { onRequest: event => events.push(event) })
+    const pieces = await supply(cid, ChunkRanges.fromBytes(0, MIB), abort)
+    const ended = errorOf(collect(pieces))
+    abort.abort(new Error('enough'))
+    expect(await ended).to.have.property('message', 'enough')
+    expect(events).to.have.length(1)
+    expect(events[0]).to.not.have.property('error')
+    const early = await supply(cid, ChunkRanges.fromBytes(0, MIB), {})
+    await early.next()
+    await early.return()
+    expect(events).to.have.length(2)
+    expect(events[1]).to.not.have.property('error')
+  })
+
+  it('refuses an invalid time and a callback that is not a function', () => {
+    expect(() => fromMirrors([], { onRequest: 5 })).to.throw('"onRequest"')
     for (const stall of [0, -1, 1.5, '5', null]) {
       expect(() => fromMirrors([], { stall }), `${stall}`).to.throw('"stall"')
     }

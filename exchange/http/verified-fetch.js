@@ -1,0 +1,109 @@
+// A function with the signature of `fetch`, whose answers are the verified files of a site. No server is involved: a
+// handler answers, from a store that fetches what it lacks.
+
+import { untilAborted } from '../../lib/source/async-util.js'
+import { describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { handlerOf } from './handler.js'
+
+/** @import { Store } from '../../store/interface.js' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
+/** @import { Handler } from './handler.js' */
+/** @import { SiteOptions } from './options.js' */
+/** @import { RequestEvent } from './served-request.js' */
+
+/**
+ * @typedef {object} VerifiedFetchOptions
+ * @property {Store} store  from which all answers are read. With `supply`, it fetches what it lacks. The caller closes
+ *   it
+ * @property {string | URL} base  the absolute `http:` or `https:` URL of a folder. Requests for URLs below it are
+ *   answered from the store; nothing need be at the URL
+ * @property {BlobName | SiteOptions} [site]  the collection or manifest whose files are below `base`, as for
+ *   `createHandler`. Default: none; then only `blobs/{cid}` and the other paths of blobs are below `base`
+ * @property {typeof globalThis.fetch} [fetch]  gets all other requests. Default: the global function, as it is at each
+ *   call
+ * @property {(event: RequestEvent) => void} [onRequest]  called when an answer from the store has ended. Its errors are
+ *   ignored
+ */
+
+/** As in the Fetch standard, "HTTP-redirect fetch". */
+const MAX_REDIRECTS = 20
+
+/**
+ * Makes a function like `fetch` for programs that take one. Below `base` it answers with the files of a site, and with
+ * blobs, as `createHandler` does: with media type, length, ETag and ranges. Every byte is verified.
+ *
+ *     const store = await BlobStore.open(directory, { supply: fromMirrors(['https://example.org/{cid}']) })
+ *     const fetch = createVerifiedFetch({ store, site, base: 'https://site.invalid/' })
+ *     const response = await fetch('https://site.invalid/model.bin', { headers: { range: 'bytes=0-99' } })
+ *
+ * What the store and its mirrors lack is a 404. If no mirror gives right bytes, the answer is a 502, with a message
+ * that names the mirrors as JSON; or if the body has begun, it fails with a BaoError. The options `cache`,
+ * `credentials`, `integrity`, `mode` and `referrer` of a request have no effect. The answer has an empty `url`, and
+ * with `redirect: 'manual'` it is the redirect itself.
+ *
+ * @param {VerifiedFetchOptions} options
+ * @returns {typeof globalThis.fetch}
+ */
+export function createVerifiedFetch (options) {
+  assertKnownOptions(options, ['store', 'base', 'site', 'fetch', 'onRequest'])
+  const { store, site, onRequest, fetch = (input, init) => globalThis.fetch(input, init) } = options
+  const base = baseOf(options.base)
+  if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
+  const basePath = base.pathname.slice(0, -1)
+  const handler = handlerOf(store, { basePath, collections: false, ...site !== undefined && { site }, onRequest }, {
+    isPrivate: true
+  })
+  return async (input, init) => {
+    const url = urlOf(input)
+    if (url?.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return fetch(input, init)
+    return answer(handler, init === undefined && input instanceof Request ? input : new Request(input, init))
+  }
+}
+
+/** @param {string | URL} base @returns {URL} whose path ends with a slash */
+function baseOf (base) {
+  const url = URL.canParse(base) ? new URL(base) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') {
+    if (!url.pathname.endsWith('/')) url.pathname += '/'
+    return url
+  }
+  throw new TypeError(`"base" expected an absolute http: or https: URL without a query, got ${describe(base)}`)
+}
+
+/** @param {RequestInfo | URL} input @returns {URL | undefined} undefined for what `fetch` refuses */
+function urlOf (input) {
+  const text = input instanceof Request ? input.url : `${input}`
+  const page = globalThis.location?.href
+  return URL.canParse(text, page) ? new URL(text, page) : undefined
+}
+
+/**
+ * Answers a request, and follows redirects as the request says.
+ *
+ * @param {Handler} handler @param {Request} request
+ * @returns {Promise<Response>}
+ * @throws {TypeError} for a redirect that the request forbids, or too many
+ */
+async function answer (handler, request) {
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    request.signal.throwIfAborted()
+    const response = await untilAborted(handler(request), request.signal)
+    request.signal.throwIfAborted()
+    const location = response.headers.get('location')
+    if (location === null) return response
+    const target = new URL(location, request.url)
+    if (request.redirect === 'error') throw new TypeError(`${request.url} leads to another URL`)
+    if (request.redirect === 'manual') return redirect(response, target)
+    const { method, headers, signal } = request
+    request = new Request(target, { method, headers, signal })
+  }
+  throw new TypeError(`${request.url} leads to too many other URLs`)
+}
+
+/** Makes the location absolute, because the answer has no URL. @param {Response} response @param {URL} target */
+function redirect ({ status, headers }, target) {
+  const absolute = new Headers(headers)
+  absolute.set('location', target.href)
+  return new Response(null, { status, headers: absolute })
+}

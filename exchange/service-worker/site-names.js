@@ -1,0 +1,72 @@
+// Keeps the blobs that have the names of a site's files, in the Cache Storage of the browser. Until a new worker takes
+// over, the worker of the older version has the store open, so the new one cannot keep anything there.
+
+import { parseRoot } from '../../lib/hash/cid.js'
+import { Sites } from '../http/sites/sites.js'
+import { openMemoryStore } from './worker-store.js'
+
+/** @import { Store } from '../../store/interface.js' */
+/** @import { StoreOptions } from '../../store/index.js' */
+
+/** The keys of a cache are URLs. */
+const urlOf = (/** @type {string} */ cid) => `https://blobs.invalid/${cid}`
+
+export class SiteNames {
+  #caches
+  #prefix
+  #site
+  #name
+
+  /** @param {CacheStorage} caches @param {{ base: string, site: string }} options  `site`: a CID */
+  constructor (caches, { base, site }) {
+    this.#caches = caches
+    this.#site = site
+    this.#prefix = `baobox ${base} `
+    this.#name = this.#prefix + site
+  }
+
+  /** Fetches the names, unless they are kept. @param {StoreOptions['supply']} supply */
+  async fetchWith (supply) {
+    const cache = await this.#caches.open(this.#name)
+    if (await cache.match(urlOf(this.#site)) !== undefined) return
+    const store = await openMemoryStore({ supply })
+    try {
+      await new Sites(store).get(parseRoot(this.#site))
+      const blobs = []
+      for await (const { cid } of store.list()) blobs.push(`${cid}`)
+      // The blob of the site comes last, because it says that all others are kept.
+      blobs.sort((a, b) => Number(a === this.#site) - Number(b === this.#site))
+      for (const cid of blobs) await cache.put(urlOf(cid), new Response(await store.bytes(cid)))
+    } finally {
+      await store.close()
+    }
+  }
+
+  /** Deletes the names of all other versions. */
+  async dropOthers () {
+    const names = await this.#caches.keys()
+    const others = names.filter(name => name.startsWith(this.#prefix) && name !== this.#name)
+    await Promise.all(others.map(name => this.#caches.delete(name)))
+  }
+
+  /**
+   * Puts the names into a store, whose quota does not evict them, and releases those of other versions.
+   *
+   * @param {Store} store
+   */
+  async keepIn (store) {
+    const cache = await this.#caches.open(this.#name)
+    const kept = new Set()
+    for (const { url } of await cache.keys()) {
+      const cid = url.slice(urlOf('').length)
+      const tag = `site ${cid}`
+      await store.tags.set(tag, cid)
+      kept.add(tag)
+      const response = await store.has(cid) ? undefined : await cache.match(url)
+      if (response !== undefined) await store.put(new Uint8Array(await response.arrayBuffer()), { expect: cid })
+    }
+    const others = []
+    for await (const { name } of store.tags.list()) if (!kept.has(name)) others.push(name)
+    for (const name of others) await store.tags.delete(name)
+  }
+}
