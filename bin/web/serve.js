@@ -16,7 +16,6 @@ import { MAX_SPEED, MIN_SPEED, MODES, startHosts } from './hosts.js'
 
 /** Nothing outside of this machine can reach the servers. Browsers trust this address with service workers. */
 const ADDRESS = '127.0.0.1'
-const FILM = new URL('film/film.webm', import.meta.url)
 const TYPES = /** @type {Record<string, string>} */ ({
   '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.js': 'text/javascript'
 })
@@ -44,7 +43,7 @@ const MAX_BODY = 1000
  */
 export async function serveDemo ({ port = 0 } = {}) {
   await makePage()
-  const film = new Uint8Array(await readFile(FILM))
+  const film = new Uint8Array(await readFile(new URL('film.webm', BUILT)))
   const hosts = await startHosts({ film, outboard: createOutboardSync(film).bytes }, ADDRESS)
   const server = createServer((request, response) => {
     answer(request, response, hosts).catch(() => response.destroy())

@@ -4,6 +4,7 @@
 import { BlobStore } from '../../../store/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
 import { FILM } from './film/facts.js'
+import { statesOfHosts } from './film/hosts.js'
 import { FILM_CHANNEL, FILM_FOLDER, FORGET, PRESENT } from './film/names.js'
 import { FilmSource } from './film/source.js'
 
@@ -14,11 +15,18 @@ const channel = new BroadcastChannel(FILM_CHANNEL)
 let opened
 
 async function open () {
-  const hosts = await (await fetch('/hosts')).json()
-  const source = new FilmSource(hosts, event => channel.postMessage(event))
+  const source = new FilmSource(await statesOfHosts() ?? [], event => channel.postMessage(event))
   const store = await BlobStore.open('baobox-demo-film', { wait: 10_000, supply: source.slice })
   const handler = createHandler(store, { basePath: FILM_FOLDER, contentType: () => 'video/webm' })
   return { store, handler }
+}
+
+/** Deletes the film. Closing the store ends the answers and requests that are under way. @param {BlobStore} store */
+async function reopenWithoutFilm (store) {
+  await store.close()
+  const next = await open()
+  await next.store.delete(FILM)
+  return next
 }
 
 /** Answers a request below `FILM_FOLDER`. @param {Request} request @returns {Promise<Response>} */
@@ -30,7 +38,7 @@ async function answer (request) {
     return Response.json(stat?.present.toBytes(stat.size) ?? [])
   }
   if (pathname === FORGET) {
-    await store.delete(FILM)
+    await (opened = reopenWithoutFilm(store))
     return Response.json({})
   }
   return handler(request)

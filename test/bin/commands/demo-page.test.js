@@ -26,7 +26,7 @@ describe('baobox demo --web', () => {
 
   it('serves the page and its scripts, which ask only this machine', async () => {
     const response = await fetch(url)
-    expect(await response.text()).to.match(/<script type="module" src="\/main.js">/)
+    expect(await response.text()).to.match(/<script type="module" src="main.js">/)
     expect(response.headers.get('content-security-policy')).to.match(/^default-src 'none'/)
     for (const [path, type] of [
       ['main.js', 'text/javascript'], ['service-worker.js', 'text/javascript'], ['worker.js', 'text/javascript'],

@@ -1,5 +1,6 @@
 // Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
+import { testDemo } from './demo.js'
 import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
 
@@ -16,6 +17,7 @@ export async function runDriven (start, grep) {
     mocha.suite.emit('pre-require', globalThis, '', mocha) // defines `describe` and `it`
     testSite(browser)
     testServiceWorker(browser)
+    testDemo(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
       const runner = mocha.run(() => resolve(runner))
     })

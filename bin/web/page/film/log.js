@@ -50,15 +50,16 @@ export class FilmLog {
   add (event) {
     const { type, host, start, end } = event
     const count = this.hosts[host]
-    const piece = this.pieces[Math.floor(start / PIECE_LEN)]
     if (type === 'arrived') {
       count.bytes += end - start
-      piece.from = host
-      for (const entry of this.entries) if (entry.start === start && entry.host !== host) entry.helper ??= host
+      for (let at = start; at < end; at += PIECE_LEN) this.pieces[at / PIECE_LEN].from = host
+      for (const entry of this.entries) {
+        if (entry.start >= start && entry.start < end && entry.host !== host) entry.helper ??= host
+      }
       return
     }
     if (type === 'refused') {
-      piece.refused = true
+      this.pieces[Math.floor(start / PIECE_LEN)].refused = true
       this.refused++
       count.refused++
     } else {

@@ -41,7 +41,7 @@ export async function placeOfFilm (hosts, onEvent) {
 async function startWorker () {
   const { serviceWorker } = navigator
   if (serviceWorker === undefined) throw new Error('no service workers')
-  await serviceWorker.register('/service-worker.js', { type: 'module' })
+  await serviceWorker.register('service-worker.js')
   if (serviceWorker.controller !== null) return
   await new Promise(resolve => serviceWorker.addEventListener('controllerchange', resolve, { once: true }))
 }

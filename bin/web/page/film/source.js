@@ -1,7 +1,8 @@
 // Fetches the film from all hosts at the same time, a short part from each, and verifies every part as it arrives. What
 // a host sends wrong, late or not at all is asked of the others. `slice` is a `supply` for a store.
 
-import { ChunkRanges, ENTER, LEAF, parseRoot, walk } from '../../../../lib/index.js'
+import { ChunkRanges, ENTER, LEAF, chunkCount, parseRoot, walk } from '../../../../lib/index.js'
+import { eitherOf, untilAborted } from '../../../../lib/source/async-util.js'
 import { Outboard } from '../../../../encoder/index.js'
 import { mirrorOf, validOutboardRanges, verifyStream } from '../../../../verifier/index.js'
 import { FILM, FILM_LEN } from './facts.js'
@@ -36,8 +37,8 @@ export class FilmSource {
   #urls
   #onEvent
   #patience
-  /** @type {Promise<{ outboard: Outboard, hosts: Host[] }> | undefined} */
-  #opened
+  /** The tree of the film, once a host has sent it. @type {{ outboard: Outboard, hosts: Host[] } | undefined} */
+  #found
 
   /**
    * @param {{ name: string, url: string }[]} hosts @param {(event: FilmEvent) => void} onEvent
@@ -56,19 +57,16 @@ export class FilmSource {
    * @param {ChunkRanges} ranges @param {{ signal: AbortSignal }} options
    */
   slice = async (cid, ranges, { signal }) => {
-    this.#opened ??= this.#open()
-    const { outboard, hosts } = await this.#opened.catch(error => {
-      this.#opened = undefined
-      throw error
-    })
-    return this.#pieces(outboard, hosts, ranges, signal)
+    while (this.#found === undefined) await this.#find(signal)
+    return this.#pieces(this.#found.outboard, this.#found.hosts, ranges, signal)
   }
 
   /** @param {Outboard} outboard @param {Host[]} hosts @param {ChunkRanges} ranges @param {AbortSignal} outer */
   async * #pieces (outboard, hosts, ranges, outer) {
     const end = new AbortController()
-    const signal = AbortSignal.any([outer, end.signal])
+    const signal = eitherOf(outer, end.signal)
     const fetching = new Fetching(partsOf(ranges))
+    outer.throwIfAborted() // A signal that is aborted already has no event.
     signal.addEventListener('abort', () => fetching.fail(signal.reason))
     for (const host of hosts) this.#fetchFrom(host, fetching, signal).catch(error => fetching.fail(error))
     try {
@@ -108,7 +106,7 @@ export class FilmSource {
    */
   async #fetchPart (host, { start, end }, fetching, outer) {
     const late = new AbortController()
-    const signal = AbortSignal.any([outer, late.signal])
+    const signal = eitherOf(outer, late.signal)
     const giveUp = () => late.abort(new Error(`nothing came for ${this.#patience / 1000} seconds`))
     const wait = () => setTimeout(giveUp, this.#patience)
     let timer = wait()
@@ -118,8 +116,8 @@ export class FilmSource {
       for await (const { offset, bytes } of verifyStream(pieces, { cid: FILM, ranges, release: 'leaf', signal })) {
         clearTimeout(timer)
         timer = wait()
-        fetching.arrived(offset, bytes)
         start = offset + bytes.length
+        fetching.arrived(offset, bytes)
         this.#onEvent({ type: 'arrived', host: host.name, start: offset, end: start })
       }
     } catch (thrown) {
@@ -135,27 +133,37 @@ export class FilmSource {
     return { start, end }
   }
 
-  /** Gets the tree of the film from the first host that has the right one. */
-  async #open () {
-    const errors = []
+  /** Asks one host after the other for the tree of the film. @param {AbortSignal} outer */
+  async #find (outer) {
     for (const { name, url } of this.#urls) {
+      const signal = eitherOf(outer, AbortSignal.timeout(this.#patience))
       try {
-        const response = await fetch(`${url}.obao4`, { signal: AbortSignal.timeout(this.#patience) })
-        const bytes = new Uint8Array(await response.arrayBuffer())
-        const outboard = Outboard.from({ cid: FILM, size: FILM_LEN, bytes })
+        const response = await fetchNow(`${url}.obao4`, { signal })
+        const outboard = Outboard.from({
+          cid: FILM, size: FILM_LEN, bytes: new Uint8Array(await response.arrayBuffer())
+        })
         const valid = await validOutboardRanges(outboard)
-        if (!valid.contains(0, Math.ceil(FILM_LEN / 1024))) throw new Error('the tree does not lead to the name')
+        if (!valid.contains(0, chunkCount(FILM_LEN))) throw new Error('the tree does not lead to the name')
         const hosts = this.#urls.map(({ name, url }) =>
-          ({ name, mirror: mirrorOf({ source: url, outboard }), restsUntil: 0 }))
-        return { outboard, hosts }
+          ({ name, mirror: mirrorOf({ source: url, outboard }, { fetch: fetchNow }), restsUntil: 0 }))
+        this.#found = { outboard, hosts }
+        return
       } catch (error) {
-        errors.push(error)
-        this.#onEvent({ type: 'absent', host: name, start: 0, end: 0, message: /** @type {Error} */ (error).message })
+        outer.throwIfAborted()
+        const { message } = /** @type {Error} */ (error)
+        this.#onEvent({ type: signal.aborted ? 'late' : 'absent', host: name, start: 0, end: 0, message })
       }
     }
-    throw new AggregateError(errors, 'no host has the tree of the film')
+    await untilAborted(new Promise(resolve => setTimeout(resolve, this.#patience)), outer)
   }
 }
+
+/**
+ * Fetches without the cache of the browser, in which a request for a file waits for others for the same file.
+ *
+ * @type {typeof fetch}
+ */
+const fetchNow = (input, init) => fetch(input, { ...init, cache: 'no-store' })
 
 /** The parts of one slice: which are to be fetched, and the verified groups that have arrived. */
 class Fetching {
@@ -184,9 +192,15 @@ class Fetching {
     this.#wake()
   }
 
-  /** @param {number} offset @param {Uint8Array} bytes */
+  /**
+   * Takes verified groups: several, if their bytes have come together.
+   *
+   * @param {number} offset @param {Uint8Array} bytes
+   */
   arrived (offset, bytes) {
-    this.#leaves.set(offset, bytes)
+    for (let at = 0; at < bytes.length; at += GROUP_LEN) {
+      this.#leaves.set(offset + at, bytes.subarray(at, at + GROUP_LEN))
+    }
     this.#left -= bytes.length
     this.#wake()
   }

@@ -3,8 +3,9 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { formatCount, formatSize, formatTime, plural } from '../format.js'
-import { FILM, FILM_LEN, FILM_SECONDS } from './facts.js'
+import { FILM, FILM_SECONDS } from './facts.js'
 import { FilmLog } from './log.js'
+import { setHost, statesOfHosts } from './hosts.js'
 import { placeOfFilm } from './player.js'
 
 /** @import { HostState, Mode } from '../../hosts.js' */
@@ -17,14 +18,14 @@ const JUMPS = [[8, 'sunrise'], [44, 'noon'], [72, 'sunset'], [88, 'night']]
 
 /** @param {HTMLElement} place */
 export async function startFilm (place) {
-  const answer = await fetch('/hosts').catch(() => undefined)
-  if (!answer?.ok) {
-    render(html`<p class="note">The hosts with the switches run only where this page was started with
-      <code>npx baobox demo --web</code>.</p>`, place)
-    return
-  }
-  const view = new FilmView(place, await answer.json())
-  await view.start()
+  const hosts = await statesOfHosts()
+  if (hosts !== undefined) return new FilmView(place, hosts).start()
+  // Here the page is a site of files, which has no hosts with switches.
+  const video = makeVideo()
+  video.src = 'film.webm'
+  render(html`<div class="screen">${video}</div>
+    <p class="note">The three hosts and their switches run on your own machine: start them, and this page, with
+    <code>npx baobox demo --web</code>.</p>`, place)
 }
 
 class FilmView {
@@ -36,6 +37,9 @@ class FilmView {
   #film
   #video = makeVideo()
   #isDue = false
+  #wantedTime = 0
+  /** True while the film cannot be used. */
+  #isBusy = true
   #problem = ''
 
   /** @param {HTMLElement} place @param {HostState[]} hosts */
@@ -46,6 +50,7 @@ class FilmView {
     for (const type of ['timeupdate', 'seeking', 'seeked', 'playing', 'waiting', 'pause', 'ended', 'loadeddata']) {
       this.#video.addEventListener(type, () => this.#draw())
     }
+    this.#video.addEventListener('loadedmetadata', () => { this.#video.currentTime = this.#wantedTime })
     this.#video.addEventListener('error', () => {
       this.#problem = this.#video.error?.message || 'this browser cannot play the film'
       this.#draw()
@@ -66,36 +71,43 @@ class FilmView {
   async #load () {
     this.#problem = ''
     this.#video.src = await this.#film?.url() ?? ''
+    this.#isBusy = false
     this.#draw()
   }
 
   async #askHosts () {
-    this.#hosts = await (await fetch('/hosts')).json()
+    this.#hosts = await statesOfHosts() ?? this.#hosts
     this.#draw()
   }
 
   /** @param {Partial<HostState> & { name: string }} change */
   async #set (change) {
-    const headers = { 'content-type': 'application/json' }
-    const answer = await fetch('/hosts', { method: 'POST', headers, body: JSON.stringify(change) })
-    if (answer.ok) this.#hosts = await answer.json()
+    this.#hosts = await setHost(change) ?? this.#hosts
     this.#draw()
   }
 
   #forget = async () => {
     const { currentTime, paused } = this.#video
+    this.#isBusy = true
+    this.#draw()
     this.#video.removeAttribute('src')
     this.#video.load()
     await this.#film?.forget()
     this.#log.clear()
     await this.#load()
-    this.#video.currentTime = currentTime
-    if (!paused) await this.#video.play().catch(() => {})
+    this.#seek(currentTime)
+    if (!paused) this.#video.play().catch(() => {})
+  }
+
+  /** Seeks as soon as the player knows the film: WebKit forgets an earlier seek. @param {number} seconds */
+  #seek (seconds) {
+    this.#wantedTime = seconds
+    if (this.#video.readyState >= HTMLMediaElement.HAVE_METADATA) this.#video.currentTime = seconds
   }
 
   /** @param {number} seconds */
   #jump (seconds) {
-    this.#video.currentTime = seconds
+    this.#seek(seconds)
     this.#video.play().catch(() => {})
   }
 
@@ -118,7 +130,7 @@ class FilmView {
           <div class="row" role="group" aria-label="Jump in the film">
             <span class="label">Jump to</span>
             ${JUMPS.map(([seconds, name]) => html`
-              <button type="button" ?disabled=${this.#film === undefined} @click=${() => this.#jump(Number(seconds))}>
+              <button type="button" ?disabled=${this.#isBusy} @click=${() => this.#jump(Number(seconds))}>
                 ${name}</button>`)}
           </div>
         </div>
@@ -126,7 +138,7 @@ class FilmView {
       </div>
       ${this.#strip()}
       <div class="row">
-        <button type="button" class=${this.#log.isWhole ? 'main' : ''} ?disabled=${this.#film === undefined}
+        <button type="button" class=${this.#log.isWhole ? 'main' : ''} ?disabled=${this.#isBusy}
           @click=${this.#forget}>
           Forget the film and fetch it again</button>
         <label>The hosts have
@@ -231,6 +243,5 @@ function makeVideo () {
   Object.assign(video, { controls: true, muted: true, playsInline: true, preload: 'auto', width: 480, height: 270 })
   video.setAttribute('aria-label', `A landscape during one day, without sound, ${FILM_SECONDS} seconds. A clock in the
     picture shows the time in the film.`)
-  video.dataset.size = formatSize(FILM_LEN)
   return video
 }

@@ -3,6 +3,7 @@
 import { html, nothing, render, svg } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { formatSize, hex, plural, shortCid } from '../format.js'
+import { statesOfHosts } from '../film/hosts.js'
 import { CHOSEN } from '../tree/view.js'
 import { KeptBlobs } from './kept.js'
 
@@ -146,7 +147,7 @@ class StoreView {
         </div>
         <div class="row actions">
           <label><input type="checkbox" .checked=${live(isPinned)} ?disabled=${isBusy} @change=${
-            (/** @type {any} */ { target }) => this.#with('Pinning', kept => kept.pin(cid, target.checked))}>
+            (/** @type {any} */ { target: { checked } }) => this.#with('Pinning', kept => kept.pin(cid, checked))}>
             pinned<span class="visually-hidden">: ${what}</span></label>
           <button type="button" ?disabled=${isBusy} @click=${() => this.#read(blob, what)}>
             Read<span class="visually-hidden"> ${what}</span></button>
@@ -174,8 +175,7 @@ class StoreView {
   })
 
   #fetchFilm = () => this.#with('Fetching from the hosts', async kept => {
-    const hosts = await (await fetch('/hosts')).json()
-    const urls = hosts.map((/** @type {{ url: string }} */ { url }) => url)
+    const urls = (await statesOfHosts())?.map(({ url }) => url) ?? [new URL('film.webm', document.baseURI).href]
     await kept.fetchFilm(urls, done => {
       this.#busy = `Fetching from the hosts: ${formatSize(done)}`
       this.#draw()

@@ -7,6 +7,7 @@ import { formatCount, formatRate, formatSize, hex, plural } from '../format.js'
 import { TreeDrawing } from './drawing.js'
 import { findFault } from './fault.js'
 import { FileTree, GROUP_LEN } from './model.js'
+import { makeSample } from './sample.js'
 
 /** @import { FaultKind, FaultReport } from './fault.js' */
 /** @import { TreeNode } from './model.js' */
@@ -16,7 +17,6 @@ import { FileTree, GROUP_LEN } from './model.js'
  *   bytes or pair were wrong; `expected` and `actual`: the hash of the piece
  */
 
-const SAMPLE_LEN = 64 << 20
 /** Below this width, in pixels, the drawing begins with fewer nodes. */
 const NARROW = 700
 const SIGNS = { good: '✓', bad: '✗', unread: '–' }
@@ -216,15 +216,4 @@ class TreeView {
         : html`<p>Two hashes that are beside each other are hashed to the node above them. So a wrong hash is found
           before any byte below it is looked at.</p>`}`
   }
-}
-
-/** A file of 64 MiB whose pieces differ. */
-function makeSample () {
-  const parts = []
-  for (let part = 0; part < SAMPLE_LEN >> 20; part++) {
-    const words = new Uint32Array(1 << 18)
-    for (let i = 0, word = part + 1; i < words.length; i++) words[i] = word = Math.imul(word, 1664525) + 1013904223
-    parts.push(words)
-  }
-  return new Blob(parts)
 }
