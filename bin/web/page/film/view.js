@@ -10,10 +10,14 @@ import { placeOfFilm } from './player.js'
 
 /** @import { HostState, Mode } from '../../hosts.js' */
 
+/** @typedef {{ seconds: number, plays: boolean }} Place  in the film, and whether the film plays from there */
+
 /** @type {[Mode, string][]} */
 const MODES = [['honest', 'honest'], ['lies', 'lies'], ['stalls', 'stalls'], ['dead', 'is dead']]
 /** Bytes per second. */
 const SPEEDS = [[40_000, 'slow lines, so that you can watch'], [2_000_000, 'fast lines']]
+/** Events of the player after which the status is another one. */
+const EVENTS = ['timeupdate', 'seeking', 'seeked', 'playing', 'waiting', 'pause', 'ended', 'loadeddata']
 const JUMPS = [[8, 'sunrise'], [44, 'noon'], [72, 'sunset'], [88, 'night']]
 
 /** @param {HTMLElement} place */
@@ -37,7 +41,8 @@ class FilmView {
   #film
   #video = makeVideo()
   #isDue = false
-  #wantedTime = 0
+  /** Where the player should go. @type {Place | undefined} */
+  #wanted
   /** True while the film cannot be used. */
   #isBusy = true
   #problem = ''
@@ -47,14 +52,6 @@ class FilmView {
     this.#place = place
     this.#hosts = hosts
     this.#log = new FilmLog(hosts.map(({ name }) => name))
-    for (const type of ['timeupdate', 'seeking', 'seeked', 'playing', 'waiting', 'pause', 'ended', 'loadeddata']) {
-      this.#video.addEventListener(type, () => this.#draw())
-    }
-    this.#video.addEventListener('loadedmetadata', () => { this.#video.currentTime = this.#wantedTime })
-    this.#video.addEventListener('error', () => {
-      this.#problem = this.#video.error?.message || 'this browser cannot play the film'
-      this.#draw()
-    })
   }
 
   async start () {
@@ -70,9 +67,17 @@ class FilmView {
 
   async #load () {
     this.#problem = ''
-    this.#video.src = await this.#film?.url() ?? ''
+    // WebKit seeks only in the first film of a player.
+    const video = this.#video = makeVideo()
+    for (const type of EVENTS) video.addEventListener(type, () => this.#draw())
+    video.addEventListener('error', () => {
+      this.#problem = video.error?.message || 'this browser cannot play the film'
+      this.#draw()
+    })
+    video.src = await this.#film?.url() ?? ''
     this.#isBusy = false
     this.#draw()
+    if (this.#wanted !== undefined) this.#goTo(this.#wanted)
   }
 
   async #askHosts () {
@@ -89,26 +94,28 @@ class FilmView {
   #forget = async () => {
     const { currentTime, paused } = this.#video
     this.#isBusy = true
+    this.#wanted = { seconds: currentTime, plays: !paused }
     this.#draw()
     this.#video.removeAttribute('src')
     this.#video.load()
     await this.#film?.forget()
     this.#log.clear()
     await this.#load()
-    this.#seek(currentTime)
-    if (!paused) this.#video.play().catch(() => {})
   }
 
-  /** Seeks as soon as the player knows the film: WebKit forgets an earlier seek. @param {number} seconds */
-  #seek (seconds) {
-    this.#wantedTime = seconds
-    if (this.#video.readyState >= HTMLMediaElement.HAVE_METADATA) this.#video.currentTime = seconds
-  }
-
-  /** @param {number} seconds */
-  #jump (seconds) {
-    this.#seek(seconds)
-    this.#video.play().catch(() => {})
+  /** Seeks, at once or as soon as the player has a picture. @param {Place} place */
+  #goTo (place) {
+    this.#wanted = place
+    if (this.#isBusy) return
+    const video = this.#video
+    const go = () => {
+      const { seconds, plays } = this.#wanted ?? place
+      this.#wanted = undefined
+      video.currentTime = seconds
+      if (plays) video.play().catch(() => {})
+    }
+    if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) go()
+    else video.addEventListener('loadeddata', go, { once: true })
   }
 
   /** Draws before the next frame, once for many changes. */
@@ -130,8 +137,8 @@ class FilmView {
           <div class="row" role="group" aria-label="Jump in the film">
             <span class="label">Jump to</span>
             ${JUMPS.map(([seconds, name]) => html`
-              <button type="button" ?disabled=${this.#isBusy} @click=${() => this.#jump(Number(seconds))}>
-                ${name}</button>`)}
+              <button type="button" ?disabled=${this.#isBusy}
+                @click=${() => this.#goTo({ seconds: Number(seconds), plays: true })}>${name}</button>`)}
           </div>
         </div>
         <div class="hosts">${this.#hosts.map(host => this.#host(host))}</div>
