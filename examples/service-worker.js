@@ -1,7 +1,7 @@
 // A service worker that serves one store to all tabs of a site: only one page at a time can have a store open. Pages
 // fetch blobs below /baobox/, verified and also without a network, and put blobs there.
 //
-//   npx esbuild service-worker.js --bundle --format=esm --outfile=public/service-worker.js
+//   npx esbuild service-worker.js --bundle --format=esm --conditions=worker --outfile=public/service-worker.js
 //   await navigator.serviceWorker.register('/service-worker.js', { type: 'module' })      in the page, once
 //   await fetch(`/baobox/blobs/${cid}`, { headers: { range: 'bytes=0-99' } })             in the page
 //   await fetch(`/baobox/blobs/${cid}`, { method: 'PUT', body: file })

@@ -1,16 +1,14 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it returns.
 
 import { assertKnownOptions } from '../lib/core/options.js'
+import { parseRoot } from '../lib/hash/cid.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
-import { GC_OPTIONS } from './gc/collector.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
-import { EXPORT_OPTIONS } from './read/export-file.js'
 import { assertHops } from './read/reads.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { COMPOSE_OPTIONS, compose } from './write/compose/compose.js'
-import { IMPORT_OPTIONS } from './write/import/import-file.js'
+import { missing } from './storage/errors.js'
 import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
@@ -26,7 +24,7 @@ import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { FsckReport } from './check/fsck.js' */
-/** @import { ProgressOptions, Source } from '../lib/core/types.js' */
+/** @import { ProgressOptions, RandomAccess, Source } from '../lib/core/types.js' */
 /** @import { RangeLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
@@ -115,7 +113,7 @@ export class BlobStore {
    *   } when it is damaged
    */
   append (cid, source, options = {}) {
-    return this.#run(() => this.#parts.appender.append(cid, source, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).appender.append(cid, source, options))
   }
 
   /** @type {Store['putMany']} */
@@ -136,7 +134,7 @@ export class BlobStore {
    *   start, len } when a blob is damaged; RangeError when a part goes beyond the end of its blob
    */
   compose (parts, options = {}) {
-    return this.#run(() => compose(this.#parts.composing, parts, options), options, COMPOSE_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).compose(parts, options))
   }
 
   /** @type {Store['getMany']} */
@@ -147,6 +145,28 @@ export class BlobStore {
 
   /** @type {Store['bytes']} */
   bytes (cid, ranges, options) { return this.#parts.reader.bytes(cid, ranges, options) }
+
+  /**
+   * Opens a blob for libraries that read files at any offset. Each read is one of `bytes`, so the bytes are verified,
+   * and with `supply` the store fetches those that it lacks.
+   *
+   * @param {BlobName} cid
+   * @param {{ signal?: AbortSignal }} [options]  only for this call; `read` takes a signal of its own
+   * @returns {Promise<RandomAccess>} `{ size, read(start, end, signal) }`, which needs no closing. `size` is proven.
+   *   `read` resolves to fresh bytes, in a buffer that has no others; bytes beyond the end of the blob are left out
+   * @throws {BaoError} STORE_NOT_FOUND { cid }; STORE_MISSING { cid, ranges } when the size of a partial blob is not
+   *   proven. Reads reject with the errors of `bytes`
+   */
+  async source (cid, options = {}) {
+    assertKnownOptions(options, ['signal'])
+    const root = parseRoot(cid)
+    const { signal } = options
+    const [known] = await this.statMany([root])
+    if (!known?.sizeProven) await this.has(root, { supply: true, signal })
+    const { size, sizeProven } = await this.stat(root)
+    if (!sizeProven) throw missing(root, size, await this.missing(root))
+    return { size, overlaps: true, read: (start, end, signal) => this.bytes(root, { start, end }, { signal }) }
+  }
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) {
@@ -169,7 +189,7 @@ export class BlobStore {
    * @returns {Promise<PutResult>}
    */
   importFile (path, options = {}) {
-    return this.#run(() => this.#parts.importer.importFile(path, options), options, IMPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).importer.importFile(path, options))
   }
 
   /**
@@ -183,7 +203,7 @@ export class BlobStore {
    * @throws {BaoError} what `get` throws; STORE_TAGGED { cid, tag } for `move` when a tag names the blob
    */
   exportFile (cid, path, options = {}) {
-    return this.#run(() => this.#parts.exporter.exportFile(cid, path, options), options, EXPORT_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).exporter.exportFile(cid, path, options))
   }
 
   /** @type {Store['resolve']} */
@@ -230,7 +250,7 @@ export class BlobStore {
 
   /** @type {Store['gc']} */
   gc (options = {}) {
-    return this.#run(() => this.#parts.collector.gc(options), options, GC_OPTIONS)
+    return this.#run(async () => (await this.#parts.rareParts()).collector.gc(options))
   }
 
   /**
@@ -242,7 +262,8 @@ export class BlobStore {
    * @throws {BaoError} STORE_FULL; STORE_CORRUPT when the index may have lost records
    */
   compact (options = {}) {
-    return this.#run(() => this.#parts.collector.compact(options), options, ['signal'])
+    const run = async () => (await this.#parts.rareParts()).collector.compact(options)
+    return this.#run(run, options, ['signal'])
   }
 
   /** @type {Store['slice']} */
@@ -258,7 +279,8 @@ export class BlobStore {
 
   /** @type {Store['fsck']} */
   fsck (options = {}) {
-    return this.#run(() => this.#parts.fsck.run(options), options, ['repair', 'cids', 'signal', 'onProgress'])
+    const run = async () => (await this.#parts.rareParts()).fsck.run(options)
+    return this.#run(run, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**

@@ -12,11 +12,13 @@ import { describe } from '../lib/core/bytes.js'
 import { readOnlyError } from './storage/errors.js'
 
 export { isNoFile } from '../lib/source/open-files.js'
-export { areSameTags } from './catalog/names/tags.js'
-export { assertName, assertWellFormed } from './catalog/names/tag-target.js'
+export { areSameTags, tagInfoOf } from './catalog/names/tags.js'
+export { assertName, assertWellFormed, tagFrom } from './catalog/names/tag-target.js'
 export {
-  blockNotFound, blockTooLong, changed, damagedAlias, damagedRecord, mismatch, missing, notFound, tagNotFound
+  blockNotFound, blockTooLong, changed, closedError, corrupt, damagedAlias, damagedRecord, damagedTag, mismatch,
+  missing, notFound, readOnlyError, tagNotFound, tagged, unknownLayout
 } from './storage/errors.js'
+export { PUT_OPTIONS } from './write/put.js'
 export { isMiss } from './read/supplies.js'
 export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'
 
@@ -144,14 +146,14 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *   The other calls take BLAKE3 names only, so pass them the result. Undefined when the store does not have a blob
  *   under the name. Throws STORE_CORRUPT { cid } when damage hides which blob it is.
  *
- * @property {Tags} tags  Names that protect blobs from garbage collection.
+ * @property {Pick<Tags, keyof Tags>} tags  Names that protect blobs from garbage collection.
  *
  * @property {(cid?: BlobName, options?: { format?: TagFormat }) => TempTag} tempTag  Makes a tag that lasts as long as
  *   the process, for blobs that are tagged later or used only for a while. Call its `release`, or declare it with
  *   `await using`. `cid`: a blob to protect. The tag's `add` protects more blobs, and `put` takes the tag as an option.
  *   `format`: as for `tags.set`.
  *
- * @property {Aliases} aliases  Names of blobs by other hash functions.
+ * @property {Pick<Aliases, keyof Aliases>} aliases  Names of blobs by other hash functions.
  *
  * @property {(options?: GcOptions) => Promise<{ blobs: number, bytes: number }>} gc  Deletes every blob, whole or in
  *   part, that nothing protects. A tag, temporary or not, protects the blob that it names, unless it is weak; with the

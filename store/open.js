@@ -1,7 +1,9 @@
 // Opens and closes a store, and makes its parts. Each part gets exactly the parts that it uses, by name.
 
+import { loadRareParts } from '#rare-parts'
 import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
+import { later } from '../lib/async/later.js'
 import { Locks } from '../lib/async/locks.js'
 import { Deleter } from './catalog/calls/deleter.js'
 import { Census } from './catalog/calls/census.js'
@@ -17,16 +19,11 @@ import { Presence } from './catalog/presence.js'
 import { Quota } from './catalog/quota.js'
 import { Records } from './catalog/records.js'
 import { Uses } from './catalog/uses.js'
-import { Repairs } from './check/blob/repairs.js'
-import { ClaimFinder } from './check/claims.js'
 import { DamageNotes } from './check/damage-notes.js'
-import { Fsck } from './check/fsck.js'
 import { Orphans } from './check/orphans.js'
-import { Collector } from './gc/collector.js'
 import { Evictor } from './gc/evictor.js'
 import { Protection } from './gc/protection.js'
 import { BlobAccess } from './read/blob-access.js'
-import { FileExporter } from './read/export-file.js'
 import { ManyReader } from './read/get-many.js'
 import { BlobReader } from './read/reader.js'
 import { Reads } from './read/reads.js'
@@ -37,10 +34,6 @@ import { Lifetime } from './storage/concurrency/lifetime.js'
 import { forbidSyncReads } from './storage/content/sync-reads.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 import { openDatabases, pathIn } from './storage/opening/open.js'
-import { openReadOnly } from './storage/opening/read-only.js'
-import { rescueDatabases } from './storage/opening/rescue.js'
-import { Appender } from './write/append/append.js'
-import { FileImporter } from './write/import/import-file.js'
 import { ManyWriter } from './write/put-many.js'
 import { BlobWriter } from './write/put.js'
 import { BlobReceiver } from './write/receive/receive.js'
@@ -48,6 +41,7 @@ import { BlobReceiver } from './write/receive/receive.js'
 /** @import { ProgressOptions } from '../lib/core/types.js' */
 /** @import { BlobStore } from './blob-store.js' */
 /** @import { FsckReport } from './check/fsck.js' */
+/** @import { RareParts } from './parts/rare.js' */
 /** @import { Supply } from './read/supplies.js' */
 /** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
@@ -105,7 +99,7 @@ export async function openStore (place, options) {
   const where = pathIn(place)
   const { durability, create = true, wait = 0, readOnly = false, tempDir, signal } = options
   const databases = readOnly
-    ? await openReadOnly(where, { tempDir: pathIn(tempDir), signal })
+    ? await (await loadRareParts()).openReadOnly(where, { tempDir: pathIn(tempDir), signal })
     : await openDatabases(where, { sync: durability !== 'process', create, wait, signal })
   const parts = wire(databases, options, typeof where === 'string' ? where : undefined)
   try {
@@ -125,11 +119,13 @@ export async function openStore (place, options) {
  * @param {string | URL} location @param {ProgressOptions} options
  * @returns {Promise<FsckReport>}
  */
-export function rescueStore (location, options) {
+export async function rescueStore (location, options) {
+  const { rescueDatabases } = await loadRareParts()
   return rescueDatabases(pathIn(location), async (databases, lostBytes) => {
-    const { close, fsck, log } = wire(databases)
+    const { close, log, rareParts } = wire(databases)
     try {
       await log.begin()
+      const { fsck } = await rareParts()
       return { ...await fsck.run({ ...options, repair: true, losses: 'records' }), lostBytes }
     } finally {
       await close()
@@ -176,15 +172,28 @@ function wire (databases, options = {}, location) {
 
   // Deletion, damage and repair.
   const access = new BlobAccess({ catalog, databases, life, presence, protection })
-  const repairs = new Repairs({ catalog, databases, presence })
-  const claims = new ClaimFinder({ access, catalog, protection, tags })
-  const orphans = new Orphans({ catalog, claims, databases, locks, protection, repairs, tags })
-  const collector = new Collector({
-    access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses
-  })
-  const evictor = new Evictor({ catalog, collector, databases, locks, presence, quota, tags, uses })
-  const damage = new DamageNotes({ activity, catalog, databases, locks, presence, repairs })
-  const fsck = new Fsck({ catalog, claims, databases, locks, orphans, presence, repairs, tags })
+  /** Makes the parts that few calls need, which use almost all others. @type {() => Promise<RareParts>} */
+  const rareParts = later(async () => (await loadRareParts()).makeRareParts({
+    access,
+    activity,
+    aliases,
+    catalog,
+    databases,
+    deleter,
+    locks,
+    orphans,
+    presence,
+    protection,
+    reader,
+    reads,
+    tags,
+    uses,
+    verifies,
+    writer
+  }))
+  const orphans = new Orphans({ catalog, databases, rareParts })
+  const evictor = new Evictor({ catalog, databases, locks, presence, quota, rareParts, tags, uses })
+  const damage = new DamageNotes({ activity, catalog, databases, locks, presence, rareParts })
 
   // Reads and writes of bytes.
   const receiver = new BlobReceiver({
@@ -195,16 +204,12 @@ function wire (databases, options = {}, location) {
   const reader = new BlobReader({ access, databases, life, protection, reads, verifies })
   const manyReader = new ManyReader({ catalog, databases, life, reader, uses, verifies })
   const slices = new SliceReader({ access, databases, protection, reads, verifies })
-  const exporter = new FileExporter({ catalog, databases, deleter, protection, reader })
   const writer = new BlobWriter({
-    activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags
+    activity, catalog, databases, evictor, locks, log, presence, protection, quota, rareParts, tags
   })
   const manyWriter = new ManyWriter({
     activity, catalog, databases, life, locks, presence, protection, quota, uses, writer
   })
-  const importer = new FileImporter({ databases, writer })
-  const composing = { access, databases, protection, reader, reads, verifies, writer }
-  const appender = new Appender({ ...composing, activity, catalog, locks, uses })
 
   /** @type {Promise<void> | undefined} */
   let closing
@@ -229,19 +234,13 @@ function wire (databases, options = {}, location) {
     access,
     activity,
     aliases,
-    appender,
     catalog,
     census,
     close,
-    collector,
-    composing,
     damage,
     databases,
     deleter,
     evictor,
-    exporter,
-    fsck,
-    importer,
     life,
     lister,
     location,
@@ -255,6 +254,7 @@ function wire (databases, options = {}, location) {
     presence,
     protection,
     quota,
+    rareParts,
     reader,
     reads,
     receiver,

@@ -37,6 +37,7 @@ const IMPORT_INTERNALS = {
   'fuzz/': 'parsers and limits of memory are fuzzed one by one',
   'browser/driven/demo.js': 'the demo page is served in this process',
   'browser/bundle.js': 'the worker is a file of its own for bundlers',
+  'browser/driven/published.js': 'the command line runs as a process',
   'browser/kernel.test.js': 'the kernel is chosen by hand',
   'encoder/bad-input.test.js': 'counts the steps of a walk',
   'encoder/files.test.js': 'the same audit in spans of other lengths',

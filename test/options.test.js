@@ -11,7 +11,11 @@ const PAGE = `${ROOT}docs/api.md`
 /** Options for tests, and options that others have defined. */
 const LEFT_OUT = ['./package.json', './store/test']
 /** Not public calls: the page says how callers get an instance. */
-const INTERNAL = ['new Aliases', 'new Blockstore', 'new BlobStore']
+const INTERNAL = [
+  'new Aliases', 'new Blockstore', 'new BlobStore', 'new BucketStore', 'new BucketAliases', 'new BucketTags'
+]
+/** Calls of a store in a bucket, which take the options of those of a `BlobStore`. */
+const OF_ANY_STORE = /^bucket(?:Store|Aliases|Tags)\./
 
 /** Options with several types, and why they have one meaning, or two meanings that nobody confuses. */
 const SEVERAL_TYPES = {
@@ -43,7 +47,8 @@ describe('the options', () => {
     if (env.UPDATE_TABLE) writeFileSync(PAGE, page = updated(page))
   })
 
-  const callsOf = name => [...options.get(name).values()].flat().filter(call => !INTERNAL.includes(call)).sort()
+  const callsOf = name => [...options.get(name).values()].flat()
+    .filter(call => !INTERNAL.includes(call) && !OF_ANY_STORE.test(call)).sort()
   const textOf = name => callsOf(name).map(call => `\`${call}\``).join(', ')
   const rowsIn = page => page.slice(page.indexOf('\n## Options\n')).split('\n').map(line => ROW.exec(line))
     .filter(row => row !== null)

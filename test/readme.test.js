@@ -4,18 +4,18 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
-import { rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { linksOf } from './support/links.js'
-import { newProject } from './support/project.js'
+import { describeExamples } from './support/page-examples.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
 const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
 /** Packages that examples use, and that a real project would install. */
 const PEERS = ['memory-level', 'express', 'fastify']
+/** Its examples run in test/readers, where their packages are installed. */
+const RECIPES = 'docs/recipes.md'
 
 it('the package contains every file to which its documents link', async () => {
   const options = ['--dry-run', '--json', '--ignore-scripts']
@@ -31,28 +31,6 @@ it('the package contains every file to which its documents link', async () => {
 })
 
 for (const page of PAGES) {
-  const text = readFileSync(ROOT + page, 'utf8')
-  const examples = [...text.matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]
-  if (!text.includes('```js')) continue
-
-  describe(`the examples of ${page}`, () => {
-    it('have a title each', () => expect(examples.length).to.equal([...text.matchAll(/^```js$/gm)].length))
-
-    for (const [, title, code] of examples) {
-      it(title, async () => {
-        const project = await newProject()
-        try {
-          for (const name of PEERS) {
-            await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'junction')
-          }
-          await writeFile(join(project, 'example.js'), code)
-          const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project })
-          expect(stderr).to.equal('')
-          expect(stdout).to.not.equal('')
-        } finally {
-          await rm(project, { recursive: true })
-        }
-      })
-    }
-  })
+  const hasExamples = readFileSync(ROOT + page, 'utf8').includes('```js')
+  if (hasExamples && page !== RECIPES) describeExamples(page, { packages: PEERS })
 }

@@ -174,7 +174,11 @@ export const missing = define({
 export const exportBlobs = define({
   summary: 'write blobs as a CAR archive',
   operands: '[CID...]',
-  options: { ...readStore, output },
+  options: {
+    ...readStore,
+    output,
+    'all-names': flag('also write names that DASL does not have, such as those of SHA2-512')
+  },
   notes: [
     'Without CID, writes all whole blobs. CID may be a tag, which means all blobs that it protects. ' +
     'Each blob is verified while it is written. It is one block of the archive, however long it is.'

@@ -7,6 +7,7 @@ import { diff } from './collections.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
 import { fetch, push, serve } from './network.js'
+import { publish } from './publish.js'
 import { bench, completion, demo, help } from './program.js'
 import { compact, fsck, gc, rescue } from './upkeep.js'
 
@@ -48,6 +49,7 @@ export const TABLE = {
     fetch: { ...fetch, load: async () => (await import('../commands/network/fetch.js')).fetch },
     push: { ...push, load: async () => (await import('../commands/network/push.js')).push },
     serve: { ...serve, load: async () => (await import('../commands/network/serve.js')).serve },
+    publish: { ...publish, load: async () => (await import('../commands/publish/publish.js')).publish },
     bucket: { ...bucket, load: async () => (await import('../commands/network/bucket.js')).bucket }
   },
   'Upkeep of a store': {

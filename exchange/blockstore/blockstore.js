@@ -17,6 +17,7 @@ import { BlockChecker } from './block-checker.js'
 import { Name } from './block-name.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
+/** @import { BlobName } from '../../lib/hash/cid.js' */
 /** @import { NamedSource } from '../../store/index.js' */
 /** @import { Store } from '../../store/interface.js' */
 /** @import { BlockBytes } from './block-checker.js' */
@@ -177,7 +178,7 @@ class Blockstore {
   }
 
   /**
-   * @param {Name} name @param {CID} cid  the CID of the blob @param {AbortSignal} [signal]
+   * @param {Name} name @param {BlobName} cid  of the blob @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #read (name, cid, signal) {
@@ -321,18 +322,22 @@ class Blockstore {
   /**
    * Finds the blob of a block, if the store has the whole block under this name.
    *
-   * @param {Name} name @returns {Promise<CID | undefined>}
+   * @param {Name} name @returns {Promise<BlobName | undefined>}
    */
   async #find (name) {
-    const cid = name.isStorable ? await this.#store.aliases.resolve(name.stored) : undefined
-    return cid !== undefined && await this.#store.has(cid) ? cid : undefined
+    if (!name.isStorable) return undefined
+    const blob = name.isOwn ? name.digest : await this.#store.aliases.resolve(name.stored)
+    if (blob === undefined) return undefined
+    const [stat] = await this.#store.statMany([blob])
+    if (stat === undefined) return await this.#store.has(blob) ? blob : undefined // throws for a damaged record
+    return stat.complete && !(name.isOwn && stat.isAliasOnly) ? blob : undefined
   }
 
   /**
    * Reads a block by an alias. It hashes the bytes with the function of the alias before it returns them, because the
    * alias may be damaged.
    *
-   * @param {Name} name @param {CID} cid  the CID of the blob @param {AbortSignal} [signal]
+   * @param {Name} name @param {BlobName} cid  of the blob @param {AbortSignal} [signal]
    */
   async #byAlias (name, cid, signal) {
     const block = await this.#store.bytes(cid, undefined, { verify: false, signal }).catch(error => {

@@ -18,7 +18,8 @@ import { bucketInvalid } from './errors.js'
 import { fullKey, startOfKeys } from './keys.js'
 import { isOwnKey, noteKey, outboardKey, referenceKey } from './layout.js'
 import { OutboardSpool } from './outboard-spool.js'
-import { isUsableEtag, isUsableKey, readNote, readReference, unlessInvalid, writeRecord } from './reference.js'
+import { writeRecord } from './record.js'
+import { isUsableEtag, isUsableKey, readNote, readReference, unlessInvalid } from './reference.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Many } from '../../lib/async/in-order.js' */

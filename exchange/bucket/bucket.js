@@ -47,15 +47,18 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  *
  * @typedef {object} Bucket
  * @property {string} location  the name of the bucket in errors
+ * @property {Date} [lastAnswer]  when the bucket sent its last answer, by its own clock. Without it, the clock of this
+ *   machine counts
  * @property {(key: string, range?: { start?: number, end?: number }, options?: {
  *   ifMatch?: string, signal?: AbortSignal
  * }) => Promise<ReadObject | undefined>} get  reads an object, or a part of it; undefined if there is none under the
  *   key. If the range begins beyond the end, `body` is empty. `ifMatch` is an ETag
  * @property {(key: string, options?: { signal?: AbortSignal }) => Promise<ObjectInfo | undefined>} head
  * @property {(key: string, body: Uint8Array, options?: {
- *   ifAbsent?: boolean, signal?: AbortSignal
+ *   ifAbsent?: boolean, type?: string, signal?: AbortSignal
  * }) => Promise<PutResult>} put  writes an object. The bytes must not change until the call has ended. `ifAbsent`: only
- *   if there is no object under the key; default: false, which replaces one
+ *   if there is no object under the key; default: false, which replaces one. `type`: the media type with which the
+ *   bucket serves the object, such as `text/html`; default: the bucket's
  * @property {(key: string, source: Source, options?: { size?: number, signal?: AbortSignal }
  * ) => Promise<{ size: number, etag?: string }>} putParts  writes an object of any length, in parts, and replaces one.
  *   The object appears as a whole, or not at all. At most five parts are in memory, of 8 MiB each up to 80 GiB.

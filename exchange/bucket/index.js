@@ -1,6 +1,7 @@
 // The entry point `baobox/bucket`: buckets of object stores that speak S3, of R2, and in memory; blobs in them.
 
 export { adopt } from './adopt.js'
+export { BucketStore } from './store/bucket-store.js'
 export { memoryBucket } from './memory.js'
 export { bucketMirror } from './mirror.js'
 export { probe } from './probe.js'

@@ -1,4 +1,4 @@
-// The keys of baobox in a bucket, which docs/decisions/0046 and 0048 describe.
+// The keys of baobox in a bucket, which docs/decisions/0046, 0048 and 0049 describe.
 
 import { base16 } from 'multiformats/bases/base16'
 import { hash } from '../../lib/hash/hasher.js'
@@ -10,33 +10,60 @@ const OWN_KEY = new RegExp('^(?:baobox\\.json' +
   `|refs/${HEX.replace('\\1', '\\2')}(?:${ID})?` +
   `|adopted/${HEX.replace('\\1', '\\3')}(?:${ID}\\.\\d{8})?` +
   '|tags/[^/]+/\\d{16}' +
+  '|aliases/[\\da-f]+/\\d{16}-(?:[\\da-f]{64}|deleted)' +
   '|gc/\\d+/(?:begin|dead|final|done)' +
   '|probe/[\\da-f]{16}/[^/]+)$')
-/** Matches what follows the hash in the name of an object that was put again: its id. */
-const WITH_ID = new RegExp(`^${ID}$`)
-const OUTBOARD_WITH_ID = new RegExp(`^${ID}\\.obao4$`)
+const BLOB_KEY = /^(blobs|refs)\/([\da-f]{2})\/(\2[\da-f]{62})(?:\.([\da-f]{8}))?(\.obao4)?$/
+const VERSION_LEN = 16
+const ID_BYTES = 4
 
-/** @param {string} folder @param {string} hex */
-const keyIn = (folder, hex) => `${folder}/${hex.slice(0, 2)}/${hex}`
+/** The file that says which layout the bucket has. */
+export const STORE_KEY = 'baobox.json'
 
-/** The key of the bytes of a blob. @param {string} hex */
-export const blobKey = hex => keyIn('blobs', hex)
+/**
+ * @typedef {object} BlobKey  what the name of an object of a blob says
+ * @property {'bytes' | 'outboard' | 'reference'} kind
+ * @property {string} hex  the hash of the blob, in 64 digits
+ * @property {string} id  of an object that was put again; empty for the first one
+ */
 
-/** The key of the outboard of a blob. @param {string} hex */
-export const outboardKey = hex => `${blobKey(hex)}.obao4`
+/** @param {string} folder @param {string} hex @param {string} id */
+const keyIn = (folder, hex, id) => `${folder}/${hex.slice(0, 2)}/${hex}${id && `.${id}`}`
 
-/** The key of the reference to an adopted object. @param {string} hex */
-export const referenceKey = hex => keyIn('refs', hex)
+/** The key of the bytes of a blob. @param {string} hex @param {string} [id] */
+export const blobKey = (hex, id = '') => keyIn('blobs', hex, id)
+
+/** The key of the outboard of a blob. @param {string} hex @param {string} [id] */
+export const outboardKey = (hex, id) => `${blobKey(hex, id)}.obao4`
+
+/** The key of the reference to an adopted object. @param {string} hex @param {string} [id] */
+export const referenceKey = (hex, id = '') => keyIn('refs', hex, id)
 
 /** The key of the note about an adopted object. @param {string} key  of the object */
-export const noteKey = key => keyIn('adopted', base16.baseEncode(hash(new TextEncoder().encode(key))))
+export const noteKey = key => keyIn('adopted', base16.baseEncode(hash(new TextEncoder().encode(key))), '')
+
+/** The key of one version of a name: `folder/0000000000000007`. @param {string} folder @param {number} version */
+export const versionKey = (folder, version) => `${folder}/${String(version).padStart(VERSION_LEN, '0')}`
 
 /** True if the key has the form of those that baobox makes. @param {string} key */
 export const isOwnKey = key => OWN_KEY.test(key)
 
-/** True if the key is that of a blob or reference, with an id. @param {string} key @param {string} plain */
-export const hasId = (key, plain) => key.startsWith(plain) && WITH_ID.test(key.slice(plain.length))
+/**
+ * Reads the name of an object that belongs to a blob.
+ *
+ * @param {string} key @returns {BlobKey | undefined} undefined for all other keys
+ */
+export function parseBlobKey (key) {
+  const match = BLOB_KEY.exec(key)
+  if (match === null) return undefined
+  const [, folder, , hex, id = '', ending] = match
+  if (folder === 'blobs') return { kind: ending === undefined ? 'bytes' : 'outboard', hex, id }
+  return ending === undefined ? { kind: 'reference', hex, id } : undefined
+}
 
-/** True if the key is that of an outboard with an id. @param {string} key @param {string} hex */
-export const isOutboardWithId = (key, hex) =>
-  key.startsWith(blobKey(hex)) && OUTBOARD_WITH_ID.test(key.slice(blobKey(hex).length))
+/** The opposite of `parseBlobKey`. @param {BlobKey} parts */
+export const keyOf = ({ kind, hex, id }) =>
+  (kind === 'bytes' ? blobKey : kind === 'outboard' ? outboardKey : referenceKey)(hex, id)
+
+/** Draws the id of an object that is put again. */
+export const newId = () => base16.baseEncode(crypto.getRandomValues(new Uint8Array(ID_BYTES)))

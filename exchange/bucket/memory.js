@@ -54,7 +54,7 @@ class MemoryBucket {
   async put (key, body, options = {}) {
     fullKey(key)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
     options.signal?.throwIfAborted()
     if (options.ifAbsent && this.#objects.has(key)) return { isWritten: false }
     return { isWritten: true, etag: this.#set(key, new Uint8Array(body)) }

@@ -13,8 +13,8 @@ import { Mirror } from '../../verifier/mirrors/mirror.js'
 import { emptyOutboard, piecesOfPlain } from '../../verifier/mirrors/plain/plain-blob.js'
 import { assertBucket } from './bucket.js'
 import { bucketInvalid } from './errors.js'
-import { blobKey, isOutboardWithId, outboardKey } from './layout.js'
-import { placesOf } from './places.js'
+import { blobKey, outboardKey } from './layout.js'
+import { keysWithId, placesOf } from './places.js'
 import { readAll } from './read-all.js'
 
 /** @import { Bucket, ReadObject } from './bucket.js' */
@@ -269,8 +269,8 @@ class BucketOutboard {
   async #findKey (signal) {
     const isPlain = this.#key === outboardKey(this.#hex)
     if (!isPlain) return false
-    for await (const { key } of this.#bucket.list(`${blobKey(this.#hex)}.`, '', { signal })) {
-      if (!isOutboardWithId(key, this.#hex)) continue
+    for await (const key of keysWithId(this.#bucket, blobKey(this.#hex), 'outboard', signal)) {
+      if (key === outboardKey(this.#hex)) continue
       this.#key = key
       return true
     }

@@ -1,10 +1,11 @@
 // Where the bytes of a blob may be in a bucket.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { blobKey, hasId, referenceKey } from './layout.js'
+import { blobKey, parseBlobKey, referenceKey } from './layout.js'
 import { readReference } from './reference.js'
 
 /** @import { Bucket } from './bucket.js' */
+/** @import { BlobKey } from './layout.js' */
 
 /**
  * @typedef {object} BlobPlace
@@ -32,11 +33,11 @@ export async function * placesOf (bucket, hex, { signal, onInvalid }) {
   yield { key: blob }
   yield * referred(bucket, reference, { signal, onInvalid })
   let left = MAX_PLACES
-  for await (const key of keysWithId(bucket, blob, signal)) {
+  for await (const key of keysWithId(bucket, blob, 'bytes', signal)) {
     yield { key }
     if (--left === 0) return
   }
-  for await (const key of keysWithId(bucket, reference, signal)) {
+  for await (const key of keysWithId(bucket, reference, 'reference', signal)) {
     yield * referred(bucket, key, { signal, onInvalid })
     if (--left === 0) return
   }
@@ -45,12 +46,12 @@ export async function * placesOf (bucket, hex, { signal, onInvalid }) {
 /**
  * Yields the keys that are a key and an id. A list may be endless, so only its beginning is read.
  *
- * @param {Bucket} bucket @param {string} key @param {AbortSignal} [signal]
+ * @param {Bucket} bucket @param {string} key @param {BlobKey['kind']} kind  of objects @param {AbortSignal} [signal]
  */
-async function * keysWithId (bucket, key, signal) {
+export async function * keysWithId (bucket, key, kind, signal) {
   let left = MAX_LISTED
   for await (const { key: listed } of bucket.list(`${key}.`, '', { signal })) {
-    if (hasId(listed, key)) yield listed
+    if (parseBlobKey(listed)?.kind === kind) yield listed
     if (--left === 0) return
   }
 }

@@ -137,10 +137,13 @@ class R2Bucket {
   async put (key, body, options = {}) {
     const name = fullKey(key, this.#prefix)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
-    const { ifAbsent = false, signal } = options
-    const onlyIf = ifAbsent ? { onlyIf: new Headers({ 'if-none-match': '*' }) } : undefined
-    const object = await this.#call(name, () => this.#binding.put(name, body, onlyIf), { isWrite: true, signal })
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
+    const { ifAbsent = false, type, signal } = options
+    const how = {
+      ...ifAbsent && { onlyIf: new Headers({ 'if-none-match': '*' }) },
+      ...type !== undefined && { httpMetadata: { contentType: type } }
+    }
+    const object = await this.#call(name, () => this.#binding.put(name, body, how), { isWrite: true, signal })
     return object === null ? { isWritten: false } : { isWritten: true, etag: object.etag }
   }
 

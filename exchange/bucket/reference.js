@@ -6,15 +6,13 @@ import { BaoError } from '../../lib/core/errors.js'
 import { bucketInvalid } from './errors.js'
 import { fullKey } from './keys.js'
 import { isOwnKey } from './layout.js'
-import { readAll } from './read-all.js'
+import { readRecord } from './record.js'
 
 /** @import { Bucket } from './bucket.js' */
 
 /** @typedef {{ key: string, etag: string, size: number }} Reference  an object, and its version */
 /** @typedef {Reference & { hash: string }} Note  `hash`: that of the blob, in 64 digits */
 
-/** The maximum length of a reference or note: a key of 1024 bytes and an ETag of 1024, each byte escaped, and names. */
-const MAX_LEN = 8192
 /**
  * Matches ETags that can be compared in `If-Match`. Weak ones (`W/"..."`) never match. Source: RFC 9110, 8.8.3 and
  * 13.1.1.
@@ -53,33 +51,6 @@ export const unlessInvalid = reading => reading.catch(error => {
   if (error instanceof BaoError && error.code === 'BUCKET_INVALID') return undefined
   throw error
 })
-
-/** @param {Bucket} bucket @param {string} key @param {Reference | Note} record @param {AbortSignal} [signal] */
-export const writeRecord = (bucket, key, record, signal) =>
-  bucket.put(key, new TextEncoder().encode(JSON.stringify(record)), { signal })
-
-/**
- * @param {Bucket} bucket @param {string} key @param {AbortSignal} [signal]
- * @returns {Promise<Record<string, unknown> | undefined>}
- */
-async function readRecord (bucket, key, signal) {
-  const object = await bucket.get(key, { start: 0, end: MAX_LEN }, { signal })
-  if (object === undefined) return undefined
-  const location = `${bucket.location}/${key}`
-  if (object.size > MAX_LEN) {
-    await object.body.return(undefined)
-    throw bucketInvalid(location, `a reference has at most ${MAX_LEN} bytes, and this object has ${object.size}`)
-  }
-  const bytes = await readAll(object, MAX_LEN)
-  let record
-  try {
-    record = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw bucketInvalid(location, 'it should be JSON', { cause })
-  }
-  if (typeof record === 'object' && record !== null && !Array.isArray(record)) return record
-  throw bucketInvalid(location, 'it should be an object in JSON')
-}
 
 /** @param {Record<string, unknown>} record @param {string} location @returns {Reference} */
 function referenceIn ({ key, etag, size }, location) {

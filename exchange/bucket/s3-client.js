@@ -108,6 +108,8 @@ export class S3Client {
   #signingKeys = new Map()
   /** The name of the bucket in errors. */
   location
+  /** When the server sent its last answer, by its own clock. @type {Date | undefined} */
+  lastAnswer
 
   /** @param {ReturnType<typeof checkedOptions>} options @param {Clock} clock */
   constructor (options, clock) {
@@ -157,6 +159,12 @@ export class S3Client {
     return String((await signer.sign()).url)
   }
 
+  /** Answers may come in another order than they were sent. @param {Headers} headers */
+  #noteTime (headers) {
+    const time = Date.parse(headers.get('date') ?? '')
+    if (time > (this.lastAnswer?.getTime() ?? 0)) this.lastAnswer = new Date(time)
+  }
+
   /**
    * @template T
    * @param {import('./credentials.js').Keys | undefined} keys @param {S3Request} request
@@ -187,6 +195,7 @@ export class S3Client {
         throw error
       })
       const { status, redirected, type } = response
+      this.#noteTime(response.headers)
       const received = answer = new Answer(response, ending, either)
       if (redirected || type === 'opaqueredirect' || (status >= 300 && status < 400)) {
         throw new Failure(this.#redirected(location, answer), { isFinal: true })
@@ -208,10 +217,11 @@ export class S3Client {
   }
 
   /** @param {import('./credentials.js').Keys | undefined} keys @param {S3Request} request */
-  async #signed (keys, { method, key, query, headers, body = NO_BODY }) {
+  async #signed (keys, { method, key, query, headers: given, body = NO_BODY }) {
+    const { 'content-type': type = OCTETS, ...headers } = given ?? {}
     const url = this.#urlOf(key, query)
     // Browsers do not let pages set this header. It is not signed, because they send another one.
-    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': OCTETS }) }
+    const unsigned = { 'accept-encoding': 'identity', ...(body.length > 0 && { 'content-type': type }) }
     if (keys === undefined) return { url, headers: new Headers({ ...headers, ...unsigned }) }
     if (globalThis.crypto?.subtle === undefined) {
       throw new TypeError('requests cannot be signed without WebCrypto, which pages have over https: and on localhost')

@@ -69,6 +69,8 @@ class S3Bucket {
     this.location = this.#client.location
   }
 
+  get lastAnswer () { return this.#client.lastAnswer }
+
   /** @type {Bucket['get']} */
   async get (key, range, options = {}) {
     const name = fullKey(key, this.#prefix)
@@ -103,9 +105,9 @@ class S3Bucket {
   async put (key, body, options = {}) {
     const name = fullKey(key, this.#prefix)
     assertBytes('body', body)
-    assertKnownOptions(options, ['ifAbsent', 'signal'])
-    const { ifAbsent = false, signal } = options
-    const headers = ifAbsent ? { 'if-none-match': '*' } : undefined
+    assertKnownOptions(options, ['ifAbsent', 'type', 'signal'])
+    const { ifAbsent = false, type, signal } = options
+    const headers = { ...ifAbsent && { 'if-none-match': '*' }, ...type !== undefined && { 'content-type': type } }
     const expected = ifAbsent ? [200, 412] : [200]
     return this.#send({ method: 'PUT', key: name, headers, body, signal, expected }, async answer => {
       await answer.bytes(MAX_IDLE_LEN)

@@ -113,6 +113,7 @@ class Body {
   cancel (reason) { this.#end('aborted', reason) }
 
   #awaitClient () {
+    if (this.#served.isPrivate) return
     const { idleTimeout } = this.#served.options
     this.#timer = setTimeout(() => this.#breakOff('stalled', stalled(idleTimeout)), idleTimeout)
   }

@@ -38,8 +38,8 @@ import { Sites } from './sites/sites.js'
  * @typedef {object} ServerHooks  functions that a server gives to the handler that runs in it
  * @property {ResponseClass} [Response]  for bodies in one piece, where it takes a fifth of the time of the runtime's
  *   class. Default: the runtime's
- * @property {boolean} [isPrivate]  true if only this program gets the answers, so that errors may say which mirrors
- *   have failed. Default: false
+ * @property {boolean} [isPrivate]  true if only this program gets the answers: then errors say which mirrors have
+ *   failed, and the program may take as long as it wants between two pieces. Default: false
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is
  *   complete when the server has it, since a handler cannot know more
  */

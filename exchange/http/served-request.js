@@ -60,7 +60,7 @@ export class ServedRequest {
     this.sites = sites
     this.mountedSites = mountedSites
     this.Response = hooks.Response ?? Response
-    /** True if the answer may say everything about an error. */
+    /** True if the client is this program. */
     this.isPrivate = hooks.isPrivate ?? false
     this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd

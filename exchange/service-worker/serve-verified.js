@@ -25,7 +25,7 @@ import { openWorkerStore } from './worker-store.js'
  *   as `error` says
  */
 /**
- * @typedef {object} Lie  what pages are told of a mirror that has sent wrong bytes
+ * @typedef {object} Lie  what pages are told of a mirror that has sent wrong bytes, or an answer that proves nothing
  * @property {string} mirror  its origin
  * @property {string} cid  of the blob
  * @property {number} [offset]  of the wrong bytes, as far as it is known
@@ -43,7 +43,7 @@ import { openWorkerStore } from './worker-store.js'
  * @property {(event: WorkerEvent) => void} [onEvent]  its errors are ignored
  */
 
-/** The name of the channel on which pages hear of mirrors that lied. */
+/** The name of the channel on which pages hear of bad answers. */
 const CHANNEL = 'baobox'
 
 /**
@@ -69,16 +69,16 @@ export function serveVerified (options) {
   }
   const supply = fromMirrors(mirrors, {
     onRequest (event) {
-      if (event.error !== undefined && isLie(event.error)) tellPages(event)
+      if (isBad(event)) tellPages(event)
       tell({ type: 'mirror', ...event })
     }
   })
   const names = new SiteNames(worker.caches, { base: base.href, site: site.cid })
 
   const open = async () => {
-    const { store, place, error } = await openWorkerStore(`baobox ${base.pathname}`, { supply, quota })
+    const name = `baobox ${base.pathname}`
+    const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => names.keepIn(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
-    await names.keepIn(store)
     const onRequest = (/** @type {RequestEvent} */ event) => tell({ type: 'request', ...event })
     return createVerifiedFetch({ store, base, site, onRequest })
   }
@@ -137,7 +137,13 @@ const isOptions = site => Object(site) === site && 'cid' in /** @type {object} *
 const absolute = (mirror, base) =>
   URL.canParse(mirror) ? mirror : new URL(mirror, base).href.replaceAll('%7B', '{').replaceAll('%7D', '}')
 
-/** Tells all pages of this origin of a lie. @param {MirrorRequestEvent} event */
+/** The codes of answers that cannot be right: too short again and again, or without what proves the bytes. */
+const UNUSABLE = ['BAO_TRUNCATED', 'FETCH_REFUSED']
+
+/** True if a mirror has sent what cannot be right. @param {MirrorRequestEvent} event */
+const isBad = ({ error }) => error !== undefined && (isLie(error) || UNUSABLE.includes(error.code ?? ''))
+
+/** Tells all pages of this origin of a bad answer. @param {MirrorRequestEvent} event */
 function tellPages ({ mirror, cid, error = new Error() }) {
   const channel = new BroadcastChannel(CHANNEL)
   channel.postMessage(/** @type {Lie} */ ({ mirror, cid: `${cid}`, offset: error.start, code: error.code }))

@@ -15,25 +15,38 @@ const MAX_MEMORY = 1 << 28
 
 /**
  * @param {string} name @param {Pick<StoreOptions, 'supply' | 'quota'>} options
+ * @param {(store: BlobStore) => Promise<void>} fill  puts what the store must have. If IndexedDB fails even at this,
+ *   the store is in memory
  * @returns {Promise<{ store: BlobStore, place: 'IndexedDB' | 'memory', error?: unknown }>} `error`: why the store is in
  *   memory
  * @throws {BaoError} STORE_LOCKED when another worker has the store open for too long
  */
-export async function openWorkerStore (name, { supply, quota }) {
+export async function openWorkerStore (name, { supply, quota }, fill) {
   try {
     const limit = quota ?? await browserQuota()
-    const store = await BlobStore.open(name, { supply, quota: limit, wait: MAX_WAIT })
+    const store = await filled(await BlobStore.open(name, { supply, quota: limit, wait: MAX_WAIT }), fill)
     return { store, place: 'IndexedDB' }
   } catch (error) {
     if (error instanceof BaoError && error.code === 'STORE_LOCKED') throw error
     const store = await openMemoryStore({ supply, quota: Math.min(quota ?? Infinity, MAX_MEMORY) })
-    return { store, place: 'memory', error }
+    return { store: await filled(store, fill), place: 'memory', error }
+  }
+}
+
+/** @param {BlobStore} store @param {(store: BlobStore) => Promise<void>} fill */
+async function filled (store, fill) {
+  try {
+    await fill(store)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
   }
 }
 
 /** @param {Pick<StoreOptions, 'supply' | 'quota'>} options */
 export function openMemoryStore (options) {
-  const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+  const level = () => new MemoryLevel({ storeEncoding: 'view', keyEncoding: 'view', valueEncoding: 'view' })
   return BlobStore.open({ index: level(), data: level() }, options)
 }
 

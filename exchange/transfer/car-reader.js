@@ -1,17 +1,24 @@
 // Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
 //
-// `@ipld/car` decodes the header and the CIDs. It reads them through `CarBytes`, which limits their length. The
-// package's own readers of sections are not used, because they gather each block in memory, however long the block
-// claims to be. Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
+// `@ipld/car` decodes the CIDs. It reads them through `CarBytes`, which limits their length. The package's own readers
+// of sections are not used, because they gather each block in memory, however long the block claims to be. Its reader
+// of headers is not used, because it refuses the metadata that headers may have.
+// Sources: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/; dasl.ing, "CAR".
 
-import { readBlockHead, readHeader } from '@ipld/car/decoder'
+import { readBlockHead } from '@ipld/car/decoder'
+import { decode } from '@ipld/dag-cbor'
+import { varint } from 'multiformats'
+import { CID } from 'multiformats/cid'
 import { BaoError } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
-
-/** @import { CID } from 'multiformats/cid' */
+import { DrislReader } from '../collections/web/drisl.js'
 
 /** The maximum length of a header or of a CID, in bytes. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
+/** The maximum number of CBOR items in a header: each may become a value of a hundred bytes. */
+const MAX_HEADER_ITEMS = 1 << 20
+/** The length of the header of version 2, after its first bytes: flags, and the offsets of its parts. */
+const V2_HEADER_LEN = 40
 const NOTHING = new Uint8Array(0)
 
 /** @param {string} fault @param {number} start  byte of the archive @param {unknown} [cause] */
@@ -152,18 +159,23 @@ export class CarReader {
   /**
    * Reads the header. Callers call this first.
    *
-   * @returns {Promise<{ version: 1 | 2, roots: CID[] }>}
+   * @returns {Promise<{ version: 1 | 2, roots: CID[], metadata: Record<string, unknown> }>} `metadata`: its other
+   *   fields
    * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
    */
   async header () {
     const bytes = this.#bytes
-    const header = await this.#decoded(() => readHeader(bytes))
-    if (header.version === 2) {
-      const end = header.dataOffset + header.dataSize
-      if (!Number.isSafeInteger(end) || end < bytes.pos) throw carInvalid('the data ends before its header', bytes.pos)
-      bytes.end = end
-    }
-    return { version: header.version, roots: header.roots }
+    const first = await this.#decoded(() => readHeader(bytes))
+    if (first?.version !== 2) return headerOf(first)
+    const header = await bytes.exactly(V2_HEADER_LEN, true)
+    const view = new DataView(header.buffer)
+    const [offset, size] = [16, 24].map(at => Number(view.getBigUint64(at, true)))
+    bytes.seek(offset - bytes.pos)
+    const end = offset + size
+    const inner = headerOf(await this.#decoded(() => readHeader(bytes)))
+    if (!Number.isSafeInteger(end) || end < bytes.pos) throw carInvalid('the data ends before its header', bytes.pos)
+    bytes.end = end
+    return { ...inner, version: 2 }
   }
 
   /**
@@ -206,4 +218,33 @@ export class CarReader {
       throw carInvalid(/** @type {Error} */ (error).message, start, error)
     }
   }
+}
+
+/**
+ * Reads a map with its length before it.
+ *
+ * @param {CarBytes} bytes
+ * @returns {Promise<Record<string, unknown> | null>}
+ */
+async function readHeader (bytes) {
+  const [len, lenLen] = varint.decode(await bytes.upTo(8))
+  bytes.seek(lenLen)
+  const { pos } = bytes
+  const header = await bytes.exactly(len, true)
+  const items = new DrislReader(header, MAX_HEADER_ITEMS, fault => carInvalid(fault, pos), { anyCid: true })
+  items.skip()
+  items.end()
+  return decode(header)
+}
+
+/**
+ * @param {Record<string, unknown> | null} map  what the header decodes to
+ * @returns {{ version: 1, roots: CID[], metadata: Record<string, unknown> }}
+ * @throws {BaoError} CAR_INVALID
+ */
+function headerOf (map) {
+  const { version, roots, ...metadata } = map ?? {}
+  const isRight = version === 1 && Array.isArray(roots) && roots.every(root => CID.asCID(root) === root)
+  if (!isRight) throw carInvalid('its header does not have version 1 and a list of roots', 0)
+  return { version, roots, metadata }
 }

@@ -1,15 +1,17 @@
-// Writes blobs as a CAR, version 1, with a block for each name of each blob. https://ipld.io/specs/transport/car/carv1/
+// Writes blobs as a CAR, version 1, with a block for each name of each blob.
+// Sources: https://ipld.io/specs/transport/car/carv1/; dasl.ing, "CAR".
 
 import { CarWriter } from '@ipld/car/writer'
 import { CID, varint } from 'multiformats'
-import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { RAW, parseRoot, toCid, unsupported } from '../../lib/hash/cid.js'
 import { nameOf } from '../../lib/hash/roots.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { concat } from '../../lib/core/bytes.js'
+import { concat, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertMany, untilSignal } from '../../lib/async/in-order.js'
 import { assertStore, missing, notFound } from '../../store/interface.js'
 import { asBlockstore } from '../blockstore/blockstore.js'
+import { isDasl } from '../collections/web/drisl.js'
 import { MAX_HEADER_LEN } from './car-reader.js'
 import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } from './chosen-blobs.js'
 
@@ -21,9 +23,10 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
 /** @import { Chosen, SelectionOptions } from './chosen-blobs.js' */
 
 /**
- * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[] }} ExportOptions  `hashers`: hash
- *   functions of aliases, in addition to SHA2-256 and SHA2-512. `onProgress` gets `baobox:export` events, in bytes of
- *   the archive
+ * @typedef {SelectionOptions & ProgressOptions & { hashers?: MultihashHasher[], dasl?: boolean }} ExportOptions
+ *   `hashers`: hash functions of aliases, in addition to SHA2-256 and SHA2-512. `dasl`: false for an archive that DASL
+ *   does not allow: with aliases of hash functions other than SHA2-256, and with roots that say which blobs are
+ *   sequences. Default: true. `onProgress` gets `baobox:export` events, in bytes of the archive
  */
 
 /**
@@ -36,11 +39,14 @@ import { assertSelection, blobOf, chosenBlobs, chosenTags, hasOwnName, isAll } f
  *   these sequences as well; `tags`: only blobs that these tags protect. Default: all whole blobs
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in fresh pieces
  * @throws {BaoError} the errors of `get`, after which the archive is incomplete; CID_UNSUPPORTED { cid } for an alias
- *   whose hash function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+ *   whose hash function is not among `hashers`, or not one of DASL; STORE_TAG_NOT_FOUND { tag }
  */
 export function exportCar (store, options = {}) {
   assertStore(store)
-  assertKnownOptions(options, ['hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  assertKnownOptions(options, ['hashers', 'dasl', 'cids', 'tags', 'recursive', 'signal', 'onProgress'])
+  if (typeof (options.dasl ?? true) !== 'boolean') {
+    throw new TypeError(`"dasl" expected true or false, got ${describe(options.dasl)}`)
+  }
   assertMany('hashers', options.hashers ?? [], 'hash functions')
   assertSelection(options)
   return archiveOf(store, options)
@@ -51,7 +57,8 @@ export function exportCar (store, options = {}) {
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
 async function * archiveOf (store, options) {
-  const { hashers, signal, onProgress } = options
+  const { hashers, dasl = true, signal, onProgress } = options
+  const nameIn = dasl ? daslName : (/** @type {CID} */ cid) => cid
   const cids = options.cids && await gathered(options.cids, signal)
   const selection = { cids, tags: options.tags, recursive: options.recursive, signal }
   const tags = await chosenTags(store, selection)
@@ -60,10 +67,11 @@ async function * archiveOf (store, options) {
     done += piece.length
     return piece
   }
-  yield given(await headerOf(await rootsOf(store, cids ?? [], tags)))
+  yield given(await headerOf(await rootsOf(store, cids ?? [], tags, nameIn)))
   const blocks = asBlockstore(store, { hashers })
   for await (const { cid, size, isOwn } of namedBlobs(store, selection, tags)) {
-    const head = concat([varintOf(cid.bytes.length + size), cid.bytes])
+    const name = nameIn(cid).bytes
+    const head = concat([varintOf(name.length + size), name])
     let isBegun = false
     try {
       for await (const piece of isOwn ? store.get(cid, undefined, { signal }) : blocks.get(cid, { signal })) {
@@ -92,11 +100,15 @@ async function gathered (cids, signal) {
  * Returns the roots of the archive: the blobs in `cids`, and those of the tags, if the store has them.
  *
  * @param {Store} store @param {BlobName[]} cids @param {TagInfo[]} tags
+ * @param {(cid: CID) => CID} nameIn  gives the name of a blob in the archive
  * @returns {Promise<CID[]>}
  */
-async function rootsOf (store, cids, tags) {
+async function rootsOf (store, cids, tags, nameIn) {
   const roots = /** @type {Map<string, CID>} */ (new Map())
-  const add = (/** @type {CID} */ cid) => roots.set(cid.toString(), cid)
+  const add = (/** @type {CID} */ cid) => {
+    const root = nameIn(cid)
+    roots.set(`${root}`, root)
+  }
   for (const cid of cids) add(CID.asCID(cid) ?? toCid(parseRoot(cid, 'cids')))
   for (const tag of tags) {
     const cid = await blobOf(store, tag)
@@ -150,6 +162,19 @@ async function assertComplete (store, { cid, stat }) {
   const root = cid.multihash.digest
   if (stat === undefined) throw notFound(root)
   if (!stat.complete) throw missing(root, stat.size, await store.missing(cid))
+}
+
+/**
+ * The name of a block in an archive of DASL, which has plain bytes under hashes of BLAKE3 and SHA2-256.
+ *
+ * @param {CID} cid
+ * @returns {CID}
+ * @throws {BaoError} CID_UNSUPPORTED
+ */
+function daslName (cid) {
+  const name = CID.createV1(RAW, cid.multihash)
+  if (isDasl(name)) return name
+  throw unsupported(cid, 'a hash that DASL does not have. Export it with `dasl: false`')
 }
 
 /** @param {number} value */

@@ -3,13 +3,13 @@
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { HASH_LEN } from '../../lib/core/constants.js'
-import { blake3, unsupported } from '../../lib/hash/cid.js'
+import { HASHSEQ, blake3, unsupported } from '../../lib/hash/cid.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { eitherOf } from '../../lib/source/async-util.js'
 import { toPieces } from '../../lib/source/source.js'
 import {
-  FILE_FROM, assertName, assertStore, assertWritable, blockNotFound, blockTooLong
+  FILE_FROM, LOOKUP_COUNT, assertName, assertStore, assertWritable, blockNotFound, blockTooLong
 } from '../../store/interface.js'
 import { MAX_BLOCK_LEN, asBlockstore } from '../blockstore/blockstore.js'
 import { Name } from '../blockstore/block-name.js'
@@ -32,13 +32,15 @@ import { CarReader } from './car-reader.js'
  * @property {'refuse' | 'skip'} [unknown]  what to do with a block whose hash function is not known: `refuse` throws
  *   CID_UNSUPPORTED { cid }; `skip` leaves out the block and counts it. Default: `refuse`
  * @property {(root: CID, index: number) => string | undefined} [tagRoot]  returns the name of a tag for a root of the
- *   archive, or undefined for no tag. The tags are set once all blocks are kept
+ *   archive, or undefined for no tag. The tags are set once all blocks are kept. If a root is a sequence of hashes of
+ *   blobs that the store has, its tag protects them, too
  */
 
 /**
  * @typedef {object} ImportResult
  * @property {1 | 2} version  the version of the archive
  * @property {CID[]} roots  the roots that its header names
+ * @property {Record<string, unknown>} metadata  the other fields of its header, for example those of MASL
  * @property {number} blocks  how many of its blocks were kept. A block that occurs twice is counted twice
  * @property {number} bytes  bytes of these blocks
  * @property {number} skipped  how many blocks were left out because their hash functions are not known
@@ -73,15 +75,16 @@ export async function importCar (store, source, options = {}) {
   const hold = store.tempTag()
   try {
     const car = new CarReader(pieces)
-    const { version, roots } = await car.header()
+    const { version, roots, metadata } = await car.header()
     const named = namedRoots(roots, tagRoot)
     for (const cid of roots) if (new Name(cid).isOwn) hold.add(cid) // until their tags are set
-    const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
+    const result = { version, roots, metadata, blocks: 0, bytes: 0, skipped: 0 }
     const pairs = knownPairs(car, result, { codes, unknown, maxBlockBytes })
     for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
     for (const { cid, tag } of named) {
       if (await store.resolve(cid) === undefined) throw blockNotFound(cid)
-      await store.tags.set(tag, cid)
+      const isSequence = cid.code === HASHSEQ || await hasOnlyMembers(store, cid)
+      await store.tags.set(tag, cid, { format: isSequence ? 'hashseq' : 'raw' })
     }
     return result
   } finally {
@@ -125,6 +128,25 @@ async function gathered ({ len, pieces }) {
   const block = new ByteQueue()
   for await (const piece of pieces) block.push(piece, len)
   return block.bytes.slice()
+}
+
+/**
+ * Returns true if a blob is a sequence of hashes of blobs that the store has. Archives do not say which of their blobs
+ * are sequences.
+ *
+ * @param {Store} store @param {CID} cid
+ */
+async function hasOnlyMembers (store, cid) {
+  if (!new Name(cid).isOwn) return false
+  const { size, complete } = await store.stat(cid)
+  if (!complete || size === 0 || size % HASH_LEN !== 0) return false
+  for (let start = 0; start < size; start += LOOKUP_COUNT * HASH_LEN) {
+    const hashes = await store.bytes(cid, { start, end: Math.min(start + LOOKUP_COUNT * HASH_LEN, size) })
+    const names = Array.from({ length: hashes.length / HASH_LEN }, (_, i) =>
+      hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
+    if ((await store.statMany(names)).includes(undefined)) return false
+  }
+  return true
 }
 
 /**

@@ -76,6 +76,24 @@ export async function * inOrder (items, aheadOf, begin) {
 }
 
 /**
+ * Works on several items at the same time, and waits for all of them. After a failure, no other work begins.
+ *
+ * @template T
+ * @param {Many<T>} items @param {number} parallel  at least 1 @param {(item: T) => Promise<unknown>} work
+ */
+export async function forEachOf (items, parallel, work) {
+  const results = inOrder(eachOf(items), () => parallel - 1, work)
+  while (!(await results.next()).done);
+}
+
+/**
+ * Yields items. An array is no async iterable, which `inOrder` needs.
+ *
+ * @template T @param {Many<T>} items @returns {AsyncGenerator<T>}
+ */
+export async function * eachOf (items) { yield * items }
+
+/**
  * Yields the items until they end or fail.
  *
  * @template T

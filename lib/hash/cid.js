@@ -19,15 +19,18 @@ export const HASHSEQ = 0x80
 /** The maximum number of characters of a CID: one for each bit of 44 bytes, and a prefix. */
 const MAX_NAME_LEN = 353
 
+/** The multicodec of BLAKE3. */
+const BLAKE3 = 0x1e
+
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
-export const blake3 = hasherFrom({
+export const blake3 = /* @__PURE__ */ hasherFrom({
   name: 'blake3',
-  code: 0x1e,
+  code: BLAKE3,
   encode: (/** @type {Uint8Array} */ bytes) => hash(bytes)
 })
 
 /** The bytes before the hash in a CID of plain bytes, which is the most frequent kind. */
-const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
+const RAW_PREFIX = CID.createV1(RAW, Digest.create(BLAKE3, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
 /** The length of a multihash in bytes: the code of the hash function, the length of the hash, and the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
 
@@ -39,13 +42,13 @@ const MULTIHASH_LEN = 2 + HASH_LEN
 export function toCid (hash, code = RAW) {
   assertBytesOf('hash', hash, HASH_LEN)
   assertInteger('code', code)
-  if (code !== RAW) return CID.createV1(code, Digest.create(blake3.code, new Uint8Array(hash)))
+  if (code !== RAW) return CID.createV1(code, Digest.create(BLAKE3, new Uint8Array(hash)))
   const bytes = new Uint8Array(RAW_PREFIX.length + HASH_LEN)
   bytes.set(RAW_PREFIX)
   bytes.set(hash, RAW_PREFIX.length)
   // One allocation for all parts: `CID.createV1` makes three, and takes twice the time.
   const multihash = bytes.subarray(-MULTIHASH_LEN)
-  return new CID(1, RAW, new Digest.Digest(blake3.code, HASH_LEN, bytes.subarray(-HASH_LEN), multihash), bytes)
+  return new CID(1, RAW, new Digest.Digest(BLAKE3, HASH_LEN, bytes.subarray(-HASH_LEN), multihash), bytes)
 }
 
 /**
@@ -59,7 +62,7 @@ export function fromCid (cid) {
   const parsed = parseCid(cid)
   const { code, digest } = parsed.multihash
   if (parsed.version !== 1) throw unsupported(cid, `version ${parsed.version}, expected 1`)
-  if (code !== blake3.code) throw unsupported(cid, `hash function 0x${code.toString(16)}, expected BLAKE3 (0x1e)`)
+  if (code !== BLAKE3) throw unsupported(cid, `hash function 0x${code.toString(16)}, expected BLAKE3 (0x1e)`)
   if (digest.length !== HASH_LEN) throw unsupported(cid, `a hash of ${digest.length} bytes, expected ${HASH_LEN}`)
   return new Uint8Array(digest)
 }
@@ -102,7 +105,7 @@ export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
 export function multihashOf (name) {
   if (isHash(name)) return undefined
   const { code, digest } = parseCid(name).multihash
-  if (code === blake3.code) return undefined
+  if (code === BLAKE3) return undefined
   if (code === identity.code) throw unsupported(name, 'an identity CID holds the bytes themselves')
   return Digest.create(code, new Uint8Array(digest)).bytes
 }

@@ -19,13 +19,15 @@ import { damagedSequence } from '../storage/errors.js'
  * @property {BaoError} [fault]  STORE_CORRUPT, when damage hides a part of the claims
  */
 
+/** @typedef {{ access: BlobAccess, catalog: Catalog, protection: Protection, tags: TagIndex }} ClaimParts */
+
 export class ClaimFinder {
   #access
   #catalog
   #protection
   #tags
 
-  /** @param {{ access: BlobAccess, catalog: Catalog, protection: Protection, tags: TagIndex }} parts */
+  /** @param {ClaimParts} parts */
   constructor ({ access, catalog, protection, tags }) {
     this.#access = access
     this.#catalog = catalog

@@ -3,7 +3,7 @@
 
 import { nameOf } from '../../lib/hash/roots.js'
 import { contentOf } from '../storage/content/content-of.js'
-import { partAround } from './blob/inspect-blob.js'
+import { partAround } from './blob/part.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
@@ -20,7 +20,7 @@ export class DamageNotes {
   #databases
   #locks
   #presence
-  #repairs
+  #rareParts
 
   /**
    * @param {object} parts
@@ -29,15 +29,15 @@ export class DamageNotes {
    * @param {Databases} parts.databases
    * @param {Locks} parts.locks
    * @param {Presence} parts.presence
-   * @param {Repairs} parts.repairs
+   * @param {() => Promise<{ repairs: Repairs }>} parts.rareParts  called only if there is damage
    */
-  constructor ({ activity, catalog, databases, locks, presence, repairs }) {
+  constructor ({ activity, catalog, databases, locks, presence, rareParts }) {
     this.#activity = activity
     this.#catalog = catalog
     this.#databases = databases
     this.#locks = locks
     this.#presence = presence
-    this.#repairs = repairs
+    this.#rareParts = rareParts
   }
 
   /**
@@ -59,7 +59,8 @@ export class DamageNotes {
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // Another read may have noted the damage.
       const part = partAround(contentOf(this.#databases, root, record), span, await this.#presence.of(record))
-      const right = await this.#repairs.repair(root, record, { part })
+      const { repairs } = await this.#rareParts()
+      const right = await repairs.repair(root, record, { part })
       return right && (await this.#catalog.find(root)).record
     }))
     return noting.catch(() => undefined)
@@ -75,9 +76,10 @@ export class DamageNotes {
    * @returns {Promise<BlobRecord | undefined>} the record as it is now
    */
   async copyReference (root, record, reservations) {
-    const right = await this.#repairs.repair(root, record, { reservations })
+    const { repairs } = await this.#rareParts()
+    const right = await repairs.repair(root, record, { reservations })
     // The system cannot read the file, so the whole blob must be received again.
-    if (right === undefined) await this.#repairs.noteAllMissing(root, record)
+    if (right === undefined) await repairs.noteAllMissing(root, record)
     return (await this.#catalog.find(root)).record
   }
 }

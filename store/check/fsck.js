@@ -30,7 +30,7 @@ import { SharerCheck } from './check-sharers.js'
 /** @import { Repairs } from './blob/repairs.js' */
 /** @import { Losses } from './identify-data.js' */
 /** @import { ClaimFinder } from './claims.js' */
-/** @import { Orphans, Restoration } from './orphans.js' */
+/** @import { OrphanRestorer, Restoration } from './restore-orphans.js' */
 
 /**
  * @typedef {object} FsckReport
@@ -57,16 +57,15 @@ import { SharerCheck } from './check-sharers.js'
  */
 
 /**
- * @typedef {object} FsckParts
+ * @typedef {object} FsckOwnParts
  * @property {Catalog} catalog
- * @property {ClaimFinder} claims
  * @property {Databases} databases
  * @property {Locks} locks
- * @property {Orphans} orphans
  * @property {Presence} presence
- * @property {Repairs} repairs
  * @property {TagIndex} tags
  */
+
+/** @typedef {FsckOwnParts & { claims: ClaimFinder, repairs: Repairs, restorer: OrphanRestorer }} FsckParts */
 
 /**
  * @typedef {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName>, losses?: Losses }} CheckOptions  see
@@ -343,7 +342,7 @@ class StoreCheck {
   async #restoreClaimed (orphans) {
     if (!this.#repairs || orphans.size === 0) return { restored: new Map(), kept: new Set() }
     const damaged = [...this.#damagedRecords].flatMap(([name, { isRestored }]) => isRestored ? [] : [name])
-    const restoration = await this.#parts.orphans.restoreClaimed(orphans, { damaged, signal: this.#signal })
+    const restoration = await this.#parts.restorer.restoreClaimed(orphans, { damaged, signal: this.#signal })
     for (const root of restoration.restored.values()) {
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: true })
     }

@@ -8,8 +8,9 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { HashSet } from './hash-set.js'
+import { HashSet } from '../../lib/core/hash-set.js'
 import { damagedSequence, hiddenSequence } from '../storage/errors.js'
 import { nameOf, rootOf } from '../../lib/hash/roots.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
@@ -43,7 +44,7 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
  */
 
 /** The names of all options in `GcOptions`. */
-export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress']
+const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress']
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, noUseAsOfFlush?: number }} Unprotected */
 
@@ -51,6 +52,20 @@ export const GC_OPTIONS = ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'
 const PROGRESS_STEP = 1000
 /** The maximum number of hashes that are looked up together. */
 const LOOKUP_HASHES = 512
+
+/**
+ * @typedef {object} CollectorParts
+ * @property {BlobAccess} access
+ * @property {AliasIndex} aliases
+ * @property {Catalog} catalog
+ * @property {Databases} databases
+ * @property {Locks} locks
+ * @property {Orphans} orphans
+ * @property {Presence} presence
+ * @property {Protection} protection
+ * @property {TagIndex} tags
+ * @property {Uses} uses
+ */
 
 export class Collector {
   #access
@@ -64,19 +79,7 @@ export class Collector {
   #tags
   #uses
 
-  /**
-   * @param {object} parts
-   * @param {BlobAccess} parts.access
-   * @param {AliasIndex} parts.aliases
-   * @param {Catalog} parts.catalog
-   * @param {Databases} parts.databases
-   * @param {Locks} parts.locks
-   * @param {Orphans} parts.orphans
-   * @param {Presence} parts.presence
-   * @param {Protection} parts.protection
-   * @param {TagIndex} parts.tags
-   * @param {Uses} parts.uses
-   */
+  /** @param {CollectorParts} parts */
   constructor ({ access, aliases, catalog, databases, locks, orphans, presence, protection, tags, uses }) {
     this.#access = access
     this.#aliases = aliases
@@ -90,8 +93,10 @@ export class Collector {
     this.#uses = uses
   }
 
-  /** @param {GcOptions} [options]  see `BlobStore.gc` */
-  gc ({ compact = false, ...options } = {}) {
+  /** @param {GcOptions} given  see `BlobStore.gc` */
+  gc (given) {
+    assertKnownOptions(given, GC_OPTIONS)
+    const { compact = false, ...options } = given
     return this.#locks.run('gc', async () => {
       const freed = await this.#collect(options)
       if (compact && !options.dryRun) await this.#compact(options.signal)

@@ -27,11 +27,11 @@ const MAX_MARKS = 100_000
 
 export class Evictor {
   #catalog
-  #collector
   #databases
   #locks
   #presence
   #quota
+  #rareParts
   #tags
   #uses
   /** The least recently used unprotected blobs, in order. All other unprotected blobs were used later. */
@@ -43,21 +43,21 @@ export class Evictor {
   /**
    * @param {object} parts
    * @param {Catalog} parts.catalog
-   * @param {Collector} parts.collector
    * @param {Databases} parts.databases
    * @param {Locks} parts.locks
    * @param {Presence} parts.presence
    * @param {Quota} parts.quota
+   * @param {() => Promise<{ collector: Collector }>} parts.rareParts  called only if blobs must be evicted
    * @param {TagIndex} parts.tags
    * @param {Uses} parts.uses
    */
-  constructor ({ catalog, collector, databases, locks, presence, quota, tags, uses }) {
+  constructor ({ catalog, databases, locks, presence, quota, rareParts, tags, uses }) {
     this.#catalog = catalog
-    this.#collector = collector
     this.#databases = databases
     this.#locks = locks
     this.#presence = presence
     this.#quota = quota
+    this.#rareParts = rareParts
     this.#tags = tags
     this.#uses = uses
   }
@@ -162,20 +162,21 @@ export class Evictor {
     this.#end()
     // Earlier evictions may have left weak tags without a blob.
     await this.#tags.sweepEnded()
-    const { marks, end } = await this.#collector.mark()
+    const { collector } = await this.#rareParts()
+    const { marks, end } = await collector.mark()
     this.#marks = marks
     this.#endMarks = end
     if (marks.absentSequences.size > 0) {
-      await this.#locks.run('gc', () => this.#collector.sweepOrphans(marks))
+      await this.#locks.run('gc', () => collector.sweepOrphans(marks))
       await marks.readSequences()
     }
-    this.#sweep = this.#collector.sweepBy(marks)
+    this.#sweep = collector.sweepBy(marks)
     const times = this.#uses.inOrder()
     const first = new FirstItems(KEPT_CANDIDATES, byUse)
     const trial = this.#catalog.bases.trial()
     let total = 0
     try {
-      for await (const blobs of this.#collector.unprotected(marks)) {
+      for await (const blobs of collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
           const bytes = await this.#presence.len(record) + await trial.countFreedBytes(record)
           // Evicting a reference does not free quota. Evicting a sharer frees only the bytes at its end that it does

@@ -4,6 +4,7 @@
 import { shareFile } from '#disk'
 import { replaceFile } from '#files'
 import { areEqual } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { hashStream } from '../../lib/parallel/hash-source.js'
 import { contentOf } from '../storage/content/content-of.js'
@@ -30,8 +31,17 @@ import { contentOf } from '../storage/content/content-of.js'
  */
 
 /** The names of all options in `ExportFileOptions`. */
-export const EXPORT_OPTIONS = ['mode', 'verify', 'durability', 'signal', 'onProgress']
+const EXPORT_OPTIONS = ['mode', 'verify', 'durability', 'signal', 'onProgress']
 const MODES = ['copy', 'link', 'reflink', 'move']
+
+/**
+ * @typedef {object} ExportParts
+ * @property {Catalog} catalog
+ * @property {Databases} databases
+ * @property {Deleter} deleter
+ * @property {Protection} protection
+ * @property {BlobReader} reader
+ */
 
 export class FileExporter {
   #catalog
@@ -40,14 +50,7 @@ export class FileExporter {
   #protection
   #reader
 
-  /**
-   * @param {object} parts
-   * @param {Catalog} parts.catalog
-   * @param {Databases} parts.databases
-   * @param {Deleter} parts.deleter
-   * @param {Protection} parts.protection
-   * @param {BlobReader} parts.reader
-   */
+  /** @param {ExportParts} parts */
   constructor ({ catalog, databases, deleter, protection, reader }) {
     this.#catalog = catalog
     this.#databases = databases
@@ -63,6 +66,7 @@ export class FileExporter {
    * @returns {Promise<{ size: number }>}
    */
   async exportFile (cid, path, options) {
+    assertKnownOptions(options, EXPORT_OPTIONS)
     const { mode = 'copy', verify = true, durability, signal, onProgress } = options
     if (!MODES.includes(mode)) {
       throw new TypeError(`"mode" expected 'copy', 'link', 'reflink' or 'move', got '${mode}'`)

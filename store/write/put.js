@@ -1,7 +1,6 @@
 // Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
 import { eitherOf } from '../../lib/source/async-util.js'
-import { isIntact } from '../check/blob/inspect-blob.js'
 import { contentOf } from '../storage/content/content-of.js'
 import { multihashOf, toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
@@ -21,6 +20,7 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** @import { EventLog } from '../catalog/events/event-log.js' */
 /** @import { TagCommit, TagIndex } from '../catalog/names/tag-index.js' */
 /** @import { Presence } from '../catalog/presence.js' */
+/** @import { isIntact } from '../check/blob/inspect-blob.js' */
 /** @import { Evictor } from '../gc/evictor.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Activity } from '../storage/concurrency/activity.js' */
@@ -118,6 +118,7 @@ export class BlobWriter {
   #presence
   #protection
   #quota
+  #rareParts
   #tags
 
   /**
@@ -131,9 +132,10 @@ export class BlobWriter {
    * @param {Presence} parts.presence
    * @param {Protection} parts.protection
    * @param {Quota} parts.quota
+   * @param {() => Promise<{ isIntact: isIntact }>} parts.rareParts  called only if a stored blob is checked
    * @param {TagIndex} parts.tags
    */
-  constructor ({ activity, catalog, databases, evictor, locks, log, presence, protection, quota, tags }) {
+  constructor ({ activity, catalog, databases, evictor, locks, log, presence, protection, quota, rareParts, tags }) {
     this.#activity = activity
     this.#catalog = catalog
     this.#databases = databases
@@ -143,6 +145,7 @@ export class BlobWriter {
     this.#presence = presence
     this.#protection = protection
     this.#quota = quota
+    this.#rareParts = rareParts
     this.#tags = tags
   }
 
@@ -328,7 +331,9 @@ export class BlobWriter {
    * @param {Uint8Array} root @param {BlobRecord} record @param {PutPlan} plan
    */
   async #isWhole (root, record, { recheck, signal }) {
-    return record.complete && (!recheck || isIntact(this.#databases, root, record, signal))
+    if (!record.complete || !recheck) return record.complete
+    const { isIntact } = await this.#rareParts()
+    return isIntact(this.#databases, root, record, signal)
   }
 
   /**

@@ -1,4 +1,4 @@
-// Bundles all suites that run in browsers into one script.
+// Bundles all suites that run in browsers.
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -29,13 +29,27 @@ export function suites () {
  * The bundle, the first script of both pages, the script of the second page, the worker that hashes on another thread,
  * and a service worker. The bundle finds the worker in its own folder: `new URL('./worker.js', import.meta.url)`.
  *
+ * The suites load the rare parts of a store from a file of their own. A service worker cannot load a file later, so it
+ * is one file.
+ *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */
 export async function bundle () {
   const names = ['browser/page.js', ...suites(), 'browser/start.js']
+  const contents = names.map(name => `import './${name}'`).join('\n')
+  const files = [
+    ...await built({ stdin: { contents, resolveDir: TESTS, sourcefile: 'suites.js' }, splitting: true }),
+    ...await built({ entryPoints: [WORKER, VISITOR, SERVICE_WORKER], conditions: ['worker'] })
+  ]
+  const scripts = files.map(({ path, contents }) => /** @type {const} */ (
+    [`/${basename(path).replace('stdin', 'suites')}`, contents]))
+  return new Map([...scripts, ['/report.js', await readFile(REPORT)]])
+}
+
+/** @param {import('esbuild').BuildOptions} options */
+async function built (options) {
   const { outputFiles } = await build({
-    entryPoints: [WORKER, VISITOR, SERVICE_WORKER],
-    stdin: { contents: names.map(name => `import './${name}'`).join('\n'), resolveDir: TESTS, sourcefile: 'suites.js' },
+    ...options,
     bundle: true,
     format: 'esm',
     platform: 'browser',
@@ -46,7 +60,5 @@ export async function bundle () {
     write: false,
     logLevel: 'error'
   })
-  const scripts = outputFiles.map(({ path, contents }) => /** @type {const} */ (
-    [`/${basename(path).replace('stdin', 'suites')}`, contents]))
-  return new Map([...scripts, ['/report.js', await readFile(REPORT)]])
+  return outputFiles
 }

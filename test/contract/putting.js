@@ -1,15 +1,14 @@
-// The contract of `put`, `compose`, `delete` and `list`: which blobs a store has, and with which bytes.
+// The contract of `put`, `delete` and `list`: which blobs a store has, and with which bytes.
 
-import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import {
-  GROUP_LEN, KIB, MIB, around, collect, dataIn, equal, errorOf, fails, hex, noise, sameBytes, sliceOf
+  GROUP_LEN, KIB, MIB, around, collect, equal, errorOf, fails, hex, noise, sameBytes, sliceOf
 } from './checks.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { Open, Tests } from './index.js' */
+/** @import { Store } from '../../store/interface.js' */
+/** @import { Setting, Tests } from './index.js' */
 
 const SIZES = {
   'nothing and a byte': [0, 1],
@@ -50,7 +49,7 @@ const SOURCES = {
   }
 }
 
-/** @param {BlobStore} store @param {number} size */
+/** @param {Store} store @param {number} size */
 async function expectKept (store, size) {
   const bytes = noise(size)
   const root = hash(bytes)
@@ -66,7 +65,7 @@ async function expectKept (store, size) {
   equal((await store.put(bytes)).isNew, false, `${size} bytes are new the second time`)
 }
 
-/** @param {Open} open @param {(bytes: Uint8Array<ArrayBuffer>) => any} sourceOf */
+/** @param {Setting['open']} open @param {(bytes: Uint8Array<ArrayBuffer>) => any} sourceOf */
 async function expectTaken (open, sourceOf) {
   const store = await open()
   const bytes = noise(4 * MIB + 300_001, 1)
@@ -114,27 +113,7 @@ export const PUTTING = {
     equal(events.length > 1, true, 'there are several events')
   },
 
-  async 'compose() makes the blobs that put() makes' ({ open }) {
-    const store = await open()
-    const [bytes, other] = [noise(5 * MIB + 300_001), noise(MIB, 1)]
-    const { cid } = await store.put(bytes)
-    const [start, end] = [2 * MIB + GROUP_LEN + 5, 3 * MIB + 5]
-    for (const source of [other.subarray(0, end - start), other, undefined]) {
-      const expected = concat([bytes.subarray(0, start), ...source === undefined ? [] : [source], bytes.subarray(end)])
-      const middle = source === undefined ? [] : [{ source }]
-      const made = await store.compose([{ cid, end: start }, ...middle, { cid, start: end }])
-      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what compose returns')
-      sameBytes(await store.bytes(made.cid), expected, 'the changed blob')
-      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the changed blob')
-    }
-    const joined = concat([bytes, bytes])
-    const made = await store.compose([{ cid }, { cid }])
-    equal(String(made.cid), String(toCid(hash(joined))), 'what compose of two blobs returns')
-    sameBytes(await store.bytes(made.cid), joined, 'the joined blob')
-    equal((await store.fsck()).isSound, true, 'the store is sound')
-  },
-
-  async 'put() of the same blobs at the same time stores each once' ({ open, where }) {
+  async 'put() of the same blobs at the same time stores each once' ({ open, countEntries }) {
     const store = await open()
     const blobs = [noise(100), noise(5 * MIB)]
     const puts = [0, 1, 2].flatMap(() => blobs.map(bytes => store.put(new Blob([bytes]))))
@@ -142,10 +121,10 @@ export const PUTTING = {
     for (const bytes of blobs) sameBytes(await store.bytes(hash(bytes)), bytes, `${bytes.length} bytes`)
     for (const bytes of blobs) await store.delete(hash(bytes))
     await store.close()
-    equal((await dataIn(where)).length, 0, 'entries left in the database')
+    equal(await countEntries(), 0, 'entries that are left')
   },
 
-  async 'put() that fails or is aborted leaves nothing' ({ open, where }) {
+  async 'put() that fails or is aborted leaves nothing' ({ open, countEntries }) {
     const store = await open()
     const reason = new Error('no more')
     const bytes = noise(6 * MIB)
@@ -159,7 +138,7 @@ export const PUTTING = {
     const put = () => store.put(new Blob([bytes]), { signal: controller.signal, onProgress })
     equal(await errorOf(put) === reason, true, 'it fails with the reason of the abort')
     await store.close()
-    equal((await dataIn(where)).length, 0, 'entries left in the database')
+    equal(await countEntries(), 0, 'entries that are left')
   },
 
   async 'list() gives blobs in the order of their hashes' ({ open }) {
@@ -177,7 +156,7 @@ export const PUTTING = {
     equal(listed, expected.sort(), 'the list')
   },
 
-  async 'delete() removes a blob and its data, and no other blob' ({ open, where }) {
+  async 'delete() removes a blob and its data, and no other blob' ({ open, countEntries }) {
     const store = await open()
     const [bytes, other] = [noise(300_001), noise(1)]
     const { cid } = await store.put(bytes)
@@ -192,7 +171,7 @@ export const PUTTING = {
     sameBytes(await store.bytes(cid), bytes, 'the blob that was put again')
     await store.delete(cid)
     await store.close()
-    equal((await dataIn(where)).length, 1, 'entries left in the database, of the other blob')
+    equal(await countEntries(), 1, 'entries that are left, of the other blob')
   },
 
   async 'delete() never removes the empty blob, which is in every store' ({ open }) {

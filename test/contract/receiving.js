@@ -3,14 +3,14 @@
 import { hash } from '../../lib/hash/hasher.js'
 import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, sliceOf } from './checks.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
+/** @import { Store } from '../../store/interface.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Tests } from './index.js' */
 
 /**
  * Receives bytes that are not a right slice, and checks what the store has afterwards.
  *
- * @param {BlobStore} store @param {Uint8Array} bytes  the blob @param {Uint8Array} given @param {string[]} codes
+ * @param {Store} store @param {Uint8Array} bytes  the blob @param {Uint8Array} given @param {string[]} codes
  * @param {string} label  says what is wrong with the slice
  */
 async function expectRefused (store, bytes, given, codes, label) {

@@ -43,9 +43,11 @@ import { Collection, getCollection, putCollection } from 'baobox/collections'
 import type { CollectionEntry } from 'baobox/collections'
 import { diffDirectory, exportDirectory, importDirectory } from 'baobox/collections/node'
 import type { DirectoryDifference, ImportDirectoryResult } from 'baobox/collections/node'
-import { bearer, createHandler } from 'baobox/http'
+import { bearer, createHandler, createVerifiedFetch } from 'baobox/http'
 import type { Handler, RequestEvent } from 'baobox/http'
 import { serve } from 'baobox/http/node'
+import { serveVerified } from 'baobox/service-worker'
+import type { WorkerEvent } from 'baobox/service-worker'
 import type { StoreServer } from 'baobox/http/node'
 import { testStore } from 'baobox/store/test'
 import type { DatabasePair, StoreOptions } from 'baobox/store/test'
@@ -81,6 +83,8 @@ for await (const { type, name } of differences) console.log(type, name)
 const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
 const handler: Handler = createHandler(store, { authorize: bearer('secret'), onRequest })
 const answer: Response = await handler(new Request('http://localhost/blobs'))
+const verifiedFetch: typeof fetch = createVerifiedFetch({ store, site: bytes, base: 'https://site.invalid/' })
+serveVerified({ site: bytes, from: [verifiedFetch.name], onEvent: (event: WorkerEvent) => console.log(event.type) })
 const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
 console.log(server.url, server.handler.stats().outcomes.complete)
 await server.close({ grace: 5 })
@@ -121,8 +125,10 @@ import { verifyStream, verifyTransform } from 'baobox/verifier'
 import { asBlockstore } from 'baobox/blockstore'
 import { BlobStore } from 'baobox/store'
 import { createHandler } from 'baobox/http'
+import { serveVerified } from 'baobox/service-worker'
 import { testStore } from 'baobox/store/test'
 
+serveVerified({ site: 'bafkr4i', from: ['blobs/{cid}'] })
 const response = await fetch('https://example.org/slice')
 const through = response.body!.pipeThrough(verifyTransform({ cid: hash(new Uint8Array(3)) }))
 const blob: Blob = await new Response(through).blob()
@@ -177,7 +183,9 @@ describe('the package', () => {
       // A project for pages: without types of Node.js, and without what only some projects have.
       await install(directory, join(directory, filename), ...[LEAST_TYPESCRIPT, newest].map(version =>
         `${typescriptAt(version)}@npm:typescript@${version}`))
-      const types = join(await realpath(directory), 'node_modules/baobox/types')
+      const installed = join(await realpath(directory), 'node_modules/baobox')
+      expect(await readFile(join(installed, 'dist/service-worker.js'), 'utf8')).to.include('serveVerified')
+      const types = join(installed, 'types')
       for (const part of ['lib', 'encoder', 'verifier', 'store']) {
         const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
         expect(unnamed.filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])

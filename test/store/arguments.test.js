@@ -62,6 +62,7 @@ describe('store: wrong arguments of a call that returns a promise', () => {
     importFile: () => ['nowhere', {}],
     exportFile: ({ cid }) => [cid, 'nowhere', {}],
     resolve: ({ cid }) => [cid, {}],
+    source: ({ cid }) => [cid, {}],
     has: ({ cid }) => [cid, {}],
     stat: ({ cid }) => [cid, {}],
     statMany: ({ cid }) => [[cid], {}],

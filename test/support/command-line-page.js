@@ -60,6 +60,7 @@ baobox push FILE --to URL --token TOKEN        # send a file or folder to a serv
 baobox serve --port 4700                       # let others read the store over HTTP, verified
 baobox serve --iroh --ticket CID               # the same for peers of iroh, and a ticket for them
 baobox fetch TICKET                            # download what a peer of iroh has, such as sendme
+baobox publish DIR --out SITE                  # a site for static hosts, verified in the browser
 baobox bucket adopt s3://BUCKET/PREFIX         # make blobs of objects that are in a bucket already
 baobox encode FILE FILE.bao                    # with the arguments of bao: bytes and hash tree in one
 baobox outboard FILE FILE.obao4                # the hash tree alone; the ending says at which group log

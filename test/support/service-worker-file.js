@@ -5,6 +5,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { pid, argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { NO_BUFFER } from './page-bundle.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const PATH = `${ROOT}dist/service-worker.js`
@@ -15,6 +16,8 @@ export async function bundleServiceWorker () {
     entryPoints: [`${ROOT}exchange/service-worker/index.js`],
     bundle: true,
     minify: true,
+    conditions: ['worker'], // a service worker cannot load files later
+    alias: NO_BUFFER,
     format: 'iife',
     globalName: 'baobox',
     platform: 'browser',

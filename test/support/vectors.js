@@ -7,6 +7,9 @@ export const vectors = await readJson('vectors/vectors.json')
 /** Vectors written by iroh-blobs. */
 export const irohVectors = await readJson('vectors/iroh_vectors.json')
 
+/** The cases of DASL's own tests. */
+export const daslVectors = await readJson('vectors/dasl_vectors.json')
+
 const OFFICIAL = {
   blake3: await readJson('../../shared/conformance/blake3_test_vectors.json'),
   bao: await readJson('../../shared/conformance/bao_test_vectors.json')

@@ -120,6 +120,18 @@ export class VerifiedReader {
     return /** @type {number} */ (this.#provenSize)
   }
 
+  /**
+   * The blob for libraries that read files at any offset.
+   *
+   * @param {ReadOptions} [options]  only for this call; `read` takes a signal of its own
+   * @returns {Promise<RandomAccess>} `{ size, read(start, end, signal) }`, to be used until `close`. `size` is proven.
+   *   `read` resolves to fresh bytes, in a buffer that has no others; bytes beyond the end of the blob are left out
+   */
+  async source (options) {
+    const size = await this.size(options)
+    return { size, overlaps: true, read: (start, end, signal) => this.read({ start, end }, { signal }) }
+  }
+
   /** Closes files that the reader has opened. */
   async close () {
     if (this.#origin !== undefined) await (await this.#origin).close()

@@ -5,6 +5,7 @@ import { UsageError, errorLine, errorRecord } from '../../terminal/errors.js'
 import { arrivalText, entryText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
+import { asUsage, bucketIn } from './bucket-url.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -12,7 +13,7 @@ import { withProgress } from '../../terminal/progress.js'
 export async function bucket ({ values, operands: [action, url] }, { signal, fail }) {
   if (action !== 'adopt') throw new UsageError(`unknown action '${action}': expected adopt`)
   const { endpoint, region, recheck, parallel } = values
-  const { name, prefix } = partsOf(url)
+  const { name, prefix } = bucketIn(url)
   const opened = asUsage(() => s3({ bucket: name, endpoint, region }))
   await withProgress({ name: url }, async (onProgress, hide) => {
     for await (const result of asUsage(() => adopt(opened, { prefix, recheck, parallel, signal, onProgress }))) {
@@ -29,20 +30,4 @@ export async function bucket ({ values, operands: [action, url] }, { signal, fai
       fail()
     }
   })
-}
-
-/** @param {string} url */
-function partsOf (url) {
-  const [, name, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(url) ?? []
-  if (name !== undefined) return { name, prefix }
-  throw new UsageError(`'${url}' is not the URL of a bucket: expected s3://BUCKET/PREFIX`)
-}
-
-/** Arguments that the library refuses were given by the user. @template T @param {() => T} call @returns {T} */
-function asUsage (call) {
-  try {
-    return call()
-  } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error
-  }
 }

@@ -1,9 +1,6 @@
 // baobox push
 
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { BlobStore } from '../../../store/index.js'
+import { stat } from 'node:fs/promises'
 import { importDirectory } from '../../../exchange/collections/node/index.js'
 import { push as pushBlob } from '../../../exchange/transfer/index.js'
 import { statusErrorOf } from '../../../exchange/transfer/push.js'
@@ -15,10 +12,12 @@ import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { cidIn, isRoot, named, withStore } from '../store/open.js'
+import { withTemporaryStore } from '../store/temporary.js'
 import { serverOf } from './places.js'
 
 /** @import { Stats } from 'node:fs' */
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore } from '../../../store/index.js' */
 /** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 
@@ -122,23 +121,4 @@ async function setTag (name, cid, { to, headers, signal }) {
   })
   if (!response.ok) throw await statusErrorOf(url, response)
   await response.body?.cancel()
-}
-
-/**
- * Opens a store that has the trees of files, whose bytes stay where they are.
- *
- * @param {(store: BlobStore) => Promise<void>} use
- */
-async function withTemporaryStore (use) {
-  const folder = await mkdtemp(join(tmpdir(), 'baobox-push-'))
-  try {
-    const store = await BlobStore.open(folder, { durability: 'process' })
-    try {
-      await use(store)
-    } finally {
-      await store.close()
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }

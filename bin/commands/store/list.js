@@ -8,7 +8,7 @@ import { cidIn, named, rootIn, withStore } from './open.js'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { memberStats } from '../../../exchange/collections/index.js'
-import { DRISL } from '../../../exchange/collections/web/resources.js'
+import { DRISL } from '../../../exchange/collections/web/drisl.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BaoError } from '../../../lib/core/errors.js' */

@@ -15,13 +15,14 @@ import { exportCar, importCar } from '../../../exchange/transfer/index.js'
 
 /** @type {Run<typeof import('../../table/blobs.js').exportBlobs>} */
 export async function exportBlobs ({ values, operands }, context) {
-  const { output } = values
+  const { output, 'all-names': hasAllNames } = values
   refuseTerminal(output, 'an archive')
   const cids = operands.filter(isRoot)
   const tags = operands.filter(name => !isRoot(name))
   const chosen = { ...cids.length > 0 && { cids }, ...tags.length > 0 && { tags } }
   await withStore(values, context, store =>
-    deliver(exportCar(store, { ...chosen, signal: context.signal }), output, { name: 'export' }), { onlyReads: true })
+    deliver(exportCar(store, { ...chosen, dasl: !hasAllNames, signal: context.signal }), output, { name: 'export' }),
+  { onlyReads: true })
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').importBlobs>} */
@@ -42,13 +43,16 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
 
 /**
  * Puts the blocks of an archive into a store, and tags its roots: the first as `tag`, the second as `tag-2`, and so on.
+ * The result leaves out the metadata of the archive, which may have any values.
  *
  * @param {BlobStore | Owner} store @param {AsyncIterable<Uint8Array>} archive
  * @param {Pick<ImportOptions, 'unknown' | 'signal' | 'onProgress'> & { tag?: string }} options
- * @returns {Promise<ImportResult>}
+ * @returns {Promise<Omit<ImportResult, 'metadata'>>}
  */
-export function importArchive (store, archive, { tag, ...options }) {
+export async function importArchive (store, archive, { tag, ...options }) {
   if (store instanceof Owner) return store.import(archive, { tag, ...options })
   const tagRoot = (/** @type {unknown} */ cid, /** @type {number} */ i) => i === 0 ? tag : `${tag}-${i + 1}`
-  return importCar(store, archive, { ...options, ...tag !== undefined && { tagRoot } })
+  const named = { ...options, ...tag !== undefined && { tagRoot } }
+  const { metadata: _, ...result } = await importCar(store, archive, named)
+  return result
 }

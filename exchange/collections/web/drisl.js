@@ -2,21 +2,29 @@
 // item of one byte, but this walk costs only one pass over the bytes. DRISL has one form for each value. All other
 // forms are refused. Sources: RFC 8949, 3 (heads) and 4.2.3 (order of keys); dasl.ing, "DRISL".
 
-import { varint } from 'multiformats'
 import { areEqual } from '../../../lib/core/bytes.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { RAW, blake3 } from '../../../lib/hash/cid.js'
+
+/** @import { CID } from 'multiformats/cid' */
+
+/** Multicodec of DRISL, and of DAG-CBOR. */
+export const DRISL = 0x71
+/** The length of a CID of DASL in bytes: version, codec, hash function, length of the hash, and the hash. */
+export const CID_LEN = 36
 
 const BYTES = 2
 export const TEXT = 3
 const ARRAY = 4
 const MAP = 5
-const TAG = 6
+export const TAG = 6
 const SIMPLE = 7
 
 /** Heads of the simple values that DRISL has: false, true, null, and a float of 64 bits. */
 const [FALSE, NULL, FLOAT] = [0xf4, 0xf6, 0xfb]
 const CID_TAG = 42
-/** The multicodec of SHA2-256, with which CIDs of version 0 begin. */
-export const SHA256 = 0x12
+/** The multicodec of SHA2-256. */
+const SHA256 = 0x12
 /** The maximum number of levels of nested items. */
 const MAX_DEPTH = 100
 
@@ -32,6 +40,7 @@ export class DrislReader {
   #view
   #maxItems
   #refuse
+  #anyCid
   #items = 0
   #depth = 0
   /** The argument of the last head. */
@@ -43,12 +52,14 @@ export class DrislReader {
    * @param {Uint8Array} bytes  the caller must not change them while they are read
    * @param {number} maxItems  how many items may be read, including keys, tags and their content
    * @param {(fault: string) => Error} refuse  makes the error for invalid bytes
+   * @param {{ anyCid?: boolean }} [options]  `anyCid`: true to leave the check of CIDs to the caller. Default: false
    */
-  constructor (bytes, maxItems, refuse) {
+  constructor (bytes, maxItems, refuse, { anyCid = false } = {}) {
     this.bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#maxItems = maxItems
     this.#refuse = refuse
+    this.#anyCid = anyCid
   }
 
   /** The kind of the next item. @returns {number | undefined} undefined after the last byte */
@@ -116,16 +127,17 @@ export class DrislReader {
   /** True if a text string is this one. @param {Span} span @param {Uint8Array} text  UTF-8 */
   is ({ start, end }, text) { return end - start === text.length && areEqual(this.bytes, start, text) }
 
-  /** Reads a CID. @returns {Span} of its bytes */
+  /** Reads a CID, which must be one of DASL unless any is taken. @returns {Span} of its bytes */
   cid () {
     this.#head(TAG)
     if (this.#value !== CID_TAG) throw this.#refuse(`a tag ${this.#value}`)
     this.#head(BYTES)
     const { start, end } = this.#pass(this.#value)
-    if (start === end || this.bytes[start] !== 0 || !isCid(this.bytes, start + 1, end)) {
-      throw this.#refuse('a tag 42 without a CID')
-    }
-    return { start: start + 1, end }
+    const at = start + 1
+    const isRight = this.#anyCid || (end - at === CID_LEN && this.bytes[start] === 0 &&
+      isKindOfDasl(this.bytes[at], this.bytes[at + 1], this.bytes[at + 2], this.bytes[at + 3]))
+    if (!isRight) throw this.#refuse('a tag 42 without a CID of DASL')
+    return { start: at, end }
   }
 
   /** Throws if bytes are left. */
@@ -146,14 +158,14 @@ export class DrislReader {
     if (len > 0 && this.#value < least) throw this.#refuse('a number that is not in its shortest form')
   }
 
-  /** Reads a simple value or a float. Refuses a float whose value an integer can represent. */
+  /** Reads a simple value, or a float that is finite and not the negative zero. */
   #simple () {
     this.#count()
     const head = this.bytes[this.at]
     const { start } = this.#pass(head === FLOAT ? 9 : 1)
     const float = head === FLOAT ? this.#view.getFloat64(start + 1) : 0.5
     const isFit = head === FLOAT || (head >= FALSE && head <= NULL)
-    if (!isFit || !Number.isFinite(float) || Number.isSafeInteger(float)) {
+    if (!isFit || !Number.isFinite(float) || Object.is(float, -0)) {
       throw this.#refuse('a simple value or number that DRISL does not have')
     }
   }
@@ -190,25 +202,14 @@ function argumentAt (view, at, len) {
 }
 
 /**
- * True if bytes are a CID in its only form. A CID of version 0 is only a hash, without a version and a codec before it.
+ * Returns true if DASL allows CIDs of this kind. Source: dasl.ing, "Content IDs" and "Big DASL".
  *
- * @param {Uint8Array} bytes @param {number} start @param {number} end
+ * @param {number} version @param {number} codec @param {number} hash  the code of its function
+ * @param {number} len  bytes of the hash
  */
-function isCid (bytes, start, end) {
-  let at = start
-  const number = () => {
-    const [value, len] = varint.decode(bytes, at)
-    at += len
-    return value
-  }
-  try {
-    if (bytes[start] !== SHA256) {
-      if (number() !== 1) return false
-      number() // the codec
-    }
-    number() // the hash function
-    return number() === end - at
-  } catch {
-    return false
-  }
-}
+const isKindOfDasl = (version, codec, hash, len) => version === 1 && (codec === RAW || codec === DRISL) &&
+  (hash === blake3.code || hash === SHA256) && len === HASH_LEN
+
+/** Returns true if a CID is of a kind that DASL allows. @param {CID} cid */
+export const isDasl = ({ version, code, multihash }) =>
+  isKindOfDasl(version, code, multihash.code, multihash.digest.length)

@@ -12,7 +12,8 @@ import { assertMany } from '../../../lib/async/in-order.js'
 import { Collection } from '../collection.js'
 import { encodeName } from '../meta.js'
 import { typeOfName } from './media-types.js'
-import { DRISL, faultOfHeader, isDasl, readResources } from './resources.js'
+import { DRISL, DrislReader, isDasl } from './drisl.js'
+import { HEADERS, isMediaType, readResources } from './resources.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 
@@ -28,16 +29,25 @@ const MAX_ITEMS = 1 << 21
 export class Manifest {
   #resources
   #fields
-  #bytes = /** @type {Uint8Array<ArrayBuffer> | undefined} */ (undefined)
+  #bytes
+
+  /** True if the manifest has only one resource, as its `src`. `get` finds it at `/`. */
+  isSingle
 
   /**
    * Call `Manifest.from` instead.
    *
    * @param {Map<string, Resource>} resources @param {Record<string, unknown>} fields
+   * @param {{ isSingle?: boolean, bytes?: Uint8Array<ArrayBuffer> }} [form]  `bytes`: those that were read, because
+   *   JavaScript would write some values in another way, for example 1.0 as 1
    */
-  constructor (resources, fields) {
+  constructor (resources, fields, { isSingle = false, bytes } = {}) {
     this.#resources = resources
     this.#fields = fields
+    this.isSingle = isSingle
+    this.#bytes = bytes ?? encoded(isSingle
+      ? { ...fields, ...resources.get('/') }
+      : { ...fields, resources: Object.fromEntries(resources) })
   }
 
   /**
@@ -55,16 +65,29 @@ export class Manifest {
     const map = /** @type {Map<string, Resource>} */ (new Map())
     for (const [path, resource] of resources) {
       encodeName(path) // only to check it
-      assertOptions('resource', resource, '{ src, ... }')
-      const { src, ...headers } = resource
-      const fault = faultOf(path, headers)
-      if (fault !== undefined) throw new TypeError(`"resources" expected ${fault}`)
-      map.set(path, Object.freeze({ src: sourceOf(src), ...headers }))
+      if (!path.startsWith('/')) {
+        throw new TypeError(`"resources" expected paths that begin with a slash, got '${path}'`)
+      }
+      map.set(path, resourceFrom(resource))
     }
     if ('resources' in fields) throw new TypeError('"fields" has "resources" already')
-    const manifest = new Manifest(map, { ...fields })
-    manifest.toBytes() // throws for fields that cannot be encoded
-    return manifest
+    return new Manifest(map, { ...fields })
+  }
+
+  /**
+   * Makes a manifest of one resource, whose headers are beside the other fields.
+   *
+   * @param {NewResource} resource @param {Record<string, unknown>} [fields]  as for `from`
+   * @returns {Manifest} that has the resource at `/`
+   * @throws {TypeError} for wrong headers and fields
+   * @throws {BaoError} CID_UNSUPPORTED
+   */
+  static single (resource, fields = {}) {
+    assertOptions('fields', fields, '{ name, ... }')
+    for (const name of ['src', 'resources']) {
+      if (name in fields) throw new TypeError(`"fields" must not have "${name}"`)
+    }
+    return new Manifest(...splitSingle({ ...fields, ...resourceFrom(resource) }), { isSingle: true })
   }
 
   /**
@@ -81,11 +104,13 @@ export class Manifest {
     assertKnownOptions(options, ['maxItems'])
     const { maxItems = MAX_ITEMS } = options
     assertInteger('maxItems', maxItems)
-    readResources(bytes, { maxItems })
-    const { resources, ...fields } = decode(bytes)
+    const form = { ...readResources(bytes, { maxItems }), bytes: new Uint8Array(bytes) }
+    const root = decode(bytes)
+    if (form.isSingle) return new Manifest(...splitSingle(root), form)
+    const { resources, ...fields } = root
     const map = /** @type {Map<string, Resource>} */ (new Map(Object.entries(resources)))
     for (const resource of map.values()) Object.freeze(resource)
-    return new Manifest(map, fields)
+    return new Manifest(map, fields, form)
   }
 
   /**
@@ -155,11 +180,7 @@ export class Manifest {
   get fields () { return { ...this.#fields } }
 
   /** The bytes of the manifest. @returns {Uint8Array<ArrayBuffer>} the caller must not change them */
-  toBytes () {
-    const resources = Object.fromEntries(this.#resources)
-    this.#bytes ??= new Uint8Array(encode({ ...this.#fields, resources }))
-    return this.#bytes
-  }
+  toBytes () { return this.#bytes }
 
   /** @param {string} path  that begins with a slash @returns {Resource | undefined} */
   get (path) { return this.#resources.get(path) }
@@ -185,17 +206,42 @@ function sourceOf (src) {
   return isDasl(cid) ? cid : root()
 }
 
-/**
- * Says what is wrong with a path or the headers of its resource; undefined if nothing is.
- *
- * @param {string} path @param {Record<string, unknown>} headers
- * @returns {string | undefined}
- */
-function faultOf (path, headers) {
-  if (!path.startsWith('/')) return `paths that begin with a slash, got '${path}'`
+/** @param {NewResource} resource @returns {Resource} frozen */
+function resourceFrom (resource) {
+  assertOptions('resource', resource, '{ src, ... }')
+  const { src, ...headers } = resource
   for (const [name, value] of Object.entries(headers)) {
-    const fault = faultOfHeader(path, name, value)
-    if (fault !== undefined) return fault
+    const lower = name.toLowerCase()
+    if (name !== lower && HEADERS.has(lower)) throw new TypeError(`"resource" expected '${lower}', got '${name}'`)
+    if (name === 'content-type' && !isMediaType(value)) {
+      throw new TypeError(`"content-type" expected a media type, got ${describe(value)}`)
+    }
   }
-  return undefined
+  return Object.freeze({ src: sourceOf(src), ...headers })
+}
+
+/**
+ * Separates the only resource of a manifest from the fields beside it.
+ *
+ * @param {Record<string, unknown>} root
+ * @returns {[resources: Map<string, Resource>, fields: Record<string, unknown>]}
+ */
+function splitSingle (root) {
+  const isOfResource = (/** @type {[name: string, value: unknown]} */ [name]) => name === 'src' || HEADERS.has(name)
+  const entries = Object.entries(root)
+  const resource = /** @type {Resource} */ (Object.fromEntries(entries.filter(isOfResource)))
+  const fields = Object.fromEntries(entries.filter(entry => !isOfResource(entry)))
+  return [new Map([['/', Object.freeze(resource)]]), fields]
+}
+
+/**
+ * @param {Record<string, unknown>} root  the map of a manifest
+ * @returns {Uint8Array<ArrayBuffer>}
+ * @throws {TypeError} for values that DRISL does not have
+ */
+function encoded (root) {
+  const bytes = new Uint8Array(encode(root))
+  const reader = new DrislReader(bytes, Infinity, fault => new TypeError(`the manifest cannot be written: ${fault}`))
+  reader.skip()
+  return bytes
 }

@@ -1,58 +1,36 @@
-// Finds the resources in the bytes of a manifest in one pass, and refuses bytes that are not a manifest. Source:
-// dasl.ing, "MASL".
+// Finds the resources in the bytes of a manifest in one pass, and refuses bytes that are not a manifest. A manifest has
+// a map "resources" of paths, or only one resource, which its "src" names. Source: dasl.ing, "MASL".
 
-import { HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { RAW, blake3 } from '../../../lib/hash/cid.js'
-import { DrislReader, SHA256, TEXT } from './drisl.js'
+import { DrislReader, TAG, TEXT } from './drisl.js'
 
-/** @import { CID } from 'multiformats/cid' */
 /** @import { Span } from './drisl.js' */
 
 /**
  * A resource in the bytes of a manifest.
  *
  * @typedef {object} FoundResource
- * @property {string} path
+ * @property {string} path  of the only one in its manifest: `/`
  * @property {number} src  offset of its CID, which has 36 bytes
  * @property {[name: string, value: string][]} headers  the wanted headers whose values are text
  */
 
-/** Multicodec of DAG-CBOR, and of DRISL. */
-export const DRISL = 0x71
-/** The length of a CID of DASL in bytes: version, codec, hash function, length of the hash, and the hash. */
-export const CID_LEN = 36
-
 /** The one header whose value must be text. */
 const TYPE = 'content-type'
-const [RESOURCES, SRC, TYPE_BYTES] = ['resources', 'src', TYPE].map(text => new TextEncoder().encode(text))
+const [RESOURCES, SRC, PREV] = ['resources', 'src', 'prev'].map(text => new TextEncoder().encode(text))
+
+/** The headers of MASL. In a manifest of one resource, they tell its headers from the fields of the manifest. */
+export const HEADERS = new Set([
+  'content-disposition', 'content-encoding', 'content-language', 'content-security-policy', TYPE, 'link',
+  'permissions-policy', 'referrer-policy', 'service-worker-allowed', 'sourcemap', 'speculation-rules',
+  'supports-loading-mode', 'x-content-type-options'
+])
 
 /** @param {string} fault @returns {BaoError} */
 export const invalid = fault => new BaoError('MANIFEST_INVALID', `this is not a MASL manifest: ${fault}`)
 
-/**
- * Returns true if DASL allows CIDs of this kind.
- *
- * @param {number} version @param {number} codec @param {number} hash  the code of its function
- * @param {number} len  bytes of the hash
- */
-const isKindOfDasl = (version, codec, hash, len) => version === 1 && (codec === RAW || codec === DRISL) &&
-  (hash === blake3.code || hash === SHA256) && len === HASH_LEN
-
-/** Returns true if a CID is of a kind that DASL allows. @param {CID} cid */
-export const isDasl = ({ version, code, multihash }) =>
-  isKindOfDasl(version, code, multihash.code, multihash.digest.length)
-
-/**
- * Says what is wrong with the name of a header, or with a media type; undefined if nothing is.
- *
- * @param {string} path  the path of the resource @param {string} name @param {unknown} value
- */
-export function faultOfHeader (path, name, value) {
-  if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(name)) return `names of headers in lower case, got '${name}'`
-  const isHeader = typeof value === 'string' && /^[\x20-\x7e]{0,4096}$/.test(value)
-  return name === TYPE && !isHeader ? `a media type as "content-type" of '${path}'` : undefined
-}
+/** Returns true if a value may be a media type. @param {unknown} value */
+export const isMediaType = value => typeof value === 'string' && /^[\x20-\x7e]{0,4096}$/.test(value)
 
 /**
  * Reads a whole manifest.
@@ -63,48 +41,66 @@ export function faultOfHeader (path, name, value) {
  * @param {Set<string>} [options.wanted]  names of the headers to pass to `onResource`
  * @param {(resource: FoundResource) => void} [options.onResource]  called for each resource, in the order of the
  *   manifest
+ * @returns {{ isSingle: boolean }} `isSingle`: true if the manifest has one resource, as "src"
  * @throws {BaoError} MANIFEST_INVALID, possibly after calls of `onResource`
  */
 export function readResources (bytes, { maxItems = Infinity, wanted = new Set(), onResource = () => {} } = {}) {
   const reader = new DrislReader(bytes, maxItems, invalid)
-  let hasResources = false
+  const only = new ResourceKeys(reader, wanted)
+  let isSingle = true
   reader.eachKey(field => {
-    if (!reader.is(field, RESOURCES)) {
-      reader.skip()
-      return
+    if (reader.is(field, PREV)) {
+      reader.cid()
+    } else if (!reader.is(field, RESOURCES)) {
+      only.read(field)
+    } else {
+      isSingle = false
+      reader.eachKey(key => {
+        const path = reader.textAt(key)
+        if (!path.startsWith('/')) throw invalid(`expected paths that begin with a slash, got '${path}'`)
+        const keys = new ResourceKeys(reader, wanted)
+        reader.eachKey(key => keys.read(key))
+        onResource(keys.resourceAt(path))
+      })
     }
-    hasResources = true
-    reader.eachKey(key => {
-      const path = reader.textAt(key)
-      if (!path.startsWith('/')) throw invalid(`expected paths that begin with a slash, got '${path}'`)
-      onResource({ path, ...readResource(reader, path, wanted) })
-    })
   })
   reader.end()
-  if (!hasResources) throw invalid('it has no map "resources"')
+  if (isSingle) onResource(only.resourceAt('/')) // beside "resources", "src" and headers have no meaning
+  return { isSingle }
 }
 
-/** @param {DrislReader} reader @param {string} path @param {Set<string>} wanted */
-function readResource (reader, path, wanted) {
-  let src = NaN
-  const headers = /** @type {FoundResource['headers']} */ ([])
-  reader.eachKey(key => {
-    if (reader.is(key, SRC)) {
-      const cid = reader.cid()
-      if (isDaslCid(reader.bytes, cid)) src = cid.start
+/** The keys of a resource, which are read one after the other. */
+class ResourceKeys {
+  #reader
+  #wanted
+  #src = NaN
+  #headers = /** @type {FoundResource['headers']} */ ([])
+  #isTypeWrong = false
+
+  /** @param {DrislReader} reader @param {Set<string>} wanted */
+  constructor (reader, wanted) {
+    this.#reader = reader
+    this.#wanted = wanted
+  }
+
+  /** Reads the value after a key. @param {Span} key */
+  read (key) {
+    const reader = this.#reader
+    if (reader.is(key, SRC) && reader.kind === TAG) {
+      this.#src = reader.cid().start
       return
     }
-    const name = reader.is(key, TYPE_BYTES) ? TYPE : reader.textAt(key)
-    const isWanted = (name === TYPE || wanted.has(name)) && reader.kind === TEXT
-    const value = isWanted ? reader.textAt(reader.text()) : reader.skip()
-    const fault = faultOfHeader(path, name, value)
-    if (fault !== undefined) throw invalid(`expected ${fault}`)
-    if (value !== undefined && wanted.has(name)) headers.push([name, value])
-  })
-  if (Number.isNaN(src)) throw invalid(`the resource at '${path}' has no CID as "src"`)
-  return { src, headers }
-}
+    const name = reader.textAt(key)
+    const isHeader = name === TYPE || this.#wanted.has(name)
+    const value = isHeader && reader.kind === TEXT ? reader.textAt(reader.text()) : reader.skip()
+    if (name === TYPE && !isMediaType(value)) this.#isTypeWrong = true
+    if (value !== undefined && this.#wanted.has(name)) this.#headers.push([name, value])
+  }
 
-/** Returns true if bytes are a CID of a kind that DASL allows. @param {Uint8Array} bytes @param {Span} span */
-const isDaslCid = (bytes, { start, end }) => end - start === CID_LEN &&
-  isKindOfDasl(bytes[start], bytes[start + 1], bytes[start + 2], bytes[start + 3])
+  /** @param {string} path @returns {FoundResource} */
+  resourceAt (path) {
+    if (Number.isNaN(this.#src)) throw invalid(`the resource at '${path}' has no CID as "src"`)
+    if (this.#isTypeWrong) throw invalid(`expected a media type as "content-type" of '${path}'`)
+    return { path, src: this.#src, headers: this.#headers }
+  }
+}

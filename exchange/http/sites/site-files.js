@@ -3,7 +3,8 @@
 
 import { CID } from 'multiformats/cid'
 import { typeOfName } from '../../collections/web/media-types.js'
-import { CID_LEN, readResources } from '../../collections/web/resources.js'
+import { CID_LEN } from '../../collections/web/drisl.js'
+import { readResources } from '../../collections/web/resources.js'
 
 /** @import { Collection } from '../../collections/collection.js' */
 

@@ -1,12 +1,11 @@
 // Tells callers about changes of blobs and tags. For this, it reads the log of changes, and waits for new entries.
 
+import { base16 } from 'multiformats/bases/base16'
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { equals } from 'uint8arrays/equals'
-import { fromString } from 'uint8arrays/from-string'
-import { toString } from 'uint8arrays/to-string'
 import { EVENTS, decodeEntry, placeOfEntry } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
 import { isCorruption, orIfUnreadable, watchGap } from '../../storage/errors.js'
@@ -44,7 +43,7 @@ const BATCH_ENTRIES = 64
 
 /** Returns a point as a string, for callers to keep. @param {LogPlace} place @param {number} [skip] */
 export const pointOf = ({ position, check }, skip = 0) =>
-  `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
+  `${position}-${base16.baseEncode(check)}${skip === 0 ? '' : `-${skip}`}`
 
 export class Watcher {
   #index
@@ -145,7 +144,7 @@ function parsePoint (point) {
   if (!match || position > Number.MAX_SAFE_INTEGER) {
     throw new TypeError(`"after" expected a point of "watch" or "info", got ${describe(point)}`)
   }
-  return { position, check: fromString(match[2], 'base16'), skip: Number(match[3] ?? 0) }
+  return { position, check: base16.baseDecode(match[2]), skip: Number(match[3] ?? 0) }
 }
 
 /** @param {StoredEvent} event @returns {Omit<StoreEvent, 'time' | 'point'>} */

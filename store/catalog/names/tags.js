@@ -93,7 +93,7 @@ export class Tags {
     assertName('name', name)
     return this.#life.run(async () => {
       const tag = await this.#index.get(name)
-      return tag && infoOf(tag)
+      return tag && tagInfoOf(tag)
     })
   }
 
@@ -109,7 +109,7 @@ export class Tags {
     assertKnownOptions(options, ['onlyIf'])
     const { onlyIf } = options ?? {}
     /** @type {((tag: Tag | undefined) => boolean) | undefined} */
-    const isMeant = onlyIf && (tag => tag !== undefined && onlyIf(infoOf(tag)))
+    const isMeant = onlyIf && (tag => tag !== undefined && onlyIf(tagInfoOf(tag)))
     return this.#life.run(() => this.#index.delete(name, isMeant))
   }
 
@@ -143,7 +143,7 @@ export class Tags {
 
   /** @param {string} prefix @param {string} [after] */
   async * #list (prefix, after) {
-    for await (const tag of this.#index.list(prefix, after)) yield infoOf(tag)
+    for await (const tag of this.#index.list(prefix, after)) yield tagInfoOf(tag)
   }
 }
 
@@ -162,7 +162,7 @@ const areSameMeta = (meta, other) => meta === undefined || other === undefined
   : equals(encodeMeta(meta), encodeMeta(other))
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format, weak, alias, meta, expires }) => ({
+export const tagInfoOf = ({ name, root, format, weak, alias, meta, expires }) => ({
   name,
   cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
   format,

@@ -4,11 +4,11 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { validOutboardRanges, validRanges } from '../../../verifier/valid.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { allChunks } from '../../storage/content/scan.js'
-import { PAGE_SPAN, StoredOutboard, presentChunks } from '../../storage/content/tree-pages.js'
-import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
+import { StoredOutboard, presentChunks } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
 
 /** @import { Content } from '../../storage/content/content-of.js' */
-/** @import { KeyRange } from '../../storage/content/scan.js' */
+/** @import { Part } from './part.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
@@ -25,37 +25,6 @@ import { VIEWS, allOfId, extentsOf } from '../../storage/format/keys.js'
  *   disk fails. The bytes in it may be right
  * @property {boolean} isSound
  */
-
-/**
- * The part of a blob that is inspected.
- *
- * @typedef {object} Part
- * @property {boolean} isWhole  true if the part is the whole blob
- * @property {ChunkRanges} chunks  the chunks of the part
- * @property {ChunkRanges} rest  all other chunks, which count as present
- * @property {KeyRange} keys  range of the part's extents and pages in the data database
- */
-
-/** Returns the whole blob as a part. @param {BlobRecord} record @returns {Part} */
-export const wholeOf = ({ id, size }) =>
-  ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
-
-/**
- * Returns the part around some bytes: everything under the pages of the lowest band over them, which cover 1 MiB each.
- *
- * @param {Content} content
- * @param {{ start: number, end: number }} span  bytes
- * @param {ChunkRanges} present  chunks of the blob
- * @returns {Part}
- */
-export function partAround (content, { start, end }, present) {
-  const { id, size } = content.record
-  const first = start - start % PAGE_SPAN
-  const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
-  const all = ChunkRanges.fromBytes(first, last)
-  const chunks = content.certainlyStored(all, present)
-  return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
-}
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record

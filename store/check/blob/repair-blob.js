@@ -17,7 +17,7 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 /** @import { Databases } from '../../storage/databases.js' */
-/** @import { Part } from './inspect-blob.js' */
+/** @import { Part } from './part.js' */
 /** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
 /** Operations are written once they have this many bytes, or once there are this many of them. */

@@ -4,10 +4,10 @@
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
 import { contentOf } from '../../storage/content/content-of.js'
-import { wholeOf } from './inspect-blob.js'
+import { wholeOf } from './part.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { Part } from './inspect-blob.js' */
+/** @import { Part } from './part.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
 /** @import { Catalog, Change } from '../../catalog/catalog.js' */
 /** @import { Presence } from '../../catalog/presence.js' */

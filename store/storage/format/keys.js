@@ -19,7 +19,7 @@
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
 import { compare } from 'uint8arrays/compare'
-import { fromString } from 'uint8arrays/from-string'
+import { base16 } from 'multiformats/bases/base16'
 import { encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 
@@ -161,7 +161,7 @@ export const usedIn = range => hashesIn(range, allUsed, usedKey)
  * @returns {{ gte?: Uint8Array, gt?: Uint8Array, lte?: Uint8Array, lt?: Uint8Array, reverse: boolean }}
  */
 function hashesIn ({ prefix = '', after, reverse = false }, all, keyOf) {
-  const hashWith = (/** @type {string} */ digit) => fromString(prefix.padEnd(2 * HASH_LEN, digit), 'base16')
+  const hashWith = (/** @type {string} */ digit) => base16.baseDecode(prefix.padEnd(2 * HASH_LEN, digit))
   const whole = prefix === '' ? all : { gte: keyOf(hashWith('0')), lte: keyOf(hashWith('f')) }
   if (after === undefined) return { ...whole, reverse }
   const afterKey = keyOf(after)

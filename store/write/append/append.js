@@ -2,6 +2,7 @@
 // the new blob gets a home of its own, and `compose` copies the old bytes.
 
 import { BaoError } from '../../../lib/core/errors.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { cancelSource, toPieces } from '../../../lib/source/source.js'
@@ -10,7 +11,7 @@ import { sharerOf } from '../../storage/content/bases.js'
 import { contentOf } from '../../storage/content/content-of.js'
 import { Page, PageEditor } from '../../storage/content/tree-pages.js'
 import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
-import { Composition } from '../compose/compose.js'
+import { COMPOSE_OPTIONS, Composition } from '../compose/compose.js'
 import { AppendedBlob } from './appended-blob.js'
 import { readRightEdge } from '../../read/verified/right-edge.js'
 
@@ -46,10 +47,12 @@ export class Appender {
   }
 
   /**
-   * @param {BlobName} cid @param {Source} source @param {ComposeOptions} options  see `BlobStore.append`
+   * @param {BlobName} cid @param {Source} source @param {ComposeOptions} given  see `BlobStore.append`
    * @returns {Promise<PutResult>}
    */
-  async append (cid, source, { verify, onProgress, ...options }) {
+  async append (cid, source, given) {
+    assertKnownOptions(given, COMPOSE_OPTIONS)
+    const { verify, onProgress, ...options } = given
     const root = parseRoot(cid, 'cid')
     const composition = new Composition(this.#parts, { verify, onProgress, type: 'baobox:append' })
     const release = this.#parts.protection.tag(root, 'raw')

@@ -80,10 +80,12 @@ export const COMPOSE_OPTIONS = [
 /**
  * See `BlobStore.compose`.
  *
- * @param {ComposeParts} store @param {Many<BlobPart>} parts @param {ComposeOptions} options
+ * @param {ComposeParts} store @param {Many<BlobPart>} parts @param {ComposeOptions} given
  * @returns {Promise<PutResult>}
  */
-export async function compose (store, parts, { verify, onProgress, ...options }) {
+export async function compose (store, parts, given) {
+  assertKnownOptions(given, COMPOSE_OPTIONS)
+  const { verify, onProgress, ...options } = given
   assertMany('parts', parts, EXPECTED)
   const composition = new Composition(store, { verify, onProgress, type: 'baobox:compose' })
   /** @type {WriteBytes} */

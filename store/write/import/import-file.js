@@ -2,6 +2,7 @@
 // system cannot share blocks.
 
 import { absolute, openRegular } from '#disk'
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { CheckedFile, toPieces } from '../../../lib/source/source.js'
 import { NOT_REGULAR } from '../../../lib/source/open-files.js'
 import { FILE_FROM } from '../../sizes.js'
@@ -25,13 +26,15 @@ import { FileBlob } from './file-blob.js'
 /** @typedef {PutOptions & ImportFileOwnOptions} ImportFileOptions */
 
 /** The names of all options in `ImportFileOptions`. */
-export const IMPORT_OPTIONS = [...PUT_OPTIONS, 'mode', 'check']
+const IMPORT_OPTIONS = [...PUT_OPTIONS, 'mode', 'check']
+
+/** @typedef {{ databases: Databases, writer: BlobWriter }} ImportParts */
 
 export class FileImporter {
   #databases
   #writer
 
-  /** @param {{ databases: Databases, writer: BlobWriter }} parts */
+  /** @param {ImportParts} parts */
   constructor ({ databases, writer }) {
     this.#databases = databases
     this.#writer = writer
@@ -40,10 +43,12 @@ export class FileImporter {
   /**
    * See `BlobStore.importFile`.
    *
-   * @param {string | URL} path @param {ImportFileOptions} options
+   * @param {string | URL} path @param {ImportFileOptions} given
    * @returns {Promise<PutResult>}
    */
-  async importFile (path, { mode = 'copy', check, onProgress, ...options }) {
+  async importFile (path, given) {
+    assertKnownOptions(given, IMPORT_OPTIONS)
+    const { mode = 'copy', check, onProgress, ...options } = given
     if (mode !== 'copy' && mode !== 'reference') {
       throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
     }

@@ -60,7 +60,7 @@ describe('baobox demo --web', () => {
     expect((await post(JSON.stringify({ name: 'x'.repeat(2000) }))).status).to.equal(403)
   })
 
-  it('ends at Ctrl-C', async () => {
+  it('serves the page until Ctrl-C', async () => {
     const ended = once(child, 'exit')
     child.kill('SIGINT')
     expect(await ended).to.deep.equal([0, null])

@@ -1,6 +1,7 @@
 // Servers on this machine for suites that drive a browser. Each is an origin of its own.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { toNodeHandler } from '../../../exchange/http/node/index.js'
 
 /**
@@ -60,4 +61,14 @@ export const spoiled = (handler, spoil) => async request => {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
   return new Response(bytes, { status: response.status, headers })
+}
+
+/** Asks until the answer is the wanted one. */
+export async function eventually (ask, isWanted) {
+  for (let count = 0; ; count++) {
+    const answer = await ask()
+    if (isWanted(answer)) return answer
+    if (count > 400) throw new Error(`the last answer is ${JSON.stringify(answer)}`)
+    await pause(25)
+  }
 }

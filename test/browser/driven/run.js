@@ -1,8 +1,10 @@
 // Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
 import { testDemo } from './demo.js'
+import { testPublished } from './published.js'
 import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
+import { testSmallPage } from './small-page.js'
 
 /**
  * @param {(onGone: (reason: string) => void) => Promise<import('../engines/index.js').Browser>} start
@@ -16,8 +18,10 @@ export async function runDriven (start, grep) {
     const mocha = new Mocha({ timeout: 60_000, ...grep && { grep } })
     mocha.suite.emit('pre-require', globalThis, '', mocha) // defines `describe` and `it`
     testSite(browser)
+    testSmallPage(browser)
     testServiceWorker(browser)
     testDemo(browser)
+    testPublished(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
       const runner = mocha.run(() => resolve(runner))
     })

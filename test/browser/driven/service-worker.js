@@ -1,6 +1,5 @@
 // A browser shows a site whose files a service worker fetches from mirrors and verifies.
 import { expect } from 'chai'
-import { setTimeout as pause } from 'node:timers/promises'
 import { hash, toCid } from '../../../lib/index.js'
 import { Manifest, putManifest } from '../../../exchange/collections/index.js'
 import { createHandler } from '../../../exchange/http/index.js'
@@ -8,7 +7,7 @@ import { flipped } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 import { bundleServiceWorker } from '../../support/service-worker-file.js'
 import { inMemory } from '../../support/store/stores.js'
-import { filesAt, spoiled, startHost } from './hosts.js'
+import { eventually, filesAt, spoiled, startHost } from './hosts.js'
 
 const MIB = 1 << 20
 const BIG = noise(6 * MIB + 77, 95)
@@ -58,16 +57,6 @@ function wave () {
   bytes.set(text('data'), 36)
   view.setUint32(40, len, true)
   return bytes
-}
-
-/** Asks until the answer is the wanted one. */
-async function eventually (ask, isWanted) {
-  for (let count = 0; ; count++) {
-    const answer = await ask()
-    if (isWanted(answer)) return answer
-    if (count > 400) throw new Error(`the last answer is ${JSON.stringify(answer)}`)
-    await pause(25)
-  }
 }
 
 /** @param {import('../engines/index.js').Browser} browser */

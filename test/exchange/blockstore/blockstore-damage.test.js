@@ -9,7 +9,9 @@ import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
-import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn, writeAlias } from '../../support/store/inspect.js'
+import {
+  aliasEntry, aliasKeysIn, damageRecord, entriesOf, idsIn, recordsIn, writeAlias
+} from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores } from '../../support/store/stores.js'
 
 describe('store: damaged blockstore', () => {
@@ -56,6 +58,18 @@ describe('store: damaged blockstore', () => {
       await entry.write(value)
       await blocks.delete(cid)
       expect(same(await store.bytes(hash(other)), other), 'another blob is not harmed').to.equal(true)
+    }
+  })
+
+  it('get() and has() of a damaged record fail, and do not say that the block is missing', async () => {
+    const { blocks, index } = await newBlocks()
+    for (const hasher of [blake3, sha256]) {
+      const cid = await cidOf(hasher, bytes)
+      await blocks.put(cid, bytes)
+      await damageRecord(index, hash(bytes))
+      for (const call of [collect(blocks.get(cid)), blocks.has(cid)]) {
+        expect(await errorOf(call)).to.include({ code: 'STORE_CORRUPT' })
+      }
     }
   })
 

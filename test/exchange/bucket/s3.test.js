@@ -207,6 +207,14 @@ describe('a write to S3', () => {
     expect(parts.calls.filter(({ method }) => method === 'DELETE')).to.deep.equal([])
   })
 
+  it('puts an object with a media type', async () => {
+    const { bucket, server, until } = bucketWith([])
+    await until(bucket.put('a', bytesOf('1'), { type: 'text/html; charset=utf-8' }))
+    expect(server.objects.get('a').type).to.equal('text/html; charset=utf-8')
+    await until(bucket.put('a', bytesOf('1')))
+    expect(server.objects.get('a').type).to.equal('application/octet-stream')
+  })
+
   it('with ifAbsent finds its own object after a lost answer', async () => {
     const { bucket, until } = bucketWith([lost])
     expect(await until(bucket.put('a', bytesOf('mine'), { ifAbsent: true }))).to.deep.equal({ isWritten: false })

@@ -173,6 +173,16 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.got(`/collections/${cid}/dir/`)).headers.get('content-type')).to.equal('text/plain')
   })
 
+  it('and has the resource of a manifest of one at its top', async () => {
+    const served = await serve()
+    const { cid: src } = await served.store.put(bytesOf('%PDF'))
+    const type = 'application/pdf'
+    const { cid } = await putManifest(served.store, Manifest.single({ src, 'content-type': type }, { name: 'A' }))
+    const { headers, bytes } = await served.got(`/collections/${cid}/`)
+    expect([headers.get('content-type'), textOf(bytes)]).to.deep.equal([type, '%PDF'])
+    expect((await served.got(`/collections/${cid}/other`)).status).to.equal(404)
+  })
+
   it('and tells what is wrong with other blobs, and which blobs are missing', async () => {
     const served = await serve()
     const { cid: text } = await served.store.put(bytesOf('no collection'))

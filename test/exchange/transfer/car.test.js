@@ -3,12 +3,14 @@ import { CarReader } from '@ipld/car/reader'
 import { CarWriter } from '@ipld/car/writer'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { encode } from '@ipld/dag-cbor'
+import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { hash, toCid } from '../../../lib/index.js'
+import { fromCid, hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../exchange/blockstore/index.js'
-import { concat, flipped, same } from '../../support/bytes.js'
+import { concat, flipped, hex, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -64,13 +66,37 @@ describe('CAR', () => {
       const { cid: sequence } = await store.put(hash(SMALL[2]), { tag: 'sequence', format: 'hashseq' })
       const part = noise(4 * GROUP, 9)
       await store.receive(hash(part), sliceOf(part, { start: 0, end: GROUP }), { start: 0, end: GROUP })
+      const typed = await CarReader.fromBytes(await collect(exportCar(store, { dasl: false })))
+      const hashseq = toCid(sequence.multihash.digest, 0x80)
+      expect((await typed.getRoots()).map(String)).to.deep.equal([own(LONG), hashseq].map(String))
       const car = await CarReader.fromBytes(await collect(exportCar(store)))
       const roots = (await car.getRoots()).map(String)
-      expect(roots).to.deep.equal([own(LONG), toCid(sequence.multihash.digest, 0x80)].map(String))
+      expect(roots).to.deep.equal([own(LONG), sequence].map(String))
       const blocks = await listed(car.blocks())
       expect(blocks.map(({ cid }) => `${cid}`))
         .to.have.members([...SMALL.slice(1), LONG, hash(SMALL[2])].map(bytes => `${own(bytes)}`))
       for (const { cid, bytes } of blocks) expect(same(hash(bytes), cid.multihash.digest)).to.equal(true)
+    })
+
+    it('writes only CIDs that DASL has, unless it is told otherwise', async () => {
+      const store = await open()
+      const { cid } = await store.put(SMALL[2])
+      await asBlockstore(store).put(await cidOf(sha256, SMALL[3]), SMALL[3])
+      const bytes = await collect(exportCar(store, { cids: [toCid(fromCid(cid), 0x71), toCid(fromCid(cid), 0x80)] }))
+      const roots = await (await CarReader.fromBytes(bytes)).getRoots()
+      expect(roots.map(String)).to.deep.equal([`${cid}`])
+      const whole = await CarReader.fromBytes(await collect(exportCar(store)))
+      const cids = await listed(whole.cids())
+      expect(cids.map(({ bytes }) => hex(bytes.subarray(0, 4)))).to.have.members(['01551e20', '01551220'])
+      expect(cids.every(({ bytes }) => bytes.length === 36)).to.equal(true)
+      const name = await cidOf(sha512, SMALL[4])
+      await asBlockstore(store).put(name, SMALL[4])
+      const error = await errorOf(collect(exportCar(store)))
+      expect(error).to.include({ code: 'CID_UNSUPPORTED' })
+      expect(`${error.cid}`).to.equal(`${CID.createV1(0x55, name.multihash)}`)
+      const all = await CarReader.fromBytes(await collect(exportCar(store, { dasl: false })))
+      expect((await listed(all.cids())).map(String)).to.include(`${error.cid}`)
+      await expectSlip('dasl', () => listed(exportCar(store, { dasl: 1 })), [TypeError])
     })
 
     it('writes the blobs of cids and tags, each once', async () => {
@@ -115,7 +141,7 @@ describe('CAR', () => {
       await listed(from.putMany([...SMALL, LONG]))
       await from.tags.set('long', own(LONG))
       await asBlockstore(from).put(await cidOf(sha512, noise(50)), noise(50))
-      const bytes = await collect(exportCar(from))
+      const bytes = await collect(exportCar(from, { dasl: false }))
       for (const pieces of [[bytes], ragged(bytes, 3)]) {
         const to = await open()
         const result = await importCar(to, stream(pieces), { tagRoot: (cid, i) => `root ${i}` })
@@ -146,6 +172,44 @@ describe('CAR', () => {
       const again = await CarReader.fromBytes(await collect(exportCar(store, { tags: ['v0'] })))
       expect((await again.getRoots()).map(String)).to.deep.equal([`${CID.createV1(0x55, v0.multihash)}`])
       expect(await listed(store.list())).to.have.length(3)
+    })
+
+    it('takes the metadata that DASL has in headers', async () => {
+      const roots = [own(SMALL[2])]
+      const plain = await written([], blocksOf([SMALL[2]]))
+      const block = plain.subarray(plain[0] + 1)
+      const fields = { name: 'A', resources: { '/': { src: own(SMALL[2]) } } }
+      const header = encode({ version: 1, roots, ...fields })
+      const len = varint.encodeTo(header.length, new Uint8Array(varint.encodingLength(header.length)))
+      const car = concat([len, header, block])
+      for (const form of [car, wrapped(car)]) {
+        const result = await importCar(await open(), form, { tagRoot: () => 'a' })
+        expect(result).to.deep.include({ blocks: 1, metadata: fields })
+      }
+      for (const wrong of [
+        { roots }, { version: 1 }, { version: 1, roots: {} }, { version: 1, roots: ['a'] }, { version: 3, roots }, [],
+        null
+      ]) {
+        const bytes = encode(wrong)
+        const error = await errorOf(importCar(await open(), concat([Uint8Array.of(bytes.length), bytes, block])))
+        expect(error, JSON.stringify(wrong)).to.include({ code: 'CAR_INVALID' })
+      }
+    })
+
+    it('tags a root as a sequence if the store has all of its members', async () => {
+      const from = await open()
+      await listed(from.putMany(SMALL))
+      const members = concat(SMALL.map(bytes => hash(bytes)))
+      const { cid } = await from.put(members, { tag: 'sequence', format: 'hashseq' })
+      const to = await open()
+      await importCar(to, await collect(exportCar(from, { tags: ['sequence'] })), { tagRoot: () => 'a' })
+      expect(await to.tags.get('a')).to.deep.include({ format: 'hashseq' })
+      expect((await to.gc()).blobs).to.equal(0)
+      const part = await open()
+      await importCar(part, await collect(exportCar(from, { cids: [cid] })), { tagRoot: () => 'a' })
+      expect(await part.tags.get('a')).to.deep.include({ format: 'raw' })
+      await importCar(part, await written([own(SMALL[0])], blocksOf([SMALL[0]])), { tagRoot: () => 'b' })
+      expect(await part.tags.get('b')).to.deep.include({ format: 'raw' })
     })
 
     it('takes version 2, and reads nothing after its data', async () => {
@@ -199,6 +263,7 @@ describe('CAR', () => {
       const headerLen = car[0] + 1
       const withSection = (...parts) => concat([car.subarray(0, headerLen), ...parts])
       const arrays = new Uint8Array(1_000_000).fill(0x81)
+      const list = concat([Uint8Array.of(0x9a, 0, 0x1e, 0x84, 0x80), new Uint8Array(2_000_000).fill(0x80)])
       const huge = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f)
       const cases = {
         'a huge varint': [Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), 'CAR_INVALID'],
@@ -206,6 +271,7 @@ describe('CAR', () => {
         'an empty header': [Uint8Array.of(0), 'CAR_INVALID'],
         'a header that is no CBOR': [Uint8Array.of(3, 0xff, 0xff, 0xff), 'CAR_INVALID'],
         'arrays in arrays': [concat([Uint8Array.of(0xc0, 0x84, 0x3d), arrays]), 'CAR_INVALID'],
+        'a header of empty arrays': [concat([Uint8Array.of(0x85, 0x89, 0x7a), list]), 'CAR_INVALID'],
         'version 3': [flipped(car, headerLen - 1, 2), 'CAR_INVALID'],
         'an empty section': [withSection(Uint8Array.of(0)), 'CAR_INVALID'],
         'a section that ends in its CID': [withSection(Uint8Array.of(5), own(LONG).bytes), 'CAR_INVALID'],

@@ -123,7 +123,9 @@ async function manifests (random) {
     const type = random.chance(0.5) ? { 'content-type': random.pick(['text/html', 'a/b; c=d']) } : {}
     return [path(), { src: random.bytes(32), ...type }]
   })
-  const good = Manifest.from(resources, random.chance(0.3) ? { name: path(), version: 1 } : {}).toBytes()
+  const fields = random.chance(0.3) ? { name: path(), version: 1 } : {}
+  const isSingle = resources.length > 0 && random.chance(0.2)
+  const good = (isSingle ? Manifest.single(resources[0][1], fields) : Manifest.from(resources, fields)).toBytes()
   const at = random.below(good.length)
   const bytes = {
     none: () => good,

@@ -66,7 +66,7 @@ export class FakeS3 {
   #put (key, headers, body) {
     if (headers.get('if-none-match') === '*' && this.objects.has(key)) return errorXml(412, 'PreconditionFailed')
     const etag = `"${++this.#count}"`
-    this.objects.set(key, { body, etag, modified: new Date() })
+    this.objects.set(key, { body, etag, type: headers.get('content-type'), modified: new Date() })
     return new Response(null, { status: 200, headers: { etag } })
   }
 

@@ -16,6 +16,11 @@ const LENGTH_AT = 4
 /** The checksum covers the bytes from here on. */
 const KIND_AT = 6
 const SECTOR_LEN = 512
+/**
+ * A file system may write the length of a file before its last bytes, even in the middle of a sector. Then the file
+ * ends in zeros. Fewer zeros than this may be the end of a payload.
+ */
+const MIN_ZEROS = 8
 /** At most this many records of a block are corrected, because each correction may go through the whole block. */
 const MAX_CORRECTED = 8
 
@@ -147,6 +152,16 @@ function correct (bytes) {
 }
 
 /**
+ * Returns true if the end of a record was never written: it has zeros, and so has all that follows.
+ *
+ * @param {Uint8Array} bytes  from the record to the end of the file
+ */
+function endsInZeros (bytes) {
+  const written = bytes.findLastIndex(byte => byte !== 0) + 1
+  return written < HEADER_LEN || written <= headerOf(bytes).end - MIN_ZEROS
+}
+
+/**
  * Returns true if a power cut may have torn a record, because the file ends in it, or one of its sectors was never
  * written. A record with a single wrong bit was written in full, so it is not torn.
  *
@@ -155,7 +170,7 @@ function correct (bytes) {
  */
 function isTorn (bytes, start, isLast) {
   if (correct(bytes.slice())) return false
-  if (isLast && (bytes.length < HEADER_LEN || headerOf(bytes).end > bytes.length)) return true
+  if (isLast && (bytes.length < HEADER_LEN || headerOf(bytes).end > bytes.length || endsInZeros(bytes))) return true
   for (let at = 0; at < bytes.length;) {
     const sectorEnd = at + SECTOR_LEN - (start + at) % SECTOR_LEN
     if (bytes.subarray(at, sectorEnd).every(byte => byte === 0)) return true

@@ -53,10 +53,52 @@ describe('a manifest', () => {
       expect(`${again.cid}`).to.equal(`${manifest.cid}`)
     }), 100))
 
-  it('keeps unknown headers', () => {
-    const manifest = Manifest.from([['/a', { src: cidOf('a'), 'service-worker-allowed': '/', sizes: ['1x1'] }]])
-    expect(Manifest.fromBytes(manifest.toBytes()).get('/a')).to.deep.include({ sizes: ['1x1'] })
+  it('keeps unknown keys, and keys in upper case', () => {
+    const odd = { sizes: ['1x1'], 'Content-Type': 5, 'X\r\n': null, 'my-Project': { src: cidOf('b') }, '': 1 }
+    const bytes = encode({ resources: { '/a': { src: cidOf('a'), ...odd } }, 'Content-Type': 7, 'content-type': 8 })
+    const manifest = Manifest.fromBytes(bytes)
+    expect(manifest.get('/a')).to.deep.equal({ src: cidOf('a'), ...odd })
+    expect(manifest.fields).to.deep.equal({ 'Content-Type': 7, 'content-type': 8 })
+    expect(same(manifest.toBytes(), bytes)).to.equal(true)
     expect(manifest.get('/b')).to.equal(undefined)
+    const { 'Content-Type': _, ...kept } = odd
+    expect(Manifest.from([['/a', { src: cidOf('a'), ...kept }]]).get('/a')).to.deep.include(kept)
+  })
+
+  it('may have one resource, whose headers are beside the other fields', () => {
+    const resource = { src: cidOf('a'), 'content-type': 'application/pdf', 'content-language': 'en' }
+    const fields = { name: 'A', 'Content-Type': 'text/html', version: 1, roots: [] }
+    const bytes = encode({ ...resource, ...fields })
+    for (const manifest of [Manifest.fromBytes(bytes), Manifest.single(resource, fields)]) {
+      expect(manifest.isSingle).to.equal(true)
+      expect(shown(manifest)).to.deep.equal(shown([['/', resource]]))
+      expect(manifest.fields).to.deep.equal(fields)
+      expect(manifest.files().map(([name]) => name)).to.deep.equal(['index.html'])
+      expect(same(manifest.toBytes(), bytes)).to.equal(true)
+    }
+    expect(() => Manifest.single(resource, { src: cidOf('b') })).to.throw(TypeError)
+    expect(() => Manifest.single(resource, { resources: {} })).to.throw(TypeError)
+    expect(() => Manifest.single({ src: cidOf('a'), 'content-type': '\n' })).to.throw(TypeError)
+  })
+
+  it('ignores its own source and headers if it has a map of resources', () => {
+    for (const src of [cidOf('b'), 'text']) {
+      const fields = { src, 'content-type': '\n', link: '<a>' }
+      const manifest = Manifest.fromBytes(encode({ ...fields, resources: { '/a': { src: cidOf('a') } } }))
+      expect(manifest.isSingle).to.equal(false)
+      expect(shown(manifest)).to.deep.equal(shown([['/a', { src: cidOf('a') }]]))
+      expect(manifest.fields).to.deep.equal(fields)
+    }
+  })
+
+  it('keeps numbers as they were written', () => {
+    const bytes = unhex('a2' + '646e616d65fb3ff0000000000000' + '697265736f7572636573a0')
+    const manifest = Manifest.fromBytes(bytes)
+    expect(manifest.fields).to.deep.equal({ name: 1 })
+    expect(same(manifest.toBytes(), bytes)).to.equal(true)
+    expect(same(fromCid(manifest.cid), hash(bytes))).to.equal(true)
+    bytes[0] = 0
+    expect(manifest.toBytes()[0]).to.equal(0xa2)
   })
 
   it('is made from a collection, and turned into the same collection again', () => {
@@ -85,9 +127,11 @@ describe('a manifest', () => {
       new Uint8Array(0), good.slice(0, -1), concat([good, Uint8Array.of(0)]), bytesOf('<!doctype html>'),
       encode([]), encode('text'), encode(src), encode({}), encode({ resources: [] }),
       encode({ resources: { '/a': 1 } }),
-      encode({ src }), encode({ resources: { '/a': {} } }), encode({ resources: { '/a': { src: 'a' } } }),
+      encode({ src: 'a' }), encode({ name: 'a' }), encode({ src, 'content-type': 1 }), encode({ src, prev: 1 }),
+      encode({ src, resources: [] }), encode({ resources: {}, prev: 'a' }),
+      encode({ resources: {}, roots: [toCid(hash(bytesOf('a')), HASHSEQ)] }), encode({ resources: {}, a: { b: [v0] } }),
+      encode({ resources: { '/a': {} } }), encode({ resources: { '/a': { src: 'a' } } }),
       encode({ resources: { a: { src } } }), encode({ resources: { '': { src } } }),
-      encode({ resources: { '/a': { src, 'Content-Type': 'a' } } }),
       encode({ resources: { '/a': { src, 'content-type': 1 } } }),
       encode({ resources: { '/a': { src, 'content-type': 'a\r\nset-cookie: b' } } }),
       encode({ resources: { '/a': { src: toCid(hash(bytesOf('a')), HASHSEQ) } } }),
@@ -97,6 +141,7 @@ describe('a manifest', () => {
       unhex(one.replace('697265', '78097265')), // the same for the length of a key
       unhex(one.replace('a1622f61', 'a2622f61') + one.slice(one.indexOf('622f61'))), // a key twice
       unhex('a2' + '697265736f7572636573a0' + '646e616d656141'), // keys in the wrong order
+      unhex('a2' + '646e616d65fb8000000000000000' + '697265736f7572636573a0'), // the negative zero
       unhex('a2' + '646e616d65fa3fc00000' + '697265736f7572636573a0'), // a short float
       unhex('a2' + '646e616d6562c328' + '697265736f7572636573a0'), // no UTF-8
       unhex('bbffffffffffffffff'), unhex('a1697265736f7572636573bb00ffffffffffffff'), // lying counts
@@ -113,12 +158,16 @@ describe('a manifest', () => {
 
   it('refuses wrong paths, headers and names', async () => {
     const src = cidOf('a')
+    const v0 = CID.createV0(await sha256.digest(bytesOf('a')))
     for (const resources of [
       [['a', { src }]], [[5, { src }]], [['/a', src]], [['/a', { src, 'Content-Type': 'a' }]],
       [['/a', { src, 'content-type': 'a\n' }]], [['/a', { src, 'content-type': 5 }]], 5
     ]) expect(() => Manifest.from(resources), JSON.stringify(resources)).to.throw(TypeError)
     expect(() => Manifest.from([], { resources: {} })).to.throw(TypeError)
-    expect(() => Manifest.from([], { wrong: undefined })).to.throw()
+    for (const wrong of [undefined, NaN, v0, { a: [toCid(hash(bytesOf('a')), HASHSEQ)] }, '\ufeff']) {
+      expect(() => Manifest.from([], { wrong }), String(wrong)).to.throw()
+      expect(() => Manifest.from([['/a', { src, wrong }]]), String(wrong)).to.throw()
+    }
     expect(await codeOf(() => Manifest.from([['/a', { src: 'x' }]]))).to.equal('CID_UNSUPPORTED')
     expect(() => Manifest.fromCollection([])).to.throw(TypeError)
   })

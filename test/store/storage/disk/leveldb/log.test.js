@@ -88,6 +88,19 @@ describe('store: logs of LevelDB', () => {
     }
   })
 
+  it('are torn where the last part of the file has zeros, also within a sector', () => {
+    const all = [noise(60, 1), noise(40, 2)]
+    const log = logOf(all)
+    for (let len = 60 + HEADER; len <= log.length - 8; len++) {
+      const torn = log.slice().fill(0, len)
+      const { lost, payloads } = read(torn)
+      expect(lost.map(({ isTorn }) => isTorn), `${len}`).to.deep.equal([true])
+      expect(payloads).to.have.length(1)
+    }
+    const damaged = log.slice().fill(0, 80, 90)
+    expect(read(damaged).lost.map(({ isTorn }) => isTorn), 'zeros in the middle').to.deep.equal([false])
+  })
+
   it('are damaged, not torn, where a bit is wrong, and every single wrong bit is corrected', () => {
     const all = [noise(60, 1), noise(40, 2)]
     const log = logOf(all)

@@ -1,7 +1,7 @@
 // A set of hashes knows each hash that was added, and no other.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { HashSet } from '../../../store/gc/hash-set.js'
+import { HashSet } from '../../../lib/core/hash-set.js'
 import { nameOf } from '../../support/store/inspect.js'
 
 const hashOf = i => hash(new Uint8Array(new Uint32Array([i]).buffer))

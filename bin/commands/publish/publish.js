@@ -1,0 +1,124 @@
+// baobox publish: writes a site for static hosts. Files are named by their hashes, so every host of them is a mirror.
+
+import { readFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { fromCid, toCid } from '../../../lib/hash/cid.js'
+import { outboardLen } from '../../../lib/tree/geometry.js'
+import { GROUP_LEN } from '../../../store/interface.js'
+import { Manifest, getCollection, putManifest } from '../../../exchange/collections/index.js'
+import { importDirectory } from '../../../exchange/collections/node/index.js'
+import { Failure, UsageError } from '../../terminal/errors.js'
+import { formatCount, sizeText } from '../../terminal/format.js'
+import { printResult } from '../../terminal/output.js'
+import { withProgress } from '../../terminal/progress.js'
+import { withTemporaryStore } from '../store/temporary.js'
+import { bootstrapPage } from './bootstrap-page.js'
+import { targetOf } from './target.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore } from '../../../store/index.js' */
+/** @import { ProgressListener } from '../../terminal/progress.js' */
+/** @import { Run } from '../../types.js' */
+/** @import { Target } from './target.js' */
+
+const PACKAGE = new URL('../../../', import.meta.url)
+/** Made when the package is packed. */
+const WORKER = new URL('dist/service-worker.js', PACKAGE)
+/** Where the files are, below the published folder. */
+const BLOBS = 'blobs'
+
+/** @type {Run<typeof import('../../table/publish.js').publish>} */
+export async function publish ({ values, operands: [source] }, { signal }) {
+  const { out, mirror: mirrors = [], include, ignore, fallback } = values
+  if (out === undefined) throw new UsageError('missing --out SITE: the folder or bucket where the site is written')
+  const from = [`${BLOBS}/{cid}`, ...mirrors.map(templateOf)]
+  const target = await targetOf(out, { source, ...values })
+  const worker = await workerScript()
+  await withTemporaryStore(async store => {
+    const { site, blobs, files } = await withProgress({ name: source }, onProgress =>
+      importSite(store, source, { include, ignore, fallback, signal, onProgress }))
+    const size = blobs.reduce((sum, { size }) => sum + size, 0)
+    const written = await withProgress({ name: out, size }, onProgress =>
+      writeBlobs(store, target, blobs, { signal, onProgress }))
+    // The script comes after the blobs, because browsers look for a new version there.
+    const options = { site: fallback === undefined ? `${site}` : { cid: `${site}`, fallback }, from }
+    const page = bootstrapPage({ title: basename(resolve(source)), site: `${site}` })
+    await target.replace('sw.js', `${worker}\nbaobox.serveVerified(${JSON.stringify(options)})\n`, 'text/javascript')
+    for (const name of ['index.html', '404.html']) await target.replace(name, page, 'text/html; charset=utf-8')
+    const text = `${formatCount(files, 'file')}, ${sizeText(values, size)}, ${sizeText(values, written)} written`
+    await printResult(values, { cid: `${site}`, files, size, written, from }, `${site}  ${text}`)
+  })
+}
+
+/**
+ * Returns the template of a mirror. The URL of a published folder becomes that of its blobs.
+ *
+ * @param {string} mirror
+ */
+function templateOf (mirror) {
+  if (!URL.canParse(mirror) || !/^https?:$/.test(new URL(mirror).protocol)) {
+    throw new UsageError(`--mirror expected an http: or https: URL, got '${mirror}'`)
+  }
+  return /\{(cid|hex)\}/.test(mirror) ? mirror : `${mirror.replace(/\/*$/, '')}/${BLOBS}/{cid}`
+}
+
+/** Reads the built service worker of the package. */
+async function workerScript () {
+  try {
+    return await readFile(WORKER, 'utf8')
+  } catch (cause) {
+    throw new Failure("dist/service-worker.js is missing: in a checkout, run 'npm run dist' first", { cause })
+  }
+}
+
+/**
+ * Imports a folder, and makes its manifest.
+ *
+ * @param {BlobStore} store @param {string} path
+ * @param {{ include?: string[], ignore?: string[], fallback?: string, signal: AbortSignal, onProgress: ProgressListener
+ * }} options
+ * @returns {Promise<{ site: CID, blobs: { cid: CID, size: number }[], files: number }>} each blob once, the manifest
+ *   last
+ */
+async function importSite (store, path, { fallback, signal, ...options }) {
+  const { cid, length } = await importDirectory(store, path, { ...options, signal, mode: 'reference', top: '' })
+  const manifest = Manifest.fromCollection(await getCollection(store, cid, { signal }))
+  const names = new Set([...manifest].map(([path]) => path))
+  for (const name of ['index.html', ...fallback === undefined ? [] : [fallback]]) {
+    if (!names.has(`/${name}`)) throw new UsageError(`'${path}' has no file '${name}'`)
+  }
+  const { cid: site } = await putManifest(store, manifest, { tag: 'site', signal })
+  const cids = new Map([...manifest].map(([, { src }]) => [`${src}`, src]))
+  const blobs = []
+  for (const cid of [...cids.values(), site]) blobs.push({ cid, size: (await store.stat(cid)).size })
+  return { site, blobs, files: length }
+}
+
+/**
+ * Writes the blobs that the target lacks, with their outboards.
+ *
+ * @param {BlobStore} store @param {Target} target @param {{ cid: CID, size: number }[]} blobs
+ * @param {{ signal: AbortSignal, onProgress: ProgressListener }} options
+ * @returns {Promise<number>} bytes of the blobs that were written
+ */
+async function writeBlobs (store, target, blobs, { signal, onProgress }) {
+  let done = 0
+  let written = 0
+  for (const { cid, size } of blobs) {
+    const name = `${BLOBS}/${plainName(cid)}`
+    const len = outboardLen(size)
+    // Whoever finds the blob must find its outboard, so the outboard comes first.
+    if (size > GROUP_LEN) {
+      const pieces = () => store.outboard(cid, { range: { start: 0, end: len }, signal })
+      await target.add(`${name}.obao4`, { size: len, pieces })
+    }
+    const pieces = () => store.get(cid, undefined, { signal })
+    if (await target.add(name, { size, pieces })) written += size
+    done += size
+    onProgress({ detail: { done } })
+  }
+  return written
+}
+
+/** Returns the name by which mirrors are asked for a blob. @param {CID} cid */
+const plainName = cid => `${toCid(fromCid(cid))}`

@@ -1,0 +1,489 @@
+// A store in a bucket, for any number of processes on any machines. A local store of each process holds what is being
+// put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
+
+import { BlobStore } from '../../../store/index.js'
+import { PUT_OPTIONS, notFound, tagFrom } from '../../../store/interface.js'
+import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { assertMany, eachOf, inOrder } from '../../../lib/async/in-order.js'
+import { Locks } from '../../../lib/async/locks.js'
+import { cancelSource } from '../../../lib/source/source.js'
+import { ChunkRanges, toRanges } from '../../../lib/tree/ranges.js'
+import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { isEmptyRoot } from '../../../lib/hash/roots.js'
+import { systemClock } from '../../../verifier/mirrors/patience.js'
+import { fromMirrors } from '../../download/from-mirrors.js'
+import { assertBucket } from '../bucket.js'
+import { bucketMirror } from '../mirror.js'
+import { BucketAliases } from './aliases.js'
+import { Calls } from './calls.js'
+import { BucketCollector } from './collector.js'
+import { Epochs } from './epochs.js'
+import { checkBlobs } from './fsck.js'
+import { LayoutFile } from './layout-file.js'
+import { BucketLister, checkedListOptions } from './lister.js'
+import { PartialBlobs } from './partial.js'
+import { Placements } from './placements.js'
+import { BucketTags } from './tags.js'
+import { Versions } from './versions.js'
+
+/** @import { Store } from '../../../store/interface.js' */
+/** @import { BlobName, BlobStat, NamedSource, PutOptions, PutResult, StoreOptions } from '../../../store/index.js' */
+/** @import { Many } from '../../../lib/async/in-order.js' */
+/** @import { Source } from '../../../lib/core/types.js' */
+/** @import { Bucket } from '../bucket.js' */
+/** @import { Placement } from './placements.js' */
+/** @import { Tag } from './tags.js' */
+
+/**
+ * @typedef {object} BucketStoreOptions
+ * @property {string | URL | import('../../../store/index.js').DatabasePair} local  where the local store is, as
+ *   `BlobStore.open` takes it: a directory; in a browser, a name; or two levels. It holds a blob while it is put or
+ *   received, and keeps what was read. It can be deleted at any time when the store is closed; then only blobs that
+ *   were received in part are lost
+ * @property {number} [quota]  bytes of blobs in the local store. It must have space for the longest blob that is put.
+ *   Default: no limit
+ * @property {StoreOptions['durability']} [durability]  that of the local store. Default: `process`
+ * @property {number} [untaggedTtl]  milliseconds for which `gc` keeps a blob without a tag after it was put. A caller
+ *   who puts a blob and tags it later must do so in this time. Default: a day
+ * @property {boolean} [exclusive]  true if no other process writes to the bucket while this store is open: a promise of
+ *   the caller, with which unsafe buckets can be written to. Default: false
+ * @property {boolean} [readOnly]  true if calls that write should fail with STORE_READ_ONLY. The local store is written
+ *   all the same. Default: false
+ * @property {AbortSignal} [signal]  ends the opening
+ */
+
+const OPTIONS = ['local', 'quota', 'durability', 'untaggedTtl', 'exclusive', 'readOnly', 'signal']
+const DAY_MS = 24 * 60 * 60 * 1000
+/** How many blobs are uploaded or looked up at the same time. */
+const PARALLEL = 32
+/** How many blobs are deleted in one epoch. */
+const BATCH_BLOBS = 1000
+
+/** @implements {Store} */
+export class BucketStore {
+  #bucket
+  #calls
+  #collector
+  #lister
+  #local
+  #partial
+  #placements
+  /** @type {BucketTags} */
+  tags
+  /** @type {BucketAliases} */
+  aliases
+  /** @type {boolean} */
+  isReadOnly
+
+  /**
+   * Callers use `BucketStore.open` instead.
+   *
+   * @param {Bucket} bucket @param {BlobStore} local
+   * @param {{ untaggedTtl: number, exclusive: boolean, readOnly: boolean }} options
+   */
+  constructor (bucket, local, { untaggedTtl, exclusive, readOnly }) {
+    if (!(local instanceof BlobStore)) {
+      throw new TypeError('a BucketStore cannot be constructed: use "await BucketStore.open(bucket, { local })"')
+    }
+    const file = new LayoutFile(bucket, { exclusive, readOnly })
+    const calls = new Calls(signal => file.prepare(signal))
+    const epochs = new Epochs(bucket)
+    const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
+    const versions = new Versions(bucket, systemClock)
+    const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) =>
+      (await this.#collector.delete([root], { force: false }, signal)).blobs > 0
+    this.#bucket = bucket
+    this.#calls = calls
+    this.#local = local
+    this.#partial = new PartialBlobs(local)
+    this.#placements = placements
+    this.#lister = new BucketLister({ bucket, partial: this.#partial })
+    this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
+    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, placements, versions })
+    this.#collector = new BucketCollector({ bucket, epochs, local, untaggedTtl, placements, tags: this.tags })
+    this.isReadOnly = readOnly
+  }
+
+  /**
+   * Opens a store in a bucket. Any number of processes may have it open. Nothing is written to the bucket before the
+   * first call that writes.
+   *
+   *     const store = await BucketStore.open(s3({ bucket: 'blobs' }), { local: '/var/cache/blobs' })
+   *
+   * @param {Bucket} bucket
+   * @param {BucketStoreOptions} options
+   * @returns {Promise<BucketStore>}
+   * @throws {BaoError} what `BlobStore.open` throws for the local store
+   */
+  static async open (bucket, options) {
+    assertBucket(bucket)
+    assertKnownOptions(options, OPTIONS)
+    const { local: where, quota, durability = 'process', untaggedTtl = DAY_MS, signal, ...rest } = options ?? {}
+    const { exclusive = false, readOnly = false } = rest
+    if (where === undefined) throw new TypeError('"local" expected a place for the local store, got undefined')
+    assertInteger('untaggedTtl', untaggedTtl)
+    for (const [name, value] of Object.entries({ exclusive, readOnly })) {
+      if (typeof value !== 'boolean') throw new TypeError(`"${name}" expected a boolean, got ${describe(value)}`)
+    }
+    const supply = fromMirrors([bucketMirror(bucket)])
+    const local = await BlobStore.open(where, { quota, durability, supply, maxMissAge: 0, signal })
+    return new BucketStore(bucket, local, { untaggedTtl, exclusive, readOnly })
+  }
+
+  get closing () { return this.#calls.closing }
+
+  get location () { return this.#bucket.location }
+
+  /** That of the local store. */
+  get quota () { return this.#local.quota }
+
+  get verifies () { return this.#local.verifies }
+
+  get syncReads () { return this.#local.syncReads }
+
+  /** @type {Store['put']} */
+  put (source, options = {}) {
+    return this.#calls.write(async signal => {
+      let isRead = false
+      try {
+        assertKnownOptions(options, PUT_OPTIONS)
+        const names = namesFrom(options)
+        const { expect, alwaysRead = false } = options
+        const known = expect === undefined || alwaysRead ? undefined : parseRoot(expect, 'expect')
+        const there = known && await this.#placements.find(known, signal)
+        if (known !== undefined && there !== undefined) return await this.#keep(known, there.size, names, signal)
+        isRead = true
+        const { tag, format, weak, meta, ttl, expires, alias, ...rest } = options
+        const hold = tag instanceof Object ? tag : this.#local.tempTag()
+        try {
+          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal })
+          return await this.#keep(parseRoot(cid), size, names, signal)
+        } finally {
+          if (hold !== tag) hold.release()
+        }
+      } finally {
+        if (!isRead) cancelSource(source)
+      }
+    }, options.signal)
+  }
+
+  /**
+   * Makes sure that the bucket has a blob, under the names that it should get.
+   *
+   * @param {Uint8Array} root @param {number} size @param {Names} names @param {AbortSignal} signal
+   * @returns {Promise<PutResult>}
+   */
+  async #keep (root, size, { tag, alias }, signal) {
+    let isNew = false
+    if (tag === undefined || alias !== undefined) {
+      const name = alias && (() => this.aliases.write(alias, root, signal))
+      isNew = await this.#placements.keep([root], { required: root, name, signal })
+    }
+    if (tag !== undefined) {
+      const tagged = await this.tags.write(tag(root)(Date.now()), { required: root, signal })
+      isNew ||= tagged.isNew
+    }
+    await this.#partial.end(root)
+    return { cid: toCid(root), size, isNew }
+  }
+
+  /** @type {Store['putMany']} */
+  putMany (blobs, options = {}) {
+    assertMany('blobs', blobs, 'sources')
+    assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
+    const { onProgress, tag, signal } = options
+    return this.#calls.each(signal => this.#putMany(blobs, { onProgress, tag }, signal), signal)
+  }
+
+  /**
+   * @param {Parameters<Store['putMany']>[0]} blobs
+   * @param {Omit<NonNullable<Parameters<Store['putMany']>[1]>, 'signal'>} options @param {AbortSignal} signal
+   */
+  async * #putMany (blobs, { onProgress, tag }, signal) {
+    const hold = tag ?? this.#local.tempTag()
+    try {
+      const names = /** @type {Names[]} */ ([])
+      const plain = withoutAliases(blobs, names)
+      const kept = inOrder(this.#local.putMany(plain, { tag: hold, signal }), () => PARALLEL - 1, ({ cid, size }) => {
+        const own = /** @type {Names} */ (names.shift())
+        return this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
+      })
+      let done = 0
+      for await (const result of kept) {
+        yield result
+        done += result.size
+        onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
+      }
+    } finally {
+      if (tag === undefined) hold.release()
+    }
+  }
+
+  /** @type {Store['get']} */
+  get (cid, ranges, options) { return this.#local.get(cid, ranges, options) }
+
+  /** @type {Store['getMany']} */
+  getMany (cids, options) { return this.#local.getMany(cids, options) }
+
+  /** @type {Store['bytes']} */
+  bytes (cid, ranges, options) { return this.#local.bytes(cid, ranges, options) }
+
+  /** @type {Store['stream']} */
+  stream (cid, ranges, options) { return this.#local.stream(cid, ranges, options) }
+
+  /** @type {Store['slice']} */
+  slice (cid, ranges, options) { return this.#local.slice(cid, ranges, options) }
+
+  /**
+   * See `Store.outboard`.
+   *
+   * @type {BlobStore['outboard']}
+   */
+  outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options) =>
+    /** @type {any} */ (this.#local.outboard(cid, options))
+
+  /** @type {Store['receive']} */
+  receive (cid, source, ranges, options = {}) {
+    return this.#calls.write(async signal => {
+      const root = parseRoot(cid, 'cid')
+      if (!await this.#partial.has(root)) {
+        if (await this.#isThere(root, signal)) {
+          cancelSource(source)
+          return { received: 0, complete: true }
+        }
+        await this.#partial.begin(root)
+      }
+      const result = await this.#local.receive(root, source, ranges, { ...options, signal })
+      if (result.complete) {
+        await this.#placements.keep([root], { required: root, signal })
+        await this.#partial.end(root)
+      }
+      return result
+    }, options.signal)
+  }
+
+  /** @type {Store['missing']} */
+  missing (cid, ranges) {
+    const root = parseRoot(cid, 'cid')
+    const wanted = toRanges(ranges)
+    return this.#calls.run(async signal => {
+      if (await this.#isThere(root, signal)) return ChunkRanges.none
+      return await this.#partial.has(root) ? this.#local.missing(root, wanted) : wanted.roundToGroups(DEFAULT_GROUP_LOG)
+    })
+  }
+
+  /** @type {Store['has']} */
+  has (cid, options = {}) {
+    return this.#calls.run(signal => {
+      assertKnownOptions(options, ['supply', 'hops', 'signal'])
+      return this.#isThere(parseRoot(cid, 'cid'), signal)
+    }, options.signal)
+  }
+
+  /** @type {Store['stat']} */
+  stat (cid, options = {}) {
+    return this.#calls.run(async signal => {
+      assertKnownOptions(options, [])
+      const root = parseRoot(cid, 'cid')
+      const placement = isEmptyRoot(root) ? undefined : await this.#placements.find(root, signal)
+      if (placement === undefined) {
+        return isEmptyRoot(root) ? this.#local.stat(root) : this.#partial.details(root)
+      }
+      await this.#local.has(root, { supply: true, signal }) // It proves the size.
+      const [stat] = await this.#statMany([root], signal)
+      if (stat === undefined) throw notFound(root)
+      return { ...stat, lastUsed: stat.created, present: ChunkRanges.all.canonical(stat.size), names: 0 }
+    })
+  }
+
+  /** @type {Store['statMany']} */
+  statMany (cids, options = {}) {
+    return this.#calls.run(async signal => {
+      assertKnownOptions(options, [])
+      assertMany('cids', cids, 'CIDs')
+      return this.#statMany([...cids].map(cid => parseRoot(cid, 'cid')), signal)
+    })
+  }
+
+  /** @param {Uint8Array[]} roots @param {AbortSignal} signal @returns {Promise<(BlobStat | undefined)[]>} */
+  async #statMany (roots, signal) {
+    const here = await this.#local.statMany(roots)
+    const stats = []
+    const finding = inOrder(eachOf(roots.entries()), () => PARALLEL - 1, async ([i, root]) => {
+      if (isEmptyRoot(root)) return here[i]
+      const placement = await this.#placements.find(root, signal)
+      return placement === undefined ? this.#partial.stat(root) : statOf(root, placement, here[i])
+    })
+    for await (const stat of finding) stats.push(stat)
+    return stats
+  }
+
+  /** @param {Uint8Array} root @param {AbortSignal} signal */
+  async #isThere (root, signal) {
+    return isEmptyRoot(root) || await this.#placements.find(root, signal) !== undefined
+  }
+
+  /** @type {Store['list']} */
+  list (options = {}) {
+    const checked = checkedListOptions(options)
+    return this.#calls.each(signal => this.#lister.list(checked, signal))
+  }
+
+  /** @type {Store['delete']} */
+  delete (cid, options = {}) { return this.deleteMany([cid], options) }
+
+  /** @type {Store['deleteMany']} */
+  deleteMany (cids, options = {}) {
+    return this.#calls.write(async signal => {
+      assertKnownOptions(options, ['force', 'signal', 'onProgress'])
+      assertMany('cids', cids, 'CIDs')
+      const { force = false, onProgress } = options
+      const deleted = { blobs: 0, bytes: 0 }
+      let done = 0
+      for await (const batch of batches(cids)) {
+        for (const root of batch) add(deleted, await this.#partial.delete(root))
+        add(deleted, await this.#collector.delete(batch, { force }, signal))
+        onProgress?.({ type: 'baobox:delete', detail: { done: done += batch.length, unit: 'cids' } })
+      }
+      return deleted
+    }, options.signal)
+  }
+
+  /** @type {Store['resolve']} */
+  async resolve (cid, options = {}) {
+    assertKnownOptions(options, [])
+    const found = await this.aliases.resolve(cid)
+    if (found !== undefined || multihashOf(cid) !== undefined) return found
+    const root = parseRoot(cid, 'cid')
+    return isEmptyRoot(root) || await this.#partial.has(root) ? toCid(root) : undefined
+  }
+
+  /** @type {Store['tempTag']} */
+  tempTag (cid, options) {
+    this.#calls.assertOpen()
+    return this.#local.tempTag(cid, options)
+  }
+
+  /** @type {Store['gc']} */
+  gc (options = {}) {
+    return this.#calls.write(signal => {
+      assertKnownOptions(options, ['dryRun', 'compact', 'onBlob', 'signal', 'onProgress'])
+      return this.#collector.gc(options, signal)
+    }, options.signal)
+  }
+
+  /** @type {Store['fsck']} */
+  fsck (options = {}) {
+    const check = (/** @type {AbortSignal} */ signal) => {
+      assertKnownOptions(options, ['repair', 'cids', 'signal', 'onProgress'])
+      const parts = { bucket: this.#bucket, lister: this.#lister, local: this.#local, tags: this.tags }
+      return checkBlobs({ ...parts, placements: this.#placements }, options, signal)
+    }
+    return options.repair ? this.#calls.write(check, options.signal) : this.#calls.run(check, options.signal)
+  }
+
+  /** @type {Store['info']} */
+  info (options = {}) {
+    return this.#calls.run(async signal => {
+      assertKnownOptions(options, ['signal'])
+      const counts = { blobs: 0, partial: 0, bytes: 0 }
+      for await (const { size, complete } of this.#lister.list(checkedListOptions({}), signal)) {
+        counts.blobs++
+        if (complete) counts.bytes += size
+        else counts.partial++
+      }
+      return { ...counts, tags: await this.tags.count(signal), point: '', quota: this.quota }
+    }, options.signal)
+  }
+
+  /** @type {Store['watch']} */
+  async * watch () {
+    this.#calls.assertOpen()
+    const { location } = this.#bucket
+    const text = `${location} keeps no log of changes, so they cannot be watched`
+    throw new BaoError('STORE_UNSUPPORTED', text, { location })
+  }
+
+  /** @type {Store['close']} */
+  async close () {
+    await this.#calls.close()
+    await this.#local.close()
+  }
+
+  async [Symbol.asyncDispose] () { await this.close() }
+}
+
+/**
+ * @typedef {object} Names  those that a blob should get
+ * @property {(root: Uint8Array) => (now: number) => Tag} [tag]
+ * @property {Uint8Array} [alias]  a multihash
+ */
+
+/** @param {PutOptions} options @returns {Names} @throws {TypeError} */
+function namesFrom ({ tag: name, format = 'raw', weak, meta, ttl, expires, alias }) {
+  const multihash = alias === undefined ? undefined : multihashOf(alias)
+  if (alias !== undefined && multihash === undefined) {
+    throw new TypeError(`"alias" expected a CID of another hash function than BLAKE3, got ${alias}`)
+  }
+  if (typeof name !== 'string') {
+    const given = Object.entries({ weak, meta, ttl, expires }).find(([, value]) => value !== undefined)
+    if (given) throw new TypeError(`"${given[0]}" expected no value without a named tag`)
+    return { alias: multihash }
+  }
+  const tag = (/** @type {Uint8Array} */ root) => tagFrom(name, root, { format, weak, meta, ttl, expires })
+  tag(new Uint8Array(HASH_LEN)) // It checks the options.
+  return { alias: multihash, tag }
+}
+
+/**
+ * Passes on blobs, and notes the names that they should get.
+ *
+ * @param {Many<Source | NamedSource>} blobs @param {Names[]} names
+ * @returns {AsyncGenerator<Source | NamedSource>}
+ */
+async function * withoutAliases (blobs, names) {
+  for await (const blob of blobs) {
+    const isNamed = typeof blob === 'object' && 'source' in blob
+    names.push(isNamed ? namesFrom({ alias: blob.alias }) : {})
+    yield isNamed ? { source: blob.source, ...blob.expect !== undefined && { expect: blob.expect } } : blob
+  }
+}
+
+/**
+ * @param {Uint8Array} root @param {Placement} placement @param {BlobStat} [here]  of the local store
+ * @returns {BlobStat}
+ */
+function statOf (root, { main, size, modified = new Date(0) }, here) {
+  return {
+    cid: toCid(root),
+    size: here?.sizeProven ? here.size : size,
+    sizeProven: here?.sizeProven ?? false,
+    complete: true,
+    isReference: main.kind === 'reference',
+    isAliasOnly: false,
+    isDamaged: false,
+    created: modified
+  }
+}
+
+/** @param {{ blobs: number, bytes: number }} sum @param {{ blobs: number, bytes: number }} more */
+function add (sum, { blobs, bytes }) {
+  sum.blobs += blobs
+  sum.bytes += bytes
+}
+
+/** @param {import('../../../lib/async/in-order.js').Many<BlobName>} cids @returns {AsyncGenerator<Uint8Array[]>} */
+async function * batches (cids) {
+  let batch = []
+  for await (const cid of cids) {
+    const root = parseRoot(cid, 'cid')
+    if (!isEmptyRoot(root)) batch.push(root)
+    if (batch.length < BATCH_BLOBS) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}

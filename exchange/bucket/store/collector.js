@@ -1,0 +1,230 @@
+// Deletes blobs from a bucket that others may use at the same time: the collector of docs/decisions/0046. Each deletion
+// is an epoch: condemned keys are published, what is protected is looked at again, and then the keys are deleted.
+
+import { base16 } from 'multiformats/bases/base16'
+import { tagged } from '../../../store/interface.js'
+import { HashSet } from '../../../lib/core/hash-set.js'
+import { eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
+import { nameOf } from '../../../lib/hash/roots.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { parseBlobKey } from '../layout.js'
+import { MAX_KEYS, encodeKeys } from './key-list.js'
+
+/** @import { BlobStore, GcOptions } from '../../../store/index.js' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
+/** @import { Bucket } from '../bucket.js' */
+/** @import { OwnEpoch, Epochs } from './epochs.js' */
+/** @import { Placements } from './placements.js' */
+/** @import { BucketTags } from './tags.js' */
+
+/** @typedef {{ key: string, hex: string, bytes: number }} Candidate  an object that may be deleted */
+
+/** Folders of epochs are removed 30 days after they begin. */
+const MAX_FOLDER_AGE = 30 * 24 * 60 * 60 * 1000
+/** How many objects are deleted at the same time. */
+const PARALLEL = 32
+/** Blobs between two reports of progress. */
+const PROGRESS_STEP = 1000
+
+export class BucketCollector {
+  #bucket
+  #epochs
+  #local
+  #untaggedTtl
+  #placements
+  #tags
+
+  /**
+   * @param {object} parts
+   * @param {Bucket} parts.bucket
+   * @param {Epochs} parts.epochs
+   * @param {BlobStore} parts.local
+   * @param {number} parts.untaggedTtl  milliseconds
+   * @param {Placements} parts.placements
+   * @param {BucketTags} parts.tags
+   */
+  constructor ({ bucket, epochs, local, untaggedTtl, placements, tags }) {
+    this.#bucket = bucket
+    this.#epochs = epochs
+    this.#local = local
+    this.#untaggedTtl = untaggedTtl
+    this.#placements = placements
+    this.#tags = tags
+  }
+
+  /**
+   * Deletes the blobs that no tag protects, if they are old enough. It finishes what other collectors have left.
+   *
+   * @param {Omit<GcOptions, 'compact'>} options @param {AbortSignal} signal
+   * @returns {Promise<{ blobs: number, bytes: number }>}
+   */
+  async gc ({ dryRun = false, onBlob, onProgress }, signal) {
+    const counts = { blobs: 0, bytes: 0 }
+    const { epochs } = await this.#epochs.look(signal)
+    if (!dryRun) {
+      for (const epoch of epochs) {
+        const left = await this.#epochs.unfinished(epoch, signal)
+        if (left !== undefined) await this.#sweep(left.epoch, left.keys)
+      }
+    }
+    let done = 0
+    const onBlobSeen = () => {
+      if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
+    }
+    for (let after = ''; ;) {
+      const marks = await this.#mark(signal)
+      const { candidates, last } = await this.#unmarked(marks, { after, onBlobSeen, signal })
+      const deleted = dryRun ? candidates : await this.#condemn(candidates, () => this.#mark(signal), signal)
+      for (const { hex, bytes } of blobsOf(deleted)) {
+        counts.blobs++
+        counts.bytes += bytes
+        onBlob?.({ cid: toCid(base16.baseDecode(hex)), bytes })
+      }
+      if (last === undefined) break
+      after = last
+    }
+    onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
+    if (!dryRun) await this.#epochs.removeOld((await this.#epochs.look(signal)).epochs, MAX_FOLDER_AGE, signal)
+    return counts
+  }
+
+  /**
+   * Deletes some blobs, however old they are.
+   *
+   * @param {Uint8Array[]} roots @param {{ force: boolean }} options @param {AbortSignal} signal
+   * @returns {Promise<{ blobs: number, bytes: number }>}
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them. The blobs before it are deleted
+   */
+  async delete (roots, { force }, signal) {
+    const before = force ? roots : roots.slice(0, await this.#firstTagged(roots, signal))
+    const found = inOrder(eachOf(before), () => PARALLEL - 1, root => this.#placements.allKeys(root, signal))
+    const candidates = []
+    for await (const objects of found) {
+      for (const { key, size } of objects) candidates.push(candidateOf(key, size))
+    }
+    const none = new HashSet()
+    const deleted = await this.#condemn(candidates, () => force ? none : this.#markNamed(signal), signal)
+    const counts = { blobs: 0, bytes: 0 }
+    for (const { bytes } of blobsOf(deleted)) {
+      counts.blobs++
+      counts.bytes += bytes
+    }
+    const kept = roots[before.length]
+    if (kept !== undefined) throw tagged(kept, await this.#tagOf(kept, signal))
+    return counts
+  }
+
+  /**
+   * Condemns keys, and deletes those of blobs that have not become protected.
+   *
+   * @param {Candidate[]} candidates @param {() => Promise<HashSet> | HashSet} mark  finds the protected blobs again
+   * @param {AbortSignal} signal
+   * @returns {Promise<Candidate[]>} those that were deleted
+   */
+  async #condemn (candidates, mark, signal) {
+    const deleted = []
+    for (let at = 0; at < candidates.length; at += MAX_KEYS) {
+      const some = candidates.slice(at, at + MAX_KEYS)
+      const epoch = await this.#epochs.begin(signal)
+      await epoch.create('dead', encodeKeys(some.map(({ key }) => key)))
+      const marks = await mark()
+      const dead = some.filter(({ hex }) => !marks.has(nameOf(base16.baseDecode(hex))))
+      await epoch.create('final', encodeKeys(dead.map(({ key }) => key)))
+      await this.#sweep(epoch, dead.map(({ key }) => key))
+      for (const candidate of dead) deleted.push(candidate)
+    }
+    return deleted
+  }
+
+  /** @param {OwnEpoch} epoch @param {string[]} keys */
+  async #sweep (epoch, keys) {
+    await forEachOf(keys, PARALLEL, key => epoch.delete(key))
+    await epoch.create('done')
+    const hashes = new Set(keys.flatMap(key => parseBlobKey(key)?.hex ?? []))
+    for (const hex of hashes) this.#placements.forget(base16.baseDecode(hex))
+    await this.#local.deleteMany(hashes, { force: true })
+  }
+
+  /** Finds the protected blobs. @param {AbortSignal} signal */
+  async #mark (signal) {
+    const marks = new HashSet()
+    const sequences = /** @type {Set<string>} */ (new Set())
+    for await (const tag of this.#tags.protecting(signal)) {
+      const root = await this.#tags.rootOf(tag, signal)
+      if (root === undefined) continue
+      marks.add(root)
+      if (tag.format === 'hashseq') sequences.add(base16.baseEncode(root))
+    }
+    for (const hex of sequences) {
+      for await (const member of this.#tags.members(base16.baseDecode(hex), signal)) marks.add(member)
+    }
+    return marks
+  }
+
+  /** Finds the blobs that tags name. @param {AbortSignal} signal */
+  async #markNamed (signal) {
+    const marks = new HashSet()
+    for await (const tag of this.#tags.protecting(signal)) {
+      const root = await this.#tags.rootOf(tag, signal)
+      if (root !== undefined) marks.add(root)
+    }
+    return marks
+  }
+
+  /** @param {Uint8Array[]} roots @param {AbortSignal} signal @returns {Promise<number>} how many come before it */
+  async #firstTagged (roots, signal) {
+    const marks = await this.#markNamed(signal)
+    const index = roots.findIndex(root => marks.has(nameOf(root)))
+    return index < 0 ? roots.length : index
+  }
+
+  /** The name of a tag of a blob. @param {Uint8Array} root @param {AbortSignal} signal */
+  async #tagOf (root, signal) {
+    for await (const tag of this.#tags.protecting(signal)) {
+      const named = await this.#tags.rootOf(tag, signal)
+      if (named !== undefined && nameOf(named) === nameOf(root)) return tag.name
+    }
+  }
+
+  /**
+   * Lists the objects of blobs without a mark that are old enough.
+   *
+   * @param {HashSet} marks @param {{ after: string, onBlobSeen: () => void, signal: AbortSignal }} options  `after`: a
+   *   key
+   * @returns {Promise<{ candidates: Candidate[], last?: string }>} `last`: the key after which the next call goes on
+   */
+  async #unmarked (marks, { after, onBlobSeen, signal }) {
+    const candidates = []
+    for (const folder of ['blobs/', 'refs/']) {
+      const from = after.startsWith(folder) ? after : ''
+      if (from === '' && after > folder) continue
+      for await (const { key, size, modified } of this.#bucket.list(folder, from, { signal })) {
+        const parts = parseBlobKey(key)
+        if (parts === undefined) continue
+        if (parts.kind !== 'outboard') onBlobSeen()
+        const isOld = this.#epochs.now - (modified?.getTime() ?? Infinity) >= this.#untaggedTtl
+        if (!isOld || marks.has(nameOf(base16.baseDecode(parts.hex)))) continue
+        candidates.push(candidateOf(key, size))
+        if (candidates.length === MAX_KEYS) return { candidates, last: key }
+      }
+    }
+    return { candidates }
+  }
+}
+
+/** @param {string} key @param {number} size  of the object @returns {Candidate} */
+function candidateOf (key, size) {
+  const { kind, hex } = /** @type {import('../layout.js').BlobKey} */ (parseBlobKey(key))
+  return { key, hex, bytes: kind === 'bytes' ? size : 0 }
+}
+
+/** Joins the objects of each blob. @param {Candidate[]} candidates */
+function blobsOf (candidates) {
+  const blobs = /** @type {Map<string, { hex: string, bytes: number }>} */ (new Map())
+  for (const { hex, bytes } of candidates) {
+    const blob = blobs.get(hex)
+    if (blob === undefined) blobs.set(hex, { hex, bytes })
+    else blob.bytes = Math.max(blob.bytes, bytes)
+  }
+  return blobs.values()
+}

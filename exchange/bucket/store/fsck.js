@@ -1,0 +1,115 @@
+// Checks the blobs of a bucket: reads all their bytes, and compares them with their hashes. With `repair`, it puts
+// damaged blobs again.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { isEmptyRoot } from '../../../lib/hash/roots.js'
+import { fetchVerified } from '../../../verifier/mirrors/fetch.js'
+import { parseBlobKey } from '../layout.js'
+import { bucketMirror } from '../mirror.js'
+import { checkedListOptions } from './lister.js'
+
+/** @import { BlobStore, DamagedBlob, DamagedTag, FsckOptions, FsckReport } from '../../../store/index.js' */
+/** @import { Bucket } from '../bucket.js' */
+/** @import { BucketLister } from './lister.js' */
+/** @import { Placements } from './placements.js' */
+/** @import { BucketTags } from './tags.js' */
+
+/**
+ * @typedef {object} CheckParts
+ * @property {Bucket} bucket
+ * @property {BucketLister} lister
+ * @property {BlobStore} local
+ * @property {Placements} placements
+ * @property {BucketTags} tags
+ */
+
+/** Errors that say nothing about a blob. */
+const OF_BUCKET = ['BUCKET_FAILED', 'BUCKET_ABSENT', 'BUCKET_CLOCK', 'BUCKET_REFUSED']
+
+/**
+ * See `Store.fsck`. All chunks of a damaged blob are in `lost` unless the blob was put again: its bytes are neither in
+ * the bucket nor in the local store.
+ *
+ * @param {CheckParts} parts @param {FsckOptions} options @param {AbortSignal} signal
+ * @returns {Promise<FsckReport>}
+ */
+export async function checkBlobs (parts, { repair = false, cids, onProgress }, signal) {
+  const damaged = /** @type {DamagedBlob[]} */ ([])
+  let blobs = 0
+  let done = 0
+  for await (const root of cids === undefined ? listed(parts, signal) : named(cids)) {
+    blobs++
+    const fault = await faultOf(parts, root, signal)
+    done += fault.size
+    onProgress?.({ type: 'baobox:fsck', detail: { done, unit: 'bytes' } })
+    if (!fault.isDamaged) continue
+    const isRepaired = repair && await parts.placements.replace(root, () => bytesOf(parts, root, signal), signal)
+    const all = ChunkRanges.all.canonical(fault.size)
+    const lost = isRepaired ? ChunkRanges.none : all
+    damaged.push({ cid: toCid(root), size: fault.size, data: all, tree: all, strays: 0, lost, isUnreadable: false })
+  }
+  const tags = cids === undefined ? await damagedTags(parts, signal) : []
+  const isSound = damaged.length === 0 && tags.length === 0
+  return { isSound, blobs, damaged, records: [], tags, orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
+}
+
+/** @param {CheckParts} parts @param {AbortSignal} signal */
+async function * listed ({ lister }, signal) {
+  for await (const { cid, complete } of lister.list(checkedListOptions({}), signal)) if (complete) yield parseRoot(cid)
+}
+
+/** @param {Iterable<import('../../../store/index.js').BlobName>} cids */
+async function * named (cids) {
+  for (const cid of cids) {
+    const root = parseRoot(cid, 'cids')
+    if (!isEmptyRoot(root)) yield root
+  }
+}
+
+/**
+ * Reads a whole blob, and drops the bytes.
+ *
+ * @param {CheckParts} parts @param {Uint8Array} root @param {AbortSignal} signal
+ * @returns {Promise<{ size: number, isDamaged: boolean }>} `size`: bytes that were right
+ */
+async function faultOf ({ bucket, placements }, root, signal) {
+  let size = 0
+  try {
+    const { body } = await fetchVerified(bucketMirror(bucket), { cid: root, retries: 0, signal })
+    const reader = /** @type {ReadableStream<Uint8Array>} */ (body).getReader()
+    for (let read; !(read = await reader.read()).done;) size += read.value.length
+    return { size, isDamaged: false }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof BaoError) || OF_BUCKET.includes(error.code)) throw error
+    return { size: (await placements.find(root, signal))?.size ?? size, isDamaged: true }
+  }
+}
+
+/**
+ * Yields the bytes of a blob from objects whose size may be right, though the outboard is not. The caller hashes them.
+ *
+ * @param {CheckParts} parts @param {Uint8Array} root @param {AbortSignal} signal
+ * @returns {AsyncGenerator<AsyncGenerator<Uint8Array>>}
+ */
+async function * bytesOf ({ bucket, placements }, root, signal) {
+  for (const { key } of await placements.allKeys(root, signal)) {
+    if (parseBlobKey(key)?.kind !== 'bytes') continue
+    const object = await bucket.get(key, undefined, { signal })
+    if (object !== undefined) yield object.body
+  }
+}
+
+/** @param {CheckParts} parts @param {AbortSignal} signal @returns {Promise<DamagedTag[]>} */
+async function damagedTags ({ tags }, signal) {
+  try {
+    const all = tags.protecting(signal)
+    while (!(await all.next()).done);
+    return []
+  } catch (error) {
+    if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT' && error.tag !== undefined)) throw error
+    return [{ name: error.tag, isRestored: false }]
+  }
+}

@@ -1,0 +1,56 @@
+// Blobs that were received in part. Their groups wait in the local store, under a tag there, until they are whole.
+
+import { notFound } from '../../../store/interface.js'
+import { toCid } from '../../../lib/hash/cid.js'
+
+/** @import { BlobStore, BlobStat } from '../../../store/index.js' */
+
+const PREFIX = 'baobox-bucket/partial/'
+
+export class PartialBlobs {
+  #local
+
+  /** @param {BlobStore} local */
+  constructor (local) {
+    this.#local = local
+  }
+
+  /** @param {Uint8Array} root */
+  async has (root) { return await this.#local.tags.get(tagOf(root)) !== undefined }
+
+  /** Protects the groups of a blob, even before there are any. @param {Uint8Array} root */
+  async begin (root) { await this.#local.tags.set(tagOf(root), root) }
+
+  /** Ends the protection. @param {Uint8Array} root */
+  async end (root) { await this.#local.tags.delete(tagOf(root)) }
+
+  /** Deletes what there is of a blob. @param {Uint8Array} root @returns {Promise<{ blobs: number, bytes: number }>} */
+  async delete (root) {
+    if (!await this.has(root)) return { blobs: 0, bytes: 0 }
+    await this.end(root)
+    return this.#local.delete(root, { force: true })
+  }
+
+  /** @param {Uint8Array} root @returns {Promise<BlobStat | undefined>} undefined if there is nothing of the blob */
+  async stat (root) {
+    const [stat] = await this.#local.statMany([root])
+    return stat !== undefined && await this.has(root) ? stat : undefined
+  }
+
+  /** Like `stat`, with all properties. @param {Uint8Array} root */
+  async details (root) {
+    if (!await this.has(root)) throw notFound(root)
+    return this.#local.stat(root)
+  }
+
+  /** Lists the blobs, in no order. @returns {AsyncGenerator<BlobStat>} */
+  async * list () {
+    for await (const { cid } of this.#local.tags.list({ prefix: PREFIX })) {
+      const [stat] = await this.#local.statMany([cid])
+      if (stat !== undefined) yield stat
+    }
+  }
+}
+
+/** @param {Uint8Array} root */
+const tagOf = root => `${PREFIX}${toCid(root)}`
