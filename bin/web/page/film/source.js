@@ -29,7 +29,7 @@ const GROUP_LOG = 4
 const GROUP_LEN = 1 << 14
 /** One request to a host. */
 const PART_LEN = 4 * GROUP_LEN
-const DEFAULT_PATIENCE = 2500
+const DEFAULT_PATIENCE = 3000
 /** A host that has failed is not asked for so many times the patience. */
 const REST = 2
 
@@ -42,7 +42,7 @@ export class FilmSource {
 
   /**
    * @param {{ name: string, url: string }[]} hosts @param {(event: FilmEvent) => void} onEvent
-   * @param {{ patience?: number }} [options]  milliseconds that a host may take for 16 KiB. Default: 2500
+   * @param {{ patience?: number }} [options]  milliseconds that a host may take for 16 KiB. Default: 3000
    */
   constructor (hosts, onEvent, { patience = DEFAULT_PATIENCE } = {}) {
     this.#urls = hosts

@@ -12,6 +12,7 @@ import { KeptBlobs } from './kept.js'
 const MIB = 1 << 20
 const QUOTAS = [8 * MIB, 16 * MIB, 96 * MIB]
 const SAMPLE_LEN = 3 * MIB
+const SAMPLE_NAME = 'made-up bytes'
 const QUOTA_KEY = 'baobox-demo-quota'
 const MOST_LINES = 20
 
@@ -33,7 +34,6 @@ class StoreView {
   /** The file of the tree. @type {{ file: Blob, name: string } | undefined} */
   #offered
   #busy = ''
-  #samples = 0
 
   /** @param {HTMLElement} place */
   constructor (place) {
@@ -171,8 +171,14 @@ class StoreView {
   #keepSample = () => this.#with('Keeping made-up bytes', async kept => {
     const bytes = new Uint8Array(SAMPLE_LEN)
     for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536))
-    await kept.put(new Blob([bytes]), `made-up bytes ${++this.#samples}`)
+    await kept.put(new Blob([bytes]), `${SAMPLE_NAME} ${this.#nextNumber()}`)
   })
+
+  /** One more than the highest number that a made-up file has. */
+  #nextNumber () {
+    const names = this.#list.blobs.map(({ name }) => name).filter(name => name.startsWith(SAMPLE_NAME))
+    return 1 + Math.max(0, ...names.map(name => Number(name.slice(SAMPLE_NAME.length)) || 0))
+  }
 
   #fetchFilm = () => this.#with('Fetching from the hosts', async kept => {
     const urls = (await statesOfHosts())?.map(({ url }) => url) ?? [new URL('film.webm', document.baseURI).href]

@@ -71,7 +71,8 @@ export class TreeDrawing {
     const bottom = Math.max(...this.#nodes.map(({ y }) => y))
     const box = { left, width: right - left + NODE_WIDTH, height: bottom + NODE_HEIGHT }
     if (!this.#nodes.some(({ data }) => data.id === this.#focus)) this.#focus = tree.root.id
-    const height = Math.min(MOST_HEIGHT, box.height + 2 * MARGIN)
+    const scale = Math.max(MIN_SCALE, Math.min(1, (this.#width - 2 * MARGIN) / box.width))
+    const height = Math.min(MOST_HEIGHT, box.height * scale + 2 * MARGIN)
     queueMicrotask(() => this.#fitTo(box, height))
     return html`
       <div class="row" role="group" aria-label="The drawing">
