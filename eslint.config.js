@@ -6,7 +6,7 @@ const MOCHA = ['after', 'afterEach', 'before', 'beforeEach', 'describe', 'it']
 const OF_NODE = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global']
 /** What in the folder `test` only runs in Node.js, besides the suites of `LEFT_OUT`. */
 const NEED_NODE = [
-  'browser/', 'bucket/', 'helia/', 'interop/', 'readers/', 'runtimes/', 'heavy.js', 'support/command-line-page.js',
+  'browser/', 'bucket/', 'helia/', 'interop/', 'runtimes/', 'heavy.js', 'support/command-line-page.js',
   'support/page-examples.js', 'support/service-worker-file.js', 'support/runtime.js', 'support/program.js',
   'support/program-host.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js'
 ]

@@ -1,6 +1,7 @@
 // The entry point `baobox/encoder`: makes outboards, encodings, slices and proofs.
 
-export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
+export { Outboard } from './outboard.js'
+export { createOutboard, createOutboardSync } from './create-outboard.js'
 export { appendOutboard } from './append.js'
 export { writeOutboard } from './write.js'
 export { openOutboard } from '../lib/outboard/paged-outboard.js'
@@ -13,7 +14,7 @@ export { createProof, createProofSync } from './proof.js'
 // Types in the signatures above.
 
 /** @typedef {import('./outboard.js').OutboardParts} OutboardParts */
-/** @typedef {import('./outboard.js').OutboardOptions} OutboardOptions */
+/** @typedef {import('./create-outboard.js').OutboardOptions} OutboardOptions */
 /** @typedef {import('./append.js').AppendOptions} AppendOptions */
 /** @typedef {import('./combined.js').EncodeOptions} EncodeOptions */
 /** @typedef {import('./write.js').FileLayout} FileLayout */

@@ -12,7 +12,7 @@ import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { OUTBOARD_INFO, openOutboard } from '../lib/outboard/paged-outboard.js'
 import { outboardLen } from '../lib/tree/geometry.js'
-import { OUTBOARD_OPTIONS } from './outboard.js'
+import { OUTBOARD_OPTIONS } from './create-outboard.js'
 import { toCid } from '../lib/hash/cid.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -20,7 +20,7 @@ import { toCid } from '../lib/hash/cid.js'
 /** @import { Order } from '../lib/outboard/pairs.js' */
 /** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink } from '../lib/core/types.js' */
 /** @import { Source, ThreadOptions } from '../lib/core/types.js' */
-/** @import { OutboardOptions } from './outboard.js' */
+/** @import { OutboardOptions } from './create-outboard.js' */
 
 /**
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout

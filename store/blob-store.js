@@ -1,14 +1,13 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it returns.
 
 import { assertKnownOptions } from '../lib/core/options.js'
-import { parseRoot } from '../lib/hash/cid.js'
 import { Aliases } from './catalog/names/aliases.js'
 import { Tags } from './catalog/names/tags.js'
 import { TempTag } from './gc/protection.js'
 import { keepParts, openStore, rescueStore } from './open.js'
 import { assertHops } from './read/reads.js'
+import { sourceOf } from './read/source.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
-import { missing } from './storage/errors.js'
 import { PUT_OPTIONS } from './write/put.js'
 import { RECEIVE_OPTIONS } from './write/receive/receive.js'
 
@@ -146,27 +145,8 @@ export class BlobStore {
   /** @type {Store['bytes']} */
   bytes (cid, ranges, options) { return this.#parts.reader.bytes(cid, ranges, options) }
 
-  /**
-   * Opens a blob for libraries that read files at any offset. Each read is one of `bytes`, so the bytes are verified,
-   * and with `supply` the store fetches those that it lacks.
-   *
-   * @param {BlobName} cid
-   * @param {{ signal?: AbortSignal }} [options]  only for this call; `read` takes a signal of its own
-   * @returns {Promise<RandomAccess>} `{ size, read(start, end, signal) }`, which needs no closing. `size` is proven.
-   *   `read` resolves to fresh bytes, in a buffer that has no others; bytes beyond the end of the blob are left out
-   * @throws {BaoError} STORE_NOT_FOUND { cid }; STORE_MISSING { cid, ranges } when the size of a partial blob is not
-   *   proven. Reads reject with the errors of `bytes`
-   */
-  async source (cid, options = {}) {
-    assertKnownOptions(options, ['signal'])
-    const root = parseRoot(cid)
-    const { signal } = options
-    const [known] = await this.statMany([root])
-    if (!known?.sizeProven) await this.has(root, { supply: true, signal })
-    const { size, sizeProven } = await this.stat(root)
-    if (!sizeProven) throw missing(root, size, await this.missing(root))
-    return { size, overlaps: true, read: (start, end, signal) => this.bytes(root, { start, end }, { signal }) }
-  }
+  /** @type {Store['source']} */
+  source (cid, options) { return sourceOf(this, cid, options) }
 
   /** @type {Store['stream']} */
   stream (cid, ranges, options) {

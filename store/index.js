@@ -79,6 +79,8 @@ export { BlobStore } from './blob-store.js'
 /** @typedef {import('./write/import/import-file.js').ImportFileOwnOptions} ImportFileOwnOptions */
 /** @typedef {import('./write/receive/receive.js').ReceiveOwnOptions} ReceiveOwnOptions */
 /** @typedef {import('./interface.js').FsckOwnOptions} FsckOwnOptions */
+/** @typedef {import('./interface.js').BlobUrlOptions} BlobUrlOptions */
+/** @typedef {import('./interface.js').OptionalCalls} OptionalCalls */
 /** @typedef {import('./interface.js').StoreCalls} StoreCalls */
 /** @typedef {import('./interface.js').WholeOutboard} WholeOutboard */
 /** @typedef {import('./interface.js').OutboardPart} OutboardPart */

@@ -20,12 +20,13 @@ export {
 } from './storage/errors.js'
 export { PUT_OPTIONS } from './write/put.js'
 export { isMiss } from './read/supplies.js'
+export { sourceOf } from './read/source.js'
 export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN } from './sizes.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../lib/hash/cid.js' */
 /** @import { Many } from '../lib/async/in-order.js' */
-/** @import { ProgressOptions, Source } from '../lib/core/types.js' */
+/** @import { ProgressOptions, RandomAccess, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Aliases } from './catalog/names/aliases.js' */
@@ -94,6 +95,13 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: ReadOptions) =>
  *   ReadableStream<Uint8Array<ArrayBuffer>>} stream  Reads a blob, or a part of it, as a web stream of bytes.
+ *
+ * @property {(cid: BlobName, options?: { signal?: AbortSignal }) => Promise<RandomAccess>} source  Opens a blob for
+ *   libraries that read files at any offset. Each read is one of `bytes`, so the bytes are verified, and with `supply`
+ *   the store fetches those that it lacks. It resolves to `{ size, read(start, end, signal) }`, which needs no closing.
+ *   `size` is proven. `read` resolves to fresh bytes, in a buffer that has no others; bytes beyond the end of the blob
+ *   are left out. `signal`: only for this call. Throws STORE_NOT_FOUND { cid }; STORE_MISSING { cid, ranges } when the
+ *   size of a partial blob is not proven.
  *
  * @property {(cid: BlobName, ranges?: RangesLike, options?: SliceOptions) => AsyncGenerator<Uint8Array<ArrayBuffer>>}
  *   slice  Yields a slice that proves ranges of a blob: the header, then pairs and bytes. The chunks must be present.
@@ -195,7 +203,20 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  * @property {boolean} syncReads  true if small reads may block this thread where that is quicker
  */
 
-/** @typedef {StoreCalls & WholeOutboard & OutboardPart} Store */
+/**
+ * @typedef {object} OptionalCalls  calls that only some stores have
+ * @property {(cid: BlobName, seconds: number, options?: BlobUrlOptions) => Promise<string | undefined>} [url]  Makes a
+ *   URL from which anybody can read the whole blob or a range of it for so many seconds, unverified. Undefined if there
+ *   is none, for example because the store lacks the blob.
+ */
+/**
+ * @typedef {object} BlobUrlOptions  headers that the server of the URL should answer with, if it can
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
+ * @property {AbortSignal} [signal]
+ */
+
+/** @typedef {StoreCalls & WholeOutboard & OutboardPart & OptionalCalls} Store */
 
 /**
  * @typedef {object} FsckOwnOptions
@@ -208,8 +229,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
 /** @typedef {ProgressOptions & FsckOwnOptions} FsckOptions  `onProgress` gets `baobox:fsck` */
 
 const CALLS = [
-  'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'slice', 'outboard', 'receive', 'missing', 'has', 'stat',
-  'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
+  'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'source', 'slice', 'outboard', 'receive', 'missing', 'has',
+  'stat', 'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
 ]
 const CALLS_OF = {
   tags: ['set', 'add', 'setMany', 'get', 'delete', 'rename', 'list'],

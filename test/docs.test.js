@@ -11,6 +11,9 @@ import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifie
 import { BlobStore } from '../store/index.js'
 import { asBlockstore } from '../exchange/blockstore/index.js'
 import { Collection, Manifest } from '../exchange/collections/index.js'
+import { LEFT_OUT as LEFT_OUT_OF_ENGINES } from './browser/engines/left-out.js'
+import { LEFT_OUT } from './runtimes/left-out.js'
+import { TITLES as LEFT_OUT_OF_WORKERD } from './runtimes/workerd/left-out.js'
 import { anchorsOf, linksOf, withContents } from './support/links.js'
 
 const ROOT = new URL('../', import.meta.url)
@@ -151,6 +154,15 @@ it('docs/architecture.md lists every folder of source', () => {
   const folders = ['lib', 'encoder', 'verifier', 'store', 'exchange', 'bin'].flatMap(withSubfolders)
   const listed = [...read('docs/architecture.md').matchAll(/^\| `([\w/-]+)` \|/gm)].map(([, name]) => name)
   expect(listed).to.have.members(folders)
+})
+
+it('docs/guide.md says how many tests are left out in each runtime', () => {
+  const { chromium, firefox, webkit } = LEFT_OUT_OF_ENGINES
+  const leftOut = {
+    ...LEFT_OUT, Chromium: chromium, Firefox: firefox, WebKitGTK: webkit, workerd: LEFT_OUT_OF_WORKERD
+  }
+  const rows = [...read('docs/guide.md').matchAll(/^\| ([\w.]+)[^|]*\|[^|]*\| (\d+) \|/gm)].map(([, ...cells]) => cells)
+  expect(rows).to.deep.equal(Object.entries(leftOut).map(([name, tests]) => [name, `${Object.keys(tests).length}`]))
 })
 
 describe('the documents', () => {

@@ -1,7 +1,7 @@
 // Commands about buckets of object stores.
 
 import { integerFrom } from '../line/values.js'
-import { bytes, define, filledText, flag, json } from './options.js'
+import { bucketServer, bytes, define, flag, json } from './options.js'
 
 const MOST_OBJECTS = 64
 
@@ -10,8 +10,7 @@ export const bucket = define({
   operands: 'ACTION URL',
   choices: ['adopt'],
   options: {
-    endpoint: filledText('URL', "the server of the bucket; default: $AWS_ENDPOINT_URL_S3, or Amazon's server"),
-    region: filledText('NAME', 'the region of the bucket; default: $AWS_REGION, or auto if there is an endpoint'),
+    ...bucketServer,
     recheck: flag('also read the objects that were adopted before'),
     parallel: {
       value: 'N', help: 'read at most N objects at the same time; default: 4', read: integerFrom(1, MOST_OBJECTS)

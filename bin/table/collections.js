@@ -1,6 +1,6 @@
 // Commands about collections, and the options of folders that become collections.
 
-import { define, filledTexts, json, store, text } from './options.js'
+import { define, filledTexts, json, store, storeInBucket, text } from './options.js'
 
 /** The options that select files of a folder, and name them. */
 export const selection = {
@@ -12,7 +12,7 @@ export const selection = {
 export const diff = define({
   summary: 'compare a collection or manifest with a folder',
   operands: 'CID DIR',
-  options: { store, ...selection, json },
+  options: { store, ...storeInBucket, ...selection, json },
   notes: [
     'Prints a line for each file that differs: added if only DIR has it, removed if only CID has it, changed ' +
     'if the bytes differ. Exits with 1 if any file differs. The names are those that add -r would give.'

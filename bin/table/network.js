@@ -131,6 +131,7 @@ export const serve = define({
     socket: filledText('PATH', 'listen at a Unix socket instead'),
     'allow-tags': flag('allow tags in place of CIDs in URLs'),
     list: flag('let everybody list the blobs'),
+    redirect: flag('redirect requests for bytes of blobs to the bucket of the store; slices still come from here'),
     origin: filledTexts('URL', 'fetch what the store lacks from this server, keep it and serve it; {cid} or {hex} in ' +
       'the URL is replaced by the name of the blob; may be repeated'),
     quota: size('keep at most N bytes of blobs; delete those without a tag that were not used for the longest time'),
@@ -179,6 +180,9 @@ export const serve = define({
     'last. What none of them has is a 404, and no origin is asked for it again for 5 s. If they cannot be asked, ' +
     'the answer is a 502. A missing store is made. Give the cache a store of its own with --store: --quota also ' +
     'deletes blobs that you have put, unless they have a tag. A blob that is larger than --quota is a 507.',
+    'With --store s3://BUCKET/PREFIX, several servers may serve one bucket, on one machine or many. With --redirect, ' +
+    'clients get the bytes of blobs from the bucket, by URLs that are valid for an hour. The server has not verified ' +
+    'these bytes. See docs/bucket.md.',
     'With --iroh, also prints the id under which peers reach the server, and the tickets.',
     'While it runs, it does the work of the commands add, concat, receive, fetch, import, rm, tag, gc and compact ' +
     'for this store.',
@@ -188,6 +192,6 @@ export const serve = define({
     'baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock',
     'baobox add -r public --tag site && baobox serve --site site', 'baobox serve --site app --fallback index.html',
     'baobox serve --origin https://a.example/{cid} --quota 100GiB --store /var/cache/baobox',
-    'baobox serve --iroh --ticket photos'
+    'baobox serve --iroh --ticket photos', 'baobox serve --store s3://my-blobs/films --redirect'
   ]
 })

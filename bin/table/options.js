@@ -46,10 +46,23 @@ export const groupLog = (defaultLog = DEFAULT_GROUP_LOG) => ({
   read: parseGroupLog
 })
 
-export const store = text('DIR', "the store; default: $BAOBOX_STORE, or the one in the user's data folder")
+export const store =
+  text('DIR', "the store, or s3://BUCKET/PREFIX; default: $BAOBOX_STORE, or the one in the user's data folder")
+/** Options for the server of a bucket. */
+export const bucketServer = {
+  endpoint: filledText('URL', "the server of the bucket; default: $AWS_ENDPOINT_URL_S3, or Amazon's server"),
+  region: filledText('NAME', 'the region of the bucket; default: $AWS_REGION, or auto if there is an endpoint')
+}
+/** Options for a store in a bucket. */
+export const storeInBucket = {
+  ...bucketServer,
+  cache: filledText('DIR', "with a store in a bucket: its local store; default: one in the user's cache folder"),
+  'cache-quota': size('with a store in a bucket: keep at most N bytes of blobs in its local store; default: 10GiB')
+}
 /** Options of commands that only read from the store. */
 export const readStore = {
   store,
+  ...storeInBucket,
   'read-only': flag('change nothing in the store: read a copy of its databases; works on read-only media')
 }
 /** Seconds: 23 days. Timers take no more than 24. */
@@ -57,6 +70,7 @@ const MOST_WAIT = 2_000_000
 /** Options of commands that change the store. */
 export const writeStore = {
   store,
+  ...storeInBucket,
   wait: {
     value: 'SECONDS',
     help: 'if another process has the store open, wait for it at most so long; 0 fails at once; ' +

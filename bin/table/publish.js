@@ -1,7 +1,7 @@
 // The command that writes a site for static hosts.
 
 import { selection } from './collections.js'
-import { bytes, define, filledText, filledTexts, json } from './options.js'
+import { bucketServer, bytes, define, filledText, filledTexts, json } from './options.js'
 
 const { include, ignore } = selection
 
@@ -15,8 +15,7 @@ export const publish = define({
       'one page; default: 404.html, with the status 404'),
     include,
     ignore,
-    endpoint: filledText('URL', "the server of the bucket; default: $AWS_ENDPOINT_URL_S3, or Amazon's server"),
-    region: filledText('NAME', 'the region of the bucket; default: $AWS_REGION, or auto if there is an endpoint'),
+    ...bucketServer,
     bytes,
     json
   },

@@ -13,7 +13,7 @@ export const gc = define({
 export const compact = define({
   summary: 'give the disk space of deleted blobs back to the system',
   operands: '',
-  options: { ...writeStore },
+  options: { store, wait: writeStore.wait },
   notes: ['Without it, LevelDB does the same later, when it rewrites its files.'],
   examples: ['baobox rm bafkr4i... && baobox compact']
 })

@@ -16,17 +16,19 @@ import { outboardLen } from '../../lib/tree/geometry.js'
 import { assertBucket } from './bucket.js'
 import { bucketInvalid } from './errors.js'
 import { fullKey, startOfKeys } from './keys.js'
-import { isOwnKey, noteKey, outboardKey, referenceKey } from './layout.js'
+import { isOwnKey, newId, noteKey, outboardKey, referenceKey } from './layout.js'
 import { OutboardSpool } from './outboard-spool.js'
 import { writeRecord } from './record.js'
 import { isUsableEtag, isUsableKey, readNote, readReference, unlessInvalid } from './reference.js'
+import { EPOCH_MS, Epochs } from './store/epochs.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Many } from '../../lib/async/in-order.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Bucket } from './bucket.js' */
 /** @import { SpoolSizes } from './outboard-spool.js' */
-/** @import { Reference } from './reference.js' */
+/** @import { Note, Reference } from './reference.js' */
+/** @import { Look } from './store/epochs.js' */
 
 /**
  * @typedef {object} AdoptParts
@@ -61,7 +63,8 @@ const OF_OBJECT = ['FETCH_CHANGED', 'STORE_NOT_FOUND', 'BUCKET_INVALID', 'BUCKET
  * Yields a result for each object, in the order of their keys, when its reference is written. A call that was
  * interrupted is made again: objects whose references are right are not read again. Objects that cannot be adopted are
  * yielded with the error: `FETCH_CHANGED` if the object changed while it was read, `STORE_NOT_FOUND` if it is not
- * there, `BUCKET_REFUSED`, or `BUCKET_INVALID`, if it has no ETag, a key that cannot be used, or a Content-Encoding.
+ * there, `BUCKET_REFUSED`, or `BUCKET_INVALID`, if it has no ETag, a key that cannot be used, or a Content-Encoding;
+ * `STORE_CONDEMNED` if another process was deleting its blob.
  * Folder markers, which are empty objects with a slash at the end of the key, are passed over.
  *
  * Of each object that is read at the same time, up to 16 MiB of the outboard are in memory.
@@ -96,10 +99,11 @@ export function adoptInBucket (bucket, options = {}, inTests) {
     done += len
     onProgress?.({ type: 'baobox:adopt', detail: { done, unit: 'bytes' } })
   }
+  const epochs = new Epochs(bucket)
   // Each object has a signal of its own: Node.js warns of a signal to which many requests listen.
   const adoptOne = (/** @type {Candidate} */ object) => {
     const own = eitherOf(either, new AbortController().signal)
-    return new Adoption(bucket, { recheck, signal: own, onBytes, inTests }).adopt(object)
+    return new Adoption(bucket, { epochs, recheck, signal: own, onBytes, inTests }).adopt(object)
   }
   return results(objects, adoptOne, { parallel, ended, signal: either })
 }
@@ -154,6 +158,7 @@ async function * results (objects, adoptOne, { parallel, ended, signal }) {
 /** Adopts one object. */
 class Adoption {
   #bucket
+  #epochs
   #recheck
   #signal
   #onBytes
@@ -161,10 +166,13 @@ class Adoption {
 
   /**
    * @param {Bucket} bucket
-   * @param {{ recheck: boolean, signal: AbortSignal, onBytes: (len: number) => void, inTests?: SpoolSizes }} options
+   * @param {{
+   *   epochs: Epochs, recheck: boolean, signal: AbortSignal, onBytes: (len: number) => void, inTests?: SpoolSizes
+   * }} options
    */
-  constructor (bucket, { recheck, signal, onBytes, inTests }) {
+  constructor (bucket, { epochs, recheck, signal, onBytes, inTests }) {
     this.#bucket = bucket
+    this.#epochs = epochs
     this.#recheck = recheck
     this.#signal = signal
     this.#onBytes = onBytes
@@ -184,8 +192,8 @@ class Adoption {
       const root = await this.#ofObject(this.#hash(object, spool))
       if (spool.failure !== undefined) throw spool.failure
       if (root instanceof BaoError) return { key, error: root }
-      await this.#write(object, base16.baseEncode(root), spool)
-      return { key, size, cid: toCid(root), isNew: true }
+      const error = await this.#write(object, base16.baseEncode(root), spool)
+      return error === undefined ? { key, size, cid: toCid(root), isNew: true } : { key, error }
     } finally {
       await spool.close()
     }
@@ -227,25 +235,25 @@ class Adoption {
   async #findKnown (object) {
     const note = await unlessInvalid(readNote(this.#bucket, noteKey(object.key), this.#signal))
     if (note === undefined || !areSame(note, object)) return undefined
-    const [isReferred, hasOutboard] = await Promise.all([
-      this.#isReferred(note.hash, object), this.#hasOutboard(note.hash, object.size)
-    ])
+    const look = this.#epochs.last ?? await this.#epochs.look(this.#signal)
+    if (!isFree(look, note)) return undefined
+    const [isReferred, hasOutboard] = await Promise.all([this.#isReferred(note, object), this.#hasOutboard(note)])
     return isReferred && hasOutboard ? note.hash : undefined
   }
 
-  /** True if a blob has a reference to this object or to an equal one. @param {string} hex @param {Reference} object */
-  async #isReferred (hex, object) {
-    const reference = await unlessInvalid(readReference(this.#bucket, referenceKey(hex), this.#signal))
+  /** True if a blob has a reference to this object or to an equal one. @param {Note} note @param {Reference} object */
+  async #isReferred ({ hash, id }, object) {
+    const reference = await unlessInvalid(readReference(this.#bucket, referenceKey(hash, id), this.#signal))
     if (reference === undefined || reference.size !== object.size) return false
     if (reference.key === object.key) return reference.etag === object.etag
     const other = await this.#bucket.head(reference.key, { signal: this.#signal })
     return other !== undefined && other.etag === reference.etag && other.size === reference.size
   }
 
-  /** @param {string} hex @param {number} size */
-  async #hasOutboard (hex, size) {
+  /** @param {Note} note */
+  async #hasOutboard ({ hash, id, size }) {
     const len = outboardLen(size)
-    return len === 0 || (await this.#bucket.head(outboardKey(hex), { signal: this.#signal }))?.size === len
+    return len === 0 || (await this.#bucket.head(outboardKey(hash, id), { signal: this.#signal }))?.size === len
   }
 
   /**
@@ -281,14 +289,26 @@ class Adoption {
 
   /**
    * Writes what makes the object a blob: the reference comes last but for the note, which only spares reading it again.
+   * Keys that a store has condemned are not used: docs/decisions/0046.
    *
-   * @param {Reference} object @param {string} hex @param {OutboardSpool} spool
+   * @param {Reference} object @param {string} hash @param {OutboardSpool} spool
+   * @returns {Promise<BaoError | undefined>} STORE_CONDEMNED { cid } if a store is deleting the blob
    */
-  async #write (object, hex, spool) {
-    if (outboardLen(object.size) > 0) await spool.copyTo(outboardKey(hex))
+  async #write (object, hash, spool) {
+    const signal = this.#signal
+    const before = await this.#epochs.look(signal)
+    const id = isFree(before, { hash, id: '' }) ? '' : newId()
+    if (outboardLen(object.size) > 0) await spool.copyTo(outboardKey(hash, id))
     // Of several equal objects, the reference is to the one that was read last: nothing else is known to be right.
-    await writeRecord(this.#bucket, referenceKey(hex), object, this.#signal)
-    await writeRecord(this.#bucket, noteKey(object.key), { ...object, hash: hex }, this.#signal)
+    await writeRecord(this.#bucket, referenceKey(hash, id), object, signal)
+    const after = await this.#epochs.look(signal)
+    if (!isFree(after, { hash, id }) || after.time.after - before.time.before >= EPOCH_MS) {
+      const cid = toCid(base16.baseDecode(hash))
+      const location = this.#locationOf(object.key)
+      const text = `the blob of ${location} is being deleted: adopt it again`
+      return new BaoError('STORE_CONDEMNED', text, { cid, location })
+    }
+    await writeRecord(this.#bucket, noteKey(object.key), { ...object, hash, ...id !== '' && { id } }, signal)
   }
 
   /** @param {string} key */
@@ -300,6 +320,14 @@ class Adoption {
     return new BaoError('STORE_NOT_FOUND', `there is no object ${location}`, { location })
   }
 }
+
+/**
+ * True if nobody has condemned the reference of a blob or its outboard.
+ *
+ * @param {Look} look @param {{ hash: string, id: string }} blob
+ */
+const isFree = (look, { hash, id }) =>
+  !look.isCondemned(referenceKey(hash, id)) && !look.isCondemned(outboardKey(hash, id))
 
 /** @param {Reference} a @param {Reference} b */
 const areSame = (a, b) => a.key === b.key && a.etag === b.etag && a.size === b.size

@@ -2,6 +2,7 @@
 // through these eight calls.
 
 import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 
 /** @import { Source } from '../../lib/core/types.js' */
 
@@ -27,6 +28,13 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  * @property {boolean} isWritten  false if `ifAbsent` was set and there was an object under the key. This may be the one
  *   that this call has written: if an answer is lost, the call asks again. So callers that must know read the object
  * @property {string} [etag]  of the new object, if it was written and the bucket says it
+ */
+
+/**
+ * @typedef {object} UrlOptions  headers of the answer. Not all stores can set them, and none for requests that are not
+ *   signed
+ * @property {string} [type]  Content-Type
+ * @property {string} [disposition]  Content-Disposition
  */
 
 /**
@@ -72,8 +80,8 @@ import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
  * @property {(olderThan: Date, options?: { signal?: AbortSignal }) => Promise<number>} abortUploads  deletes the parts
  *   of calls of `putParts` that began before a time and have not ended, for example because the process died. Returns
  *   how many there were
- * @property {(key: string, seconds: number) => Promise<string | undefined>} url  a URL from which anybody can read the
- *   object for so many seconds, at most a week; undefined if the bucket has no such URLs
+ * @property {(key: string, seconds: number, options?: UrlOptions) => Promise<string | undefined>} url  a URL from which
+ *   anybody can read the object for so many seconds, at most a week; undefined if the bucket has no such URLs
  */
 
 const CALLS = ['get', 'head', 'put', 'putParts', 'delete', 'list', 'abortUploads', 'url']
@@ -100,6 +108,21 @@ export function rangeOf (range = {}) {
 
 /** @param {unknown} seconds @returns {asserts seconds is number} */
 export const assertSeconds = seconds => assertInteger('seconds', seconds, 1, MAX_SECONDS)
+
+/**
+ * @param {UrlOptions} options
+ * @returns {[string, string][]} the parameters of S3 that set these headers. Source: Amazon S3, "GetObject"
+ */
+export function headersInQuery (options = {}) {
+  assertKnownOptions(options, ['type', 'disposition'])
+  const { type, disposition } = options
+  const named = { disposition, type }
+  return Object.entries(named).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    if (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)) return [[`response-content-${name}`, value]]
+    throw new TypeError(`"${name}" expected visible ASCII characters, got ${describe(value)}`)
+  })
+}
 
 /** @param {unknown} time @returns {asserts time is Date} */
 export function assertTime (time) {

@@ -20,6 +20,7 @@ export { s3 } from './s3.js'
 /** @typedef {import('./bucket.js').PutResult} PutResult */
 /** @typedef {import('./bucket.js').ReadObject} ReadObject */
 /** @typedef {import('./bucket.js').ReadPart} ReadPart */
+/** @typedef {import('./bucket.js').UrlOptions} UrlOptions */
 /** @typedef {import('./credentials.js').CredentialsGiver} CredentialsGiver */
 /** @typedef {import('./credentials.js').Keys} Keys */
 /** @typedef {import('./r2.js').R2Binding} R2Binding */

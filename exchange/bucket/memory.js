@@ -3,7 +3,7 @@
 import { assertBytes, concat } from '../../lib/core/bytes.js'
 import { fetchChanged } from '../../lib/core/errors.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { compareKeys, fullKey, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
 
@@ -113,9 +113,10 @@ class MemoryBucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     fullKey(key)
     assertSeconds(seconds)
+    headersInQuery(options)
     return undefined
   }
 

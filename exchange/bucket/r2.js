@@ -7,7 +7,7 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { DEFAULT_STALL } from '../../verifier/mirrors/mirror-book.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { bucketAbsent, bucketFailed, bucketInvalid, bucketRefused } from './errors.js'
 import { compareKeys, fullKey, prefixOf, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
@@ -181,9 +181,10 @@ class R2Bucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     fullKey(key, this.#prefix)
     assertSeconds(seconds)
+    headersInQuery(options)
     return undefined
   }
 

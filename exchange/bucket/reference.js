@@ -11,13 +11,17 @@ import { readRecord } from './record.js'
 /** @import { Bucket } from './bucket.js' */
 
 /** @typedef {{ key: string, etag: string, size: number }} Reference  an object, and its version */
-/** @typedef {Reference & { hash: string }} Note  `hash`: that of the blob, in 64 digits */
+/**
+ * @typedef {Reference & { hash: string, id: string }} Note  `hash`: that of the blob, in 64 digits; `id`: that of its
+ *   reference and its outboard
+ */
 
 /**
  * Matches ETags that can be compared in `If-Match`. Weak ones (`W/"..."`) never match. Source: RFC 9110, 8.8.3 and
  * 13.1.1.
  */
 const ETAG = /^[\x21\x23-\x7e]{1,1024}$/
+const ID = /^(?:[\da-f]{8})?$/
 const HEX = new RegExp(`^[\\da-f]{${2 * HASH_LEN}}$`)
 
 /** @param {unknown} etag @returns {etag is string} true if an object with this ETag can be adopted */
@@ -37,8 +41,9 @@ export async function readReference (bucket, key, signal) {
 export async function readNote (bucket, key, signal) {
   const record = await readRecord(bucket, key, signal)
   if (record === undefined) return undefined
-  const { hash } = record
-  if (typeof hash === 'string' && HEX.test(hash)) return { ...referenceIn(record, `${bucket.location}/${key}`), hash }
+  const { hash, id = '' } = record
+  const isRight = typeof hash === 'string' && HEX.test(hash) && typeof id === 'string' && ID.test(id)
+  if (isRight) return { ...referenceIn(record, `${bucket.location}/${key}`), hash, id }
   throw bucketInvalid(`${bucket.location}/${key}`, 'it should have the hash of a blob')
 }
 

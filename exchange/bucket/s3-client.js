@@ -149,17 +149,24 @@ export class S3Client {
   /**
    * Signs a URL with which anybody can read an object.
    *
-   * @param {string} key @param {number} seconds @returns {Promise<string>}
+   * @param {string} key @param {number} seconds
+   * @param {[string, string][]} query  more parameters. Without a signature they are left out: Amazon refuses them
+   * @returns {Promise<string>}
    */
-  async signedUrl (key, seconds) {
+  async signedUrl (key, seconds, query) {
     const keys = await this.#credentials.get()
-    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)]])
+    const url = this.#urlOf(key, keys === undefined ? [] : [['X-Amz-Expires', String(seconds)], ...query])
     if (keys === undefined) return url
     const signer = new AwsV4Signer({ ...this.#signing(keys), url, method: 'GET', signQuery: true })
     return String((await signer.sign()).url)
   }
 
-  /** Answers may come in another order than they were sent. @param {Headers} headers */
+  /**
+   * Notes the time of an answer. Answers may come in another order than they were sent. A failure does not count: its
+   * sender may be a gateway, or a server that refuses requests because its clock is wrong.
+   *
+   * @param {Headers} headers
+   */
   #noteTime (headers) {
     const time = Date.parse(headers.get('date') ?? '')
     if (time > (this.lastAnswer?.getTime() ?? 0)) this.lastAnswer = new Date(time)
@@ -195,16 +202,17 @@ export class S3Client {
         throw error
       })
       const { status, redirected, type } = response
-      this.#noteTime(response.headers)
       const received = answer = new Answer(response, ending, either)
       if (redirected || type === 'opaqueredirect' || (status >= 300 && status < 400)) {
         throw new Failure(this.#redirected(location, answer), { isFinal: true })
       }
       if (request.expected.includes(status)) {
+        this.#noteTime(response.headers)
         return await read(received, async () => parsed(location, await received.bytes(MAX_XML_LEN)))
       }
       const failure = await this.#failureOf(answer, request, location)
       if (!(request.mayBeAbsent && failure.isAbsent)) throw failure
+      this.#noteTime(response.headers)
       return /** @type {any} */ (undefined)
     } catch (error) {
       answer?.end()

@@ -3,9 +3,10 @@
 import { fetchChanged } from '../../lib/core/errors.js'
 import { assertBytes } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { eitherOf } from '../../lib/source/async-util.js'
 import { claimsOf } from '../../verifier/sources/http/answer.js'
 import { systemClock } from '../../verifier/mirrors/patience.js'
-import { assertSeconds, assertTime, rangeOf } from './bucket.js'
+import { assertSeconds, assertTime, headersInQuery, rangeOf } from './bucket.js'
 import { bucketFailed, bucketInvalid, bucketRefused } from './errors.js'
 import { compareKeys, fullKey, startOfKeys } from './keys.js'
 import { putInParts } from './parts.js'
@@ -158,10 +159,10 @@ class S3Bucket {
   }
 
   /** @type {Bucket['url']} */
-  async url (key, seconds) {
+  async url (key, seconds, options) {
     const name = fullKey(key, this.#prefix)
     assertSeconds(seconds)
-    return this.#client.signedUrl(name, seconds)
+    return this.#client.signedUrl(name, seconds, headersInQuery(options))
   }
 
   /**
@@ -172,7 +173,9 @@ class S3Bucket {
    */
   #send (request, read) {
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD'
-    return withRetries(() => this.#client.send(request, read), { ...this.#tries, isWrite, signal: request.signal })
+    // Node.js warns of a signal to which many requests listen, so each has its own.
+    const signal = request.signal && eitherOf(request.signal, new AbortController().signal)
+    return withRetries(() => this.#client.send({ ...request, signal }, read), { ...this.#tries, isWrite, signal })
   }
 
   /** @param {string} name @param {AbortSignal} [signal] @returns {Promise<ObjectInfo | undefined>} */

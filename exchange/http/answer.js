@@ -4,7 +4,7 @@
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { assertAllowed } from './authorize.js'
-import { answerBlob } from './blob.js'
+import { answerBlob, redirectBlob } from './blob.js'
 import { HttpError, noRoute } from './errors.js'
 import { answerList } from './list.js'
 import { answerMembers, membersQueryOf } from './members.js'
@@ -114,6 +114,11 @@ async function answerNamed (served, route) {
   const isOutboard = route.groupLog !== undefined
   const members = isOutboard ? undefined : membersQueryOf(searchParams)
   const slice = isOutboard || members !== undefined ? undefined : sliceQueryOf(searchParams, headers)
+  const { redirect } = served.options
+  if (redirect !== undefined && method === 'GET' && !isOutboard && members === undefined && slice === undefined) {
+    const response = await redirectBlob(served, target.root, route, redirect)
+    if (response !== undefined) return response
+  }
   const at = method === 'HEAD' ? undefined : firstByte(slice?.ranges, headers)
   const blob = await findBlob(served.store, target.root, { at, served })
   if (route.groupLog !== undefined) return answerOutboard(served, blob, route.groupLog)

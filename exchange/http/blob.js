@@ -1,14 +1,16 @@
 // Answers with the bytes of a blob.
 
 import { base16 } from 'multiformats/bases/base16'
+import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { PLAIN, acceptedBy, preferred, qualityOf } from './accept.js'
 import { PIECE_LEN } from './body.js'
 import { answerBytes } from './bytes.js'
+import { isKnown } from './conditions.js'
 import { notAcceptable } from './errors.js'
 import { OUTBOARD_TYPE } from './outboard.js'
-import { duplicateLinks, foreverFor } from './respond.js'
+import { duplicateLinks, foreverFor, redirectToSigned, respond } from './respond.js'
 
 /** @import { Store } from '../../store/interface.js' */
 /** @import { Piece } from './body.js' */
@@ -23,6 +25,24 @@ const CAR = 'application/vnd.ipld.car'
 
 /** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route */
 export const answerBlob = (served, blob, route) => answerBlobAs(served, blob, headersOf(served, blob, route))
+
+/**
+ * Redirects a GET request for a blob, or a range of it, to the place where the store keeps the bytes. URLs are signed
+ * for GET only.
+ *
+ * @param {ServedRequest} served  whose `authorize` has allowed it @param {Uint8Array} root @param {BlobRoute} route
+ * @param {number} seconds
+ * @returns {Promise<Response | undefined>} undefined if the store has no URL of the blob
+ */
+export async function redirectBlob (served, root, route, seconds) {
+  const { request, signal, store } = served
+  const headers = headersOf(served, { root, cid: `${toCid(root)}` }, route)
+  const { 'content-type': type, 'content-disposition': disposition, etag, link, vary } = headers
+  const url = await store.url?.(root, seconds, { type, disposition, signal })
+  if (url === undefined) return undefined
+  if (isKnown(request.headers, etag)) return respond(served, null, 304, headers)
+  return redirectToSigned(served, url, seconds, { link, ...vary !== undefined && { vary } })
+}
 
 /**
  * Answers with the bytes of a blob, with the given headers.
@@ -66,7 +86,10 @@ async function * piecesOf (store, root, { start, end }, options) {
 /** Returns where the piece ends that has a byte. @param {number} at  the byte */
 const endOfPiece = at => at - at % PIECE_LEN + PIECE_LEN
 
-/** @param {ServedRequest} served @param {StoredBlob} blob @param {BlobRoute} route @returns {Content['headers']} */
+/**
+ * @param {ServedRequest} served @param {Pick<StoredBlob, 'root' | 'cid'>} blob @param {BlobRoute} route
+ * @returns {Content['headers']}
+ */
 function headersOf (served, { root, cid }, { family, topUrl }) {
   const { request, url, options } = served
   const format = url.searchParams.get('format')

@@ -36,6 +36,10 @@ import { Cors } from './cors.js'
  * @property {(cid: string) => string | undefined} [contentType]  gives the media type of a blob. Browsers show a blob
  *   that has a media type, so give one only to trusted content. Default: `application/octet-stream`, and
  *   browsers save the blob
+ * @property {boolean | { seconds?: number }} [redirect]  true redirects requests for the bytes of a blob, or a range of
+ *   them, to the place where the store keeps them, if the store has URLs: a store in a bucket does. Clients then get
+ *   bytes that the server has not verified, without its headers. Outboards, slices and the files of sites still come
+ *   from the server. `seconds`: for how long a URL is valid; default: 3600. Default: false
  * @property {string[]} [mirrors]  URLs of other servers, to which the hash is added. `Link` headers name them
  * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, mostly of 256 KiB. Default:
  *   60000
@@ -47,11 +51,13 @@ import { Cors } from './cors.js'
 
 const OPTIONS = [
   'basePath', 'allowTags', 'list', 'authorize', 'maxBytes', 'cors', 'collections', 'site', 'contentType', 'mirrors',
-  'idleTimeout', 'onRequest'
+  'redirect', 'idleTimeout', 'onRequest'
 ]
 /** The default rules of sites. @type {Required<SiteRules>} */
 export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
 export const DEFAULT_IDLE_TIMEOUT = 60_000
+/** Seconds: an hour, and a week, which is the maximum of S3. */
+const [DEFAULT_SECONDS, MAX_SECONDS] = [3600, 7 * 24 * 3600]
 /** Bytes of an upload: 1 GiB. */
 const MAX_BYTES = 1 << 30
 
@@ -61,8 +67,8 @@ const MAX_BYTES = 1 << 30
 export function checkedOptions (options) {
   assertKnownOptions(options, OPTIONS)
   const { basePath = '', allowTags = false, list = false, maxBytes = MAX_BYTES, mirrors = [], ...rest } = options
-  const { collections = true, site, idleTimeout = DEFAULT_IDLE_TIMEOUT, authorize, cors = {}, contentType, onRequest } =
-    rest
+  const { collections = true, site, redirect = false, idleTimeout = DEFAULT_IDLE_TIMEOUT } = rest
+  const { authorize, cors = {}, contentType, onRequest } = rest
   if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
     throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
   }
@@ -89,9 +95,21 @@ export function checkedOptions (options) {
     site: site === undefined ? undefined : checkedSite(site, sites),
     contentType,
     mirrors: urls,
+    redirect: checkedRedirect(redirect),
     idleTimeout,
     onRequest
   }
+}
+
+/** @param {boolean | { seconds?: number }} redirect @returns {number | undefined} seconds; undefined for false */
+function checkedRedirect (redirect) {
+  if (redirect === false) return undefined
+  if (redirect === true) return DEFAULT_SECONDS
+  assertOptions('redirect', redirect, 'a boolean or { seconds }')
+  assertKnownOptions(redirect, ['seconds'])
+  const { seconds = DEFAULT_SECONDS } = redirect
+  assertInteger('redirect.seconds', seconds, 1, MAX_SECONDS)
+  return seconds
 }
 
 /** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */

@@ -26,8 +26,10 @@ export const duplicateLinks = (mirrors, hex, more = '') =>
  *
  * @param {ServedRequest} served
  */
-export const foreverFor = ({ options: { authorize } }) =>
-  `${isPublic(authorize) ? 'public' : 'private'}, max-age=29030400, immutable`
+export const foreverFor = served => `${scopeOf(served)}, max-age=29030400, immutable`
+
+/** @param {ServedRequest} served */
+const scopeOf = ({ options: { authorize } }) => isPublic(authorize) ? 'public' : 'private'
 
 /** @param {ServedRequest} served @param {Record<string, string>} headers  of one answer */
 export function headersWith ({ request, options: { cors } }, headers) {
@@ -53,6 +55,16 @@ export const respond = (served, body, status, headers) =>
 export const redirectTo = (served, location, isFinal) => isFinal
   ? respondEmpty(served, 308, { location, 'cache-control': foreverFor(served) })
   : respondEmpty(served, 307, { location, 'cache-control': 'no-cache' })
+
+/**
+ * Redirects to a signed URL. When a cache gives the answer, the URL is valid for at least half of its time.
+ *
+ * @param {ServedRequest} served @param {string} location @param {number} seconds  for which it is valid
+ * @param {Record<string, string>} headers
+ */
+export const redirectToSigned = (served, location, seconds, headers) => respondEmpty(served, 307, {
+  ...headers, location, 'cache-control': `${scopeOf(served)}, max-age=${Math.floor(seconds / 2)}`
+})
 
 /**
  * An answer with an empty body. Without the length, Node.js would send a body of unknown length.

@@ -46,7 +46,7 @@ async function filled (store, fill) {
 
 /** @param {Pick<StoreOptions, 'supply' | 'quota'>} options */
 export function openMemoryStore (options) {
-  const level = () => new MemoryLevel({ storeEncoding: 'view', keyEncoding: 'view', valueEncoding: 'view' })
+  const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view', storeEncoding: 'view' })
   return BlobStore.open({ index: level(), data: level() }, options)
 }
 

@@ -4,6 +4,7 @@
 /** By path from `test`: a file, or a folder with a slash at its end. */
 export const LEFT_OUT = {
   'arrow.test.js': 'reads the sources',
+  'readers/': 'installs packages',
   'readme.test.js': 'starts the examples as processes',
   'examples.test.js': 'starts the examples as processes',
   'docs.test.js': 'reads the documents',
@@ -14,6 +15,7 @@ export const LEFT_OUT = {
   'bin/': 'the command line',
   'fuzz/': 'work and memory are counted with Node.js',
   'slow/': 'takes minutes, and measures memory with Node.js',
+  'lib/engine/engine-file.test.js': 'reads a file',
   'lib/engine/read-buffers.test.js': 'Buffer belongs to Node.js',
   'lib/source/files.test.js': 'files',
   'lib/parallel/workers.test.js': 'threads of Node.js',
@@ -24,6 +26,7 @@ export const LEFT_OUT = {
   'verifier/sources/http/broken-answers.test.js': 'processes',
   'verifier/mirrors/redirects.test.js': 'servers',
   'exchange/appended-files.test.js': 'files',
+  'exchange/bucket/store/folders.test.js': 'directories',
   'exchange/collections/node/': 'directories',
   'exchange/http/edge.test.js': 'pages do not count hops',
   'exchange/http/node/': 'servers',

@@ -8,23 +8,13 @@ import { bodyOf, bytesOf, textOf } from '../support/bucket/contract.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
+import { withStore } from '../support/bucket/stores.js'
 import { ENGINES, chosen, start } from './engines.js'
 import { FaultProxy } from './fault-proxy.js'
+import { SHORT_WAITS } from './short-waits.js'
 
 const engineName = chosen().find(name => ENGINES[name].isSafe)
 const ROUNDS = 300
-/** Waits are short here, as everything is on one machine. */
-const CLOCK = {
-  now: () => performance.now(),
-  sleep: (ms, signal) => new Promise((resolve, reject) => {
-    // Time limits stay: they are 15 s, or a quarter of that. Waits between tries become a hundredth.
-    const timer = setTimeout(resolve, ms >= 15_000 || ms === 3750 ? ms : ms / 100)
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }, { once: true })
-  })
-}
 
 /** Random numbers that are the same for the same seed. */
 function randomOf (seed) {
@@ -53,7 +43,7 @@ if (engineName !== undefined) {
       proxy.faultFor = () => undefined
       proxy.counts.clear()
       direct = openS3({ ...engine.options[0], prefix })
-      bucket = openS3({ ...engine.options.at(-1), prefix, retries: 6 }, { clock: CLOCK, partLen: 5 << 20 })
+      bucket = openS3({ ...engine.options.at(-1), prefix, retries: 6 }, { clock: SHORT_WAITS, partLen: 5 << 20 })
     })
 
     /** Makes a fault of each request of a method, the first `count` times. */
@@ -127,6 +117,37 @@ if (engineName !== undefined) {
         const error = await errorOf(probe(bucket))
         expect(error).to.include({ code: 'BUCKET_UNSAFE' })
         expect(error.message).to.include(text)
+      }
+    })
+
+    it('that claim success, or show old lists, is refused by a store at the first write', async () => {
+      for (const [fault, method] of [['created', 'PUT'], ['stale', 'GET']]) {
+        const isMeant = request => request.method === method && (method === 'PUT' || request.url.includes('list-type'))
+        proxy.faultFor = request => isMeant(request) ? fault : undefined
+        await withStore(bucket, async store => {
+          for (const write of [() => store.put(noise(9)), () => store.tags.set('x', toCid(hash(noise(9))))]) {
+            expect(await errorOf(write()), fault).to.include({ code: 'BUCKET_UNSAFE' })
+          }
+        })
+      }
+      expect(await listed(direct.list())).to.deep.equal([])
+    })
+
+    it('gives a store no wrong byte, whatever it does', async () => {
+      const content = noise(700_000, 3)
+      await withStore(direct, store => store.put(content, { tag: 'x' }))
+      const kinds = ['refuse', 'lose', '500', '502', '503', 'cut', 'shift', 'whole', 'stale', 'created']
+      for (const fault of kinds) {
+        const random = randomOf(3)
+        proxy.faultFor = ({ method }) => method === 'GET' && random() < 0.3 ? fault : undefined
+        await withStore(bucket, async store => {
+          const bytes = await store.bytes(toCid(hash(content))).catch(error => error)
+          if (bytes instanceof Uint8Array) expect(same(bytes, content), fault).to.equal(true)
+          else expect(bytes.code, fault).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'FETCH_EXHAUSTED'])
+        })
+        proxy.faultFor = () => undefined
+        await withStore(bucket, async store =>
+          expect(same(await store.bytes((await store.tags.get('x')).cid), content), fault).to.equal(true))
       }
     })
 

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { ENGINES, have } from './engines.js'
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
-const SUITES = ['stores.js', 'faults.js']
+const SUITES = ['stores.js', 'faults.js', 'stress/stress.js']
 
 const { values: { install, engine } } = parseArgs({
   options: { install: { type: 'boolean' }, engine: { type: 'string', multiple: true } }

@@ -10,6 +10,7 @@ import { bytesOf, testBucket, textOf } from '../support/bucket/contract.js'
 import { hex, same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
+import { collectAll, openStore, withStore } from '../support/bucket/stores.js'
 import { ENGINES, chosen, start } from './engines.js'
 
 /** The shortest part that stores take, but for the last. */
@@ -35,6 +36,22 @@ for (const name of chosen()) {
         expect(await textOf(await bucket.get('a'))).to.equal('1')
         await expectBlob(bucket)
       })
+
+      it('is refused by a store at each write, unless no other process writes', async () => {
+        const prefix = 'store'
+        await withStore(open({ prefix }), async store => {
+          for (const write of [() => store.put(noise(9)), () => store.tags.delete('x'), () => store.gc()]) {
+            expect(await errorOf(write())).to.include({ code: 'BUCKET_UNSAFE' })
+          }
+        })
+        expect(await listed(open({ prefix }).list())).to.deep.equal([])
+        await withStore(open({ prefix }), store => store.put(noise(700_000), { tag: 'x' }), { exclusive: true })
+        await withStore(open({ prefix }), async store => {
+          const { cid } = await store.tags.get('x')
+          expect(same(await store.bytes(cid), noise(700_000))).to.equal(true)
+          expect(await errorOf(store.put(noise(9)))).to.include({ code: 'BUCKET_UNSAFE' })
+        })
+      })
       return
     }
 
@@ -47,6 +64,28 @@ for (const name of chosen()) {
     describe('keeps the promises of a bucket', () => testBucket(async () => open(), { partLen: PART_LEN }))
 
     it('serves blobs as a mirror', () => expectBlob(open()))
+
+    it('holds a store of several processes, through each endpoint', async () => {
+      const buckets = engine.options.map((_, endpoint) => open({ endpoint, prefix: 'processes' }))
+      const stores = await Promise.all([...buckets, ...buckets].map(bucket => openStore(bucket)))
+      const sizes = [0, 1, 16_384, 16_385, 700_000, 11_000_000]
+      await Promise.all(stores.map(async (store, i) => {
+        for (const size of sizes) await store.put(noise(size, size), { tag: `${size}/${i}` })
+        await store.put(noise(100 + i, 1))
+      }))
+      for (const size of sizes) {
+        const { cid } = await stores[0].tags.get(`${size}/${stores.length - 1}`)
+        expect(same(await stores[0].bytes(cid), noise(size, size))).to.equal(true)
+      }
+      await Promise.all(stores.map(store => store.gc()))
+      const info = await stores[0].info()
+      expect(info).to.include({ tags: stores.length * sizes.length })
+      expect(info.blobs).to.be.within(sizes.length - 1, sizes.length - 1 + stores.length)
+      for await (const { name } of stores[0].tags.list()) await stores[1].tags.delete(name)
+      await collectAll(stores[0], buckets[0])
+      expect(await listed(buckets[0].list('blobs/'))).to.deep.equal([])
+      await Promise.all(stores.map(store => store.close()))
+    })
 
     it('gets blobs of objects that are there already, and tells of those that change', async () => {
       const bucket = open()

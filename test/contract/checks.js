@@ -1,7 +1,7 @@
 // Helpers of the contract tests: they make inputs, compare results, and read the databases. The comparisons throw their
 // own errors, because callers may use any test framework.
 
-import { createOutboardSync } from '../../encoder/outboard.js'
+import { createOutboardSync } from '../../encoder/create-outboard.js'
 import { encodeSliceSync } from '../../encoder/slice.js'
 import { concat } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'

@@ -1,6 +1,6 @@
 // The contract of `bytes`, `get`, `stream` and `slice`: readers get the right bytes of any range.
 
-import { createOutboardSync } from '../../encoder/outboard.js'
+import { createOutboardSync } from '../../encoder/create-outboard.js'
 import { encodeSliceSync } from '../../encoder/slice.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'

@@ -9,18 +9,20 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24']
+const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24', 'workerd']
 /**
  * With EFFORT below 1, each of three versions of Node.js runs a third of the suites, and a sixth of those that
  * `npm run test:heavy` runs; Bun and Deno run a third of these each. Deno has the engine of Node.js and of Chromium, so
  * of the suites that pages run, which need no module of Node.js, it runs a third. `npm test` and `npm run test:heavy`
- * run all in another version of Node.js. `name:1/3:1/6` means the first third, and the first sixth of the heavy ones;
- * `name:1/1:2/3:3/3`, all, the second third of the heavy ones, and the last third of those that pages run.
+ * run all in another version of Node.js. workerd runs all suites that it can. `name:1/3:1/6` means the first third, and
+ * the first sixth of the heavy ones; `name:1/1:2/3:3/3`, all, the second third of the heavy ones, and the last third of
+ * those that pages run.
  */
-const LESS = ['bun:1/1:1/3', 'deno:1/1:2/3:3/3', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6']
+const LESS = ['bun:1/1:1/3', 'deno:1/1:2/3:3/3', 'node@26:1/3:1/6', 'node@22:2/3:3/6', 'node@24:3/3:5/6', 'workerd']
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
+const WORKERD = fileURLToPath(new URL('workerd/run.js', import.meta.url))
 const { 'node-option': OPTIONS } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
 /** Flags of V8, as `npm test` gives them to Node.js. */
 const FLAGS = OPTIONS.map(option => `--${option}`)
@@ -34,7 +36,8 @@ const AT_A_TIME = Math.min(2, availableParallelism())
 
 /**
  * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`, `bun:1/1:1/3`
- * @returns {{ title: string, package: string, program: string, args: string[] }} `package` brings `program`
+ * @returns {{ title: string, package: string, program: string, args: string[], runner?: string }} `package` brings
+ *   `program`. `runner`: a script for Node.js that gets the path of the program, and starts it
  */
 function describe (wanted) {
   const [spec, part = '1/1', heavy = part, pages = part] = wanted.split(':')
@@ -51,6 +54,9 @@ function describe (wanted) {
     case 'deno': {
       const options = ['run', '--allow-all', '--no-lock', `--v8-flags=${FLAGS.join(',')}`]
       return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: [...options, ...suites] }
+    }
+    case 'workerd': {
+      return { title: 'workerd', package: `workerd@${version}`, program: 'workerd', args: [], runner: WORKERD }
     }
     default: throw new Error(`unknown runtime '${wanted}': choose from ${ALL.join(', ')}`)
   }
@@ -101,7 +107,7 @@ if (isLess) console.log('each runs a share of the suites; EFFORT=1 runs all suit
 
 const runNext = async () => {
   for (let wanted; (wanted = waiting.shift()) !== undefined;) {
-    const { title, args, ...runtime } = describe(wanted)
+    const { title, args, runner, ...runtime } = describe(wanted)
     let program
     try {
       program = programOf(runtime)
@@ -110,7 +116,8 @@ const runNext = async () => {
       console.log(`NOT RUN: the suites in ${title}. It could not be had: ${reason}`)
       continue
     }
-    await run(title, program, args)
+    if (runner === undefined) await run(title, program, args)
+    else await run(title, process.execPath, [runner, program])
   }
 }
 await Promise.all(Array.from({ length: AT_A_TIME }, runNext))

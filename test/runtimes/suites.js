@@ -25,7 +25,8 @@ const isWhole = chosen.length === 0 && [part, heavy, pages].every(share => share
 
 const all = readdirSync(TESTS, { recursive: true })
   .map(path => path.replaceAll('\\', '/'))
-  .filter(path => path.endsWith('.test.js') && !/^(slow|browser|bench)\//.test(path) && !SAME_EVERYWHERE.includes(path))
+  .filter(path => path.endsWith('.test.js') && !/^(slow|browser|readers|bench)\//.test(path))
+  .filter(path => !SAME_EVERYWHERE.includes(path))
   .sort()
 /** Does `npm test` leave it out? @param {string} path */
 const isHeavy = path => ignore.some(glob =>

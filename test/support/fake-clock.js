@@ -1,12 +1,13 @@
 // A clock whose time passes while the process is idle, so that waits of minutes take no time in tests.
 
 const isDeno = globalThis.process?.versions.deno !== undefined
+const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers'
 /** Idle turns of the event loop before time passes. */
 const IDLE_TURNS = isDeno ? 5 : 30
 
-/** Lets the event loop run once. In Deno this takes a timer: messages would overtake other work. */
+/** Lets the event loop run once. In Deno and workerd this takes a timer: messages would overtake other work. */
 export const turn = () => new Promise(resolve => {
-  if (isDeno) {
+  if (isDeno || isWorkerd) {
     setTimeout(resolve, 0)
     return
   }

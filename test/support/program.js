@@ -38,7 +38,7 @@ export class Folder {
    */
   #options (env) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
-    const data = { XDG_DATA_HOME: this.path, LOCALAPPDATA: this.path }
+    const data = { XDG_DATA_HOME: this.path, XDG_CACHE_HOME: this.at('cache'), LOCALAPPDATA: this.path }
     return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...env } }
   }
 

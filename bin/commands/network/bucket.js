@@ -5,7 +5,7 @@ import { UsageError, errorLine, errorRecord } from '../../terminal/errors.js'
 import { arrivalText, entryText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { asUsage, bucketIn } from './bucket-url.js'
+import { asUsage, bucketIn } from '../store/bucket-url.js'
 
 /** @import { Run } from '../../types.js' */
 

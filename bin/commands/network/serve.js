@@ -11,6 +11,7 @@ import { downloadInto } from './download.js'
 import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
 import { originsOf } from './places.js'
+import { isBucketUrl } from '../store/bucket.js'
 import { importFolder } from '../store/collections.js'
 import { cidIn, isRoot, locationOf, withStore } from '../store/open.js'
 import { uploadToken } from '../../line/values.js'
@@ -24,8 +25,9 @@ const DEFAULT_PORT = 4700
 const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
-export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet, origin, header, quota } = values
+export const serve = async ({ values }, context) => {
+  const { port = DEFAULT_PORT, host, socket, list, site: cid, quiet, origin, header, quota, redirect } = values
+  if (redirect && !isBucketUrl(locationOf(values.store))) throw new UsageError('--redirect needs a store in a bucket')
   const { signal } = context
   const allowTags = values['allow-tags'] || values['allow-writes']
   const { authorize, maxBytes } = writing(values)
@@ -47,17 +49,19 @@ export const serve = ({ values }, context) => {
     }
     if (site !== undefined) await warnOfSite(store, site)
     const server = await serveStore(store, {
-      ...place, authorize, maxBytes, list, site, allowTags, ...!quiet && { onRequest }
+      ...place, authorize, maxBytes, list, redirect, site, allowTags, ...!quiet && { onRequest }
     })
     try {
-      const calls = await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
+      const calls = isBucketUrl(location)
+        ? undefined // other processes open the bucket themselves
+        : await listenForCalls(store, location, { cidIn, downloadInto, importFolder, importArchive })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined
         if (!signal.aborted) await once(signal, 'abort')
         await peers?.close({ grace: GRACE })
       } finally {
-        await calls.close()
+        await calls?.close()
       }
     } finally {
       await server.close({ grace: GRACE })

@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from 'node:path'
 import { replaceFile } from '#files'
 import { s3 } from '../../../exchange/bucket/index.js'
 import { UsageError } from '../../terminal/errors.js'
-import { asUsage, bucketIn } from '../network/bucket-url.js'
+import { asUsage, bucketIn } from '../store/bucket-url.js'
 
 /** @import { Bucket } from '../../../exchange/bucket/index.js' */
 

@@ -10,6 +10,7 @@ import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
 import { rootIn, withStore } from './open.js'
 
+/** @import { BlobStore } from '../../../store/index.js' */
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
@@ -27,8 +28,10 @@ export async function add (given, context) {
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const expect = name === undefined ? undefined : `${toCid(await rootIn(store, name))}`
+    if (reference && store.importFile === undefined) throw new UsageError('--reference needs a store in a folder')
     // If another process has the store open, it gets the bytes, because it may not be allowed to read the file.
-    const isImport = reference || (input.size !== undefined && !(store instanceof Owner))
+    const isOwn = !(store instanceof Owner) && store.importFile !== undefined
+    const isImport = reference || (input.size !== undefined && isOwn)
     const { cid, size, isNew } = await withProgress(input, onProgress => isImport
       ? store.importFile(input.name, { mode: reference ? 'reference' : 'copy', tag, expect, signal, onProgress })
       : store.put(input.pieces, { tag, expect, signal, onProgress }))
@@ -42,10 +45,17 @@ export const concatBlobs = ({ values, operands }, context) => withStore(values, 
   const { signal } = context
   const parts = /** @type {{ cid: Uint8Array }[]} */ ([])
   for (const name of operands) parts.push({ cid: await rootIn(store, name) })
-  const { cid, size, isNew } = await withProgress({ name: 'concat' }, onProgress =>
-    store.compose(parts, { tag: values.tag, signal, onProgress }))
+  const { tag } = values
+  const { cid, size, isNew } = await withProgress({ name: 'concat' }, onProgress => store.compose === undefined
+    ? store.put(bytesOf(store, parts, signal), { tag, signal, onProgress })
+    : store.compose(parts, { tag, signal, onProgress }))
   await printResult(values, { cid: `${cid}`, size, isNew }, arrivalText(values, { cid, size, isNew }).trimEnd())
 }, { calls: true })
+
+/** @param {BlobStore} store @param {{ cid: Uint8Array }[]} parts @param {AbortSignal} signal */
+async function * bytesOf (store, parts, signal) {
+  for (const { cid } of parts) yield * store.get(cid, undefined, { signal })
+}
 
 const RECEIVED_OTHERWISE = 'was it made for another range, or without --group-log 4?'
 

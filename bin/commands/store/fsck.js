@@ -5,7 +5,7 @@ import { Failure } from '../../terminal/errors.js'
 import { formatCount, sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { locationOf, withStore } from './open.js'
+import { folderOf, withStore } from './open.js'
 
 /** @import { FsckReport } from '../../../store/check/fsck.js' */
 /** @import { Run } from '../../types.js' */
@@ -25,7 +25,7 @@ export async function fsck ({ values }, context) {
 /** @type {Run<typeof import('../../table/upkeep.js').rescue>} */
 export async function rescue ({ values }, { signal }) {
   const report = await withProgress({ name: 'rescue' }, onProgress =>
-    BlobStore.rescue(locationOf(values.store), { signal, onProgress }))
+    BlobStore.rescue(folderOf(values.store, 'rescue'), { signal, onProgress }))
   await printReport(values, report)
 }
 

@@ -13,12 +13,16 @@ import { DEFAULT_WAIT } from '../../line/values.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
 import { removeAddress } from '../owner/address.js'
 import { Owner, ownerOf } from '../owner/ask.js'
+import { isBucketUrl, openBucketStore } from './bucket.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreOptions } from '../../../store/index.js' */
 /** @import { Context } from '../../types.js' */
+/** @import { BucketValues } from './bucket.js' */
 
-/** @typedef {{ store?: string, wait?: number, 'read-only'?: boolean }} StoreValues  `wait`: seconds */
+/**
+ * @typedef {{ store?: string, wait?: number, 'read-only'?: boolean } & BucketValues} StoreValues  `wait`: seconds
+ */
 /**
  * @typedef {object} OpenOptions
  * @property {boolean} [create]  if true, a missing store is made, and deleted again if the command fails and the store
@@ -30,7 +34,7 @@ import { Owner, ownerOf } from '../owner/ask.js'
  * @property {Pick<StoreOptions, 'quota' | 'supply'>} [settings]  of the store, for a command that serves it
  */
 
-/** @param {string | undefined} dir  the value of --store */
+/** A folder, or the URL of a bucket. @param {string | undefined} dir  the value of --store */
 export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || join(dataFolder(), 'baobox'))
 
 /**
@@ -61,6 +65,9 @@ const SILENT_WAIT = 1000
  */
 export async function withStore (values, context, use, options = {}) {
   const location = locationOf(values.store)
+  if (isBucketUrl(location)) return withBucketStore(location, values, context, use, options)
+  const given = OF_BUCKETS.find(name => values[name] !== undefined)
+  if (given !== undefined) throw new UsageError(`--${given} is for a store in a bucket: --store s3://BUCKET/PREFIX`)
   const opened = await openStore(location, values, context, { ...options, create: false }).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
     if (options.create) return undefined
@@ -75,6 +82,37 @@ export async function withStore (values, context, use, options = {}) {
   } finally {
     await opened.close()
   }
+}
+
+/** Options of stores in buckets. */
+const OF_BUCKETS = /** @type {const} */ (['endpoint', 'region', 'cache', 'cache-quota'])
+
+/**
+ * @template T
+ * @param {string} location @param {StoreValues} values @param {Context} context
+ * @param {(store: BlobStore) => Promise<T>} use @param {OpenOptions} options
+ * @returns {Promise<T>}
+ */
+async function withBucketStore (location, values, context, use, { settings }) {
+  if (settings?.supply !== undefined) throw new UsageError('--origin needs a store in a folder')
+  const store = await openBucketStore(location, values, context)
+  try {
+    // A command that uses other methods than those of all stores looks for them first.
+    return await use(/** @type {BlobStore} */ (/** @type {unknown} */ (store)))
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Returns the folder of a store, for a command that does not work on a store in a bucket.
+ *
+ * @param {string | undefined} dir  the value of --store @param {string} command
+ */
+export function folderOf (dir, command) {
+  const location = locationOf(dir)
+  if (!isBucketUrl(location)) return location
+  throw new UsageError(`baobox ${command} is for stores in folders, not for ${location}`)
 }
 
 /**

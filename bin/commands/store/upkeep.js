@@ -2,7 +2,7 @@
 
 import { formatCount, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
-import { withStore } from './open.js'
+import { folderOf, withStore } from './open.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -22,5 +22,7 @@ export const gc = ({ values }, context) => withStore(values, context, async stor
 }, { calls: true })
 
 /** @type {Run<typeof import('../../table/upkeep.js').compact>} */
-export const compact = ({ values }, context) => withStore(values, context, store =>
-  store.compact({ signal: context.signal }), { calls: true })
+export const compact = ({ values }, context) => {
+  const store = folderOf(values.store, 'compact')
+  return withStore({ ...values, store }, context, store => store.compact({ signal: context.signal }), { calls: true })
+}

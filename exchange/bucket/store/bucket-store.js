@@ -2,21 +2,25 @@
 // put, and what was read. docs/decisions/0046 has the protocol, and 0049 the reasons for the rest.
 
 import { BlobStore } from '../../../store/index.js'
-import { PUT_OPTIONS, notFound, tagFrom } from '../../../store/interface.js'
+import { PUT_OPTIONS, notFound, sourceOf, tagFrom } from '../../../store/interface.js'
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../lib/core/constants.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { assertMany, eachOf, inOrder } from '../../../lib/async/in-order.js'
 import { Locks } from '../../../lib/async/locks.js'
 import { cancelSource } from '../../../lib/source/source.js'
-import { ChunkRanges, toRanges } from '../../../lib/tree/ranges.js'
+import { outboardLen } from '../../../lib/tree/geometry.js'
+import { ChunkRanges, toRange, toRanges } from '../../../lib/tree/ranges.js'
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { isEmptyRoot } from '../../../lib/hash/roots.js'
+import { Outboard } from '../../../encoder/outboard.js'
 import { systemClock } from '../../../verifier/mirrors/patience.js'
 import { fromMirrors } from '../../download/from-mirrors.js'
 import { assertBucket } from '../bucket.js'
+import { keyOf } from '../layout.js'
 import { bucketMirror } from '../mirror.js'
+import { readReference, unlessInvalid } from '../reference.js'
 import { BucketAliases } from './aliases.js'
 import { Calls } from './calls.js'
 import { BucketCollector } from './collector.js'
@@ -26,15 +30,18 @@ import { LayoutFile } from './layout-file.js'
 import { BucketLister, checkedListOptions } from './lister.js'
 import { PartialBlobs } from './partial.js'
 import { Placements } from './placements.js'
+import { storedOutboard } from './stored-outboard.js'
 import { BucketTags } from './tags.js'
 import { Versions } from './versions.js'
 
 /** @import { Store } from '../../../store/interface.js' */
 /** @import { BlobName, BlobStat, NamedSource, PutOptions, PutResult, StoreOptions } from '../../../store/index.js' */
+/** @import { OutboardOptions, OutboardRange } from '../../../store/index.js' */
 /** @import { Many } from '../../../lib/async/in-order.js' */
 /** @import { Source } from '../../../lib/core/types.js' */
 /** @import { Bucket } from '../bucket.js' */
 /** @import { Placement } from './placements.js' */
+/** @import { OutboardObject } from './stored-outboard.js' */
 /** @import { Tag } from './tags.js' */
 
 /**
@@ -43,8 +50,8 @@ import { Versions } from './versions.js'
  *   `BlobStore.open` takes it: a directory; in a browser, a name; or two levels. It holds a blob while it is put or
  *   received, and keeps what was read. It can be deleted at any time when the store is closed; then only blobs that
  *   were received in part are lost
- * @property {number} [quota]  bytes of blobs in the local store. It must have space for the longest blob that is put.
- *   Default: no limit
+ * @property {number} [quota]  bytes of blobs in the local store. It must have space for all blobs that are put at the
+ *   same time. \`putMany\` needs the space of two of its blobs. Default: no limit
  * @property {StoreOptions['durability']} [durability]  that of the local store. Default: `process`
  * @property {number} [untaggedTtl]  milliseconds for which `gc` keeps a blob without a tag after it was put. A caller
  *   who puts a blob and tags it later must do so in this time. Default: a day
@@ -69,6 +76,7 @@ export class BucketStore {
   #collector
   #lister
   #local
+  #now
   #partial
   #placements
   /** @type {BucketTags} */
@@ -92,17 +100,19 @@ export class BucketStore {
     const calls = new Calls(signal => file.prepare(signal))
     const epochs = new Epochs(bucket)
     const placements = new Placements({ bucket, epochs, local, locks: new Locks() })
+    const now = () => epochs.now
     const versions = new Versions(bucket, systemClock)
     const deleteBlob = async (/** @type {Uint8Array} */ root, /** @type {AbortSignal} */ signal) =>
       (await this.#collector.delete([root], { force: false }, signal)).blobs > 0
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
+    this.#now = now
     this.#partial = new PartialBlobs(local)
     this.#placements = placements
     this.#lister = new BucketLister({ bucket, partial: this.#partial })
     this.aliases = new BucketAliases({ bucket, calls, deleteBlob, local, placements })
-    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, placements, versions })
+    this.tags = new BucketTags({ aliases: this.aliases, bucket, calls, local, now, placements, versions })
     this.#collector = new BucketCollector({ bucket, epochs, local, untaggedTtl, placements, tags: this.tags })
     this.isReadOnly = readOnly
   }
@@ -159,7 +169,7 @@ export class BucketStore {
         const { tag, format, weak, meta, ttl, expires, alias, ...rest } = options
         const hold = tag instanceof Object ? tag : this.#local.tempTag()
         try {
-          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal })
+          const { cid, size } = await this.#local.put(source, { ...rest, tag: hold, signal }).catch(throwLocal)
           return await this.#keep(parseRoot(cid), size, names, signal)
         } finally {
           if (hold !== tag) hold.release()
@@ -183,7 +193,7 @@ export class BucketStore {
       isNew = await this.#placements.keep([root], { required: root, name, signal })
     }
     if (tag !== undefined) {
-      const tagged = await this.tags.write(tag(root)(Date.now()), { required: root, signal })
+      const tagged = await this.tags.write(tag(root)(this.#now()), { required: root, signal })
       isNew ||= tagged.isNew
     }
     await this.#partial.end(root)
@@ -203,47 +213,130 @@ export class BucketStore {
    * @param {Omit<NonNullable<Parameters<Store['putMany']>[1]>, 'signal'>} options @param {AbortSignal} signal
    */
   async * #putMany (blobs, { onProgress, tag }, signal) {
-    const hold = tag ?? this.#local.tempTag()
-    try {
-      const names = /** @type {Names[]} */ ([])
-      const plain = withoutAliases(blobs, names)
-      const kept = inOrder(this.#local.putMany(plain, { tag: hold, signal }), () => PARALLEL - 1, ({ cid, size }) => {
+    const names = /** @type {Names[]} */ ([])
+    const { quota = Infinity } = this
+    let held = 0
+    const aheadOf = () => 2 * held > quota ? 0 : PARALLEL - 1
+    const keep = async (/** @type {PutResult} */ { cid, size }) => {
+      const hold = this.#local.tempTag(cid) // before the next blob comes, which may need its space
+      held += size
+      try {
         const own = /** @type {Names} */ (names.shift())
-        return this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
-      })
-      let done = 0
-      for await (const result of kept) {
-        yield result
-        done += result.size
-        onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
+        return await this.#calls.write(signal => this.#keep(parseRoot(cid), size, own, signal), signal)
+      } finally {
+        held -= size
+        hold.release()
       }
-    } finally {
-      if (tag === undefined) hold.release()
+    }
+    const local = this.#local.putMany(withoutAliases(blobs, names), { tag, signal })
+    let done = 0
+    for await (const result of inOrder(local, aheadOf, keep)) {
+      yield result
+      done += result.size
+      onProgress?.({ type: 'baobox:put', detail: { done, unit: 'bytes' } })
     }
   }
 
   /** @type {Store['get']} */
-  get (cid, ranges, options) { return this.#local.get(cid, ranges, options) }
+  get (cid, ranges, options) { return this.#local.get(cid, ranges, withoutHops(options)) }
 
   /** @type {Store['getMany']} */
   getMany (cids, options) { return this.#local.getMany(cids, options) }
 
   /** @type {Store['bytes']} */
-  bytes (cid, ranges, options) { return this.#local.bytes(cid, ranges, options) }
+  bytes (cid, ranges, options) { return this.#local.bytes(cid, ranges, withoutHops(options)) }
 
   /** @type {Store['stream']} */
-  stream (cid, ranges, options) { return this.#local.stream(cid, ranges, options) }
+  stream (cid, ranges, options) { return this.#local.stream(cid, ranges, withoutHops(options)) }
+
+  /** @type {Store['source']} */
+  source (cid, options) { return sourceOf(this, cid, options) }
 
   /** @type {Store['slice']} */
-  slice (cid, ranges, options) { return this.#local.slice(cid, ranges, options) }
+  slice (cid, ranges, options) { return this.#local.slice(cid, ranges, withoutHops(options)) }
 
   /**
-   * See `Store.outboard`.
+   * See `Store.outboard`. At group log 4, it reads the outboard in the bucket, and of the blob only the end.
    *
    * @type {BlobStore['outboard']}
    */
-  outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options) =>
-    /** @type {any} */ (this.#local.outboard(cid, options))
+  outboard = (/** @type {BlobName} */ cid, /** @type {any} */ options = {}) =>
+    /** @type {any} */ (options?.range === undefined
+      ? this.#wholeOutboard(cid, options)
+      : this.#outboardPart(cid, options))
+
+  /** @param {BlobName} cid @param {OutboardOptions} options @returns {Promise<Outboard>} */
+  async #wholeOutboard (cid, options) {
+    this.#local.outboard(cid, { ...options, range: { start: 0 } }) // It checks the arguments, and reads nothing.
+    return this.#calls.run(async signal => {
+      const root = parseRoot(cid, 'cid')
+      const object = await this.#outboardObject(root, options, signal)
+      if (object === undefined) return this.#local.outboard(cid, withoutHops(options))
+      const pieces = []
+      const all = storedOutboard(this.#bucket, object, { start: 0, end: object.len }, signal)
+      for await (const piece of all) pieces.push(piece)
+      return Outboard.from({ cid: root, size: object.size, bytes: concat(pieces) })
+    }, options.signal)
+  }
+
+  /** @param {BlobName} cid @param {OutboardOptions & OutboardRange} options */
+  #outboardPart (cid, options) {
+    const own = /** @type {OutboardOptions & OutboardRange} */ (withoutHops(options))
+    const fromLocal = this.#local.outboard(cid, own) // It checks the arguments, and reads nothing before it is used.
+    const { start, end } = toRange(options.range)
+    return this.#calls.each(signal => this.#outboardPieces(cid, { ...options, start, end, fromLocal }, signal),
+      options.signal)
+  }
+
+  /**
+   * @param {BlobName} cid
+   * @param {OutboardOptions & { start: number, end: number, fromLocal: AsyncGenerator<Uint8Array<ArrayBuffer>> }} part
+   * @param {AbortSignal} signal
+   */
+  async * #outboardPieces (cid, { start, end, fromLocal, ...options }, signal) {
+    const object = await this.#outboardObject(parseRoot(cid, 'cid'), options, signal)
+    if (object === undefined) yield * fromLocal
+    else yield * storedOutboard(this.#bucket, object, { start, end: Math.min(end, object.len) }, signal)
+  }
+
+  /**
+   * @param {Uint8Array} root @param {OutboardOptions} options @param {AbortSignal} signal
+   * @returns {Promise<OutboardObject | undefined>} undefined if the local store should make the outboard
+   */
+  async #outboardObject (root, { groupLog = DEFAULT_GROUP_LOG }, signal) {
+    if (groupLog !== DEFAULT_GROUP_LOG || (await this.#local.statMany([root]))[0]?.complete) return undefined
+    const placement = await this.#placements.find(root, signal)
+    if (placement?.outboard === undefined) return undefined
+    await this.#local.bytes(root, ChunkRanges.last, { signal }) // It proves the size.
+    const [stat] = await this.#local.statMany([root])
+    if (stat?.size !== placement.size) return undefined
+    return { key: keyOf(placement.outboard), root, size: stat.size, len: outboardLen(stat.size) }
+  }
+
+  /**
+   * See `Store.url`. There is none, either, if the bucket has no such URLs, or an adopted object has changed.
+   *
+   * @param {BlobName} cid @param {number} seconds  at most a week
+   * @param {import('../../../store/interface.js').BlobUrlOptions} [options]
+   * @returns {Promise<string | undefined>}
+   */
+  url (cid, seconds, options = {}) {
+    return this.#calls.run(async signal => {
+      assertKnownOptions(options, ['type', 'disposition', 'signal'])
+      const { type, disposition } = options
+      const placement = await this.#placements.find(parseRoot(cid, 'cid'), signal)
+      const key = placement && await this.#readableKey(placement, signal)
+      return key === undefined ? undefined : this.#bucket.url(key, seconds, { type, disposition })
+    }, options.signal)
+  }
+
+  /** The key of the bytes of a blob. @param {Placement} placement @param {AbortSignal} signal */
+  async #readableKey ({ main }, signal) {
+    if (main.kind !== 'reference') return keyOf(main)
+    const reference = await unlessInvalid(readReference(this.#bucket, keyOf(main), signal))
+    const object = reference && await this.#bucket.head(reference.key, { signal })
+    return object?.etag === reference?.etag ? reference?.key : undefined
+  }
 
   /** @type {Store['receive']} */
   receive (cid, source, ranges, options = {}) {
@@ -417,6 +510,18 @@ export class BucketStore {
 }
 
 /**
+ * Sets the number of hops to 0: a bucket does not pass a read on, so it is read however many stores have done so. The
+ * local store refuses a wrong number.
+ *
+ * @template {{ hops?: number }} T
+ * @param {T} [options] @returns {T | undefined}
+ */
+function withoutHops (options) {
+  if (options === undefined || !Number.isSafeInteger(options.hops) || Number(options.hops) < 0) return options
+  return { ...options, hops: 0 }
+}
+
+/**
  * @typedef {object} Names  those that a blob should get
  * @property {(root: Uint8Array) => (now: number) => Tag} [tag]
  * @property {Uint8Array} [alias]  a multihash
@@ -467,6 +572,12 @@ function statOf (root, { main, size, modified = new Date(0) }, here) {
     isDamaged: false,
     created: modified
   }
+}
+
+/** Throws an error of the local store. @param {Error & { code?: string }} error @returns {never} */
+function throwLocal (error) {
+  if (error.code === 'STORE_FULL') error.message = `the local store must hold the whole blob: ${error.message}`
+  throw error
 }
 
 /** @param {{ blobs: number, bytes: number }} sum @param {{ blobs: number, bytes: number }} more */

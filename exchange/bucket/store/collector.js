@@ -141,8 +141,11 @@ export class BucketCollector {
     await forEachOf(keys, PARALLEL, key => epoch.delete(key))
     await epoch.create('done')
     const hashes = new Set(keys.flatMap(key => parseBlobKey(key)?.hex ?? []))
-    for (const hex of hashes) this.#placements.forget(base16.baseDecode(hex))
-    await this.#local.deleteMany(hashes, { force: true })
+    await forEachOf(hashes, PARALLEL, async hex => {
+      this.#placements.forget(base16.baseDecode(hex))
+      // A blob that is being received here, or is put again, stays here.
+      await this.#local.delete(hex).catch(error => { if (error.code !== 'STORE_TAGGED') throw error })
+    })
   }
 
   /** Finds the protected blobs. @param {AbortSignal} signal */

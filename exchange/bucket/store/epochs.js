@@ -4,6 +4,7 @@
 import { base16 } from 'multiformats/bases/base16'
 import { BaoError } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
+import { bucketInvalid } from '../errors.js'
 import { versionKey } from '../layout.js'
 import { KeySet, readKeys } from './key-list.js'
 
@@ -14,6 +15,8 @@ export const EPOCH_MS = 7 * 24 * 60 * 60 * 1000
 
 const KEY = /^gc\/(\d{16})\/(begin|dead|final|done)$/
 const EPOCH_ID_LEN = 8
+/** How often `gc/` is listed again, because a folder was removed since. */
+const MAX_TRIES = 10
 
 /**
  * @typedef {object} Epoch
@@ -29,10 +32,15 @@ export class Look {
   #condemned
   /** The epochs whose folders were there, in order. @type {Epoch[]} */
   epochs
-  /** When the bucket answered, in milliseconds since 1970, by its own clock. */
+  /**
+   * Times between which the look began and ended: the last answer of the bucket before it, and after it, in
+   * milliseconds since 1970 by its own clock.
+   *
+   * @type {{ before: number, after: number }}
+   */
   time
 
-  /** @param {Epoch[]} epochs @param {KeySet[]} condemned @param {number} time */
+  /** @param {Epoch[]} epochs @param {KeySet[]} condemned @param {{ before: number, after: number }} time */
   constructor (epochs, condemned, time) {
     this.epochs = epochs
     this.#condemned = condemned
@@ -79,12 +87,13 @@ export class Epochs {
 
   /** @returns {Promise<Look>} */
   async #look () {
-    while (true) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const before = this.now
       const epochs = await this.#list()
-      const { now } = this
       const condemned = await this.#condemnedIn(epochs)
-      if (condemned !== undefined) return (this.last = new Look(epochs, condemned, now))
+      if (condemned !== undefined) return (this.last = new Look(epochs, condemned, { before, after: this.now }))
     }
+    throw bucketInvalid(`${this.#bucket.location}/gc/`, 'it lists objects that are not there')
   }
 
   /** @returns {Promise<Epoch[]>} */

@@ -10,7 +10,7 @@ import { parseBlobKey } from '../layout.js'
 import { bucketMirror } from '../mirror.js'
 import { checkedListOptions } from './lister.js'
 
-/** @import { BlobStore, DamagedBlob, DamagedTag, FsckOptions, FsckReport } from '../../../store/index.js' */
+/** @import { BlobStore, DamagedBlob, FsckOptions, FsckReport } from '../../../store/index.js' */
 /** @import { Bucket } from '../bucket.js' */
 /** @import { BucketLister } from './lister.js' */
 /** @import { Placements } from './placements.js' */
@@ -50,7 +50,8 @@ export async function checkBlobs (parts, { repair = false, cids, onProgress }, s
     const lost = isRepaired ? ChunkRanges.none : all
     damaged.push({ cid: toCid(root), size: fault.size, data: all, tree: all, strays: 0, lost, isUnreadable: false })
   }
-  const tags = cids === undefined ? await damagedTags(parts, signal) : []
+  const names = cids === undefined ? await parts.tags.damaged(signal) : []
+  const tags = names.map(name => ({ name, isRestored: false }))
   const isSound = damaged.length === 0 && tags.length === 0
   return { isSound, blobs, damaged, records: [], tags, orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
 }
@@ -99,17 +100,5 @@ async function * bytesOf ({ bucket, placements }, root, signal) {
     if (parseBlobKey(key)?.kind !== 'bytes') continue
     const object = await bucket.get(key, undefined, { signal })
     if (object !== undefined) yield object.body
-  }
-}
-
-/** @param {CheckParts} parts @param {AbortSignal} signal @returns {Promise<DamagedTag[]>} */
-async function damagedTags ({ tags }, signal) {
-  try {
-    const all = tags.protecting(signal)
-    while (!(await all.next()).done);
-    return []
-  } catch (error) {
-    if (!(error instanceof BaoError && error.code === 'STORE_CORRUPT' && error.tag !== undefined)) throw error
-    return [{ name: error.tag, isRestored: false }]
   }
 }

@@ -1,6 +1,7 @@
 // The file `baobox.json` of a bucket: which layout it has, and whether several processes may write to it.
 
 import { readOnlyError, unknownLayout } from '../../../store/interface.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
 import { bucketInvalid } from '../errors.js'
 import { STORE_KEY } from '../layout.js'
 import { probe } from '../probe.js'
@@ -32,23 +33,23 @@ export class LayoutFile {
    */
   async prepare (signal) {
     if (this.#readOnly) throw readOnlyError(this.#bucket.location)
-    this.#prepared ??= this.#prepare(signal).catch(error => {
+    this.#prepared ??= this.#prepare().catch(error => {
       this.#prepared = undefined
       throw error
     })
-    await this.#prepared
+    await untilAborted(this.#prepared, signal)
   }
 
-  /** @param {AbortSignal} signal */
-  async #prepare (signal) {
+  /** All calls wait for it, so it has no signal of one of them. */
+  async #prepare () {
     const { location } = this.#bucket
-    const record = await readRecord(this.#bucket, STORE_KEY, signal)
+    const record = await readRecord(this.#bucket, STORE_KEY)
     if (record !== undefined && typeof record.version !== 'number') {
       throw bucketInvalid(`${location}/${STORE_KEY}`, 'it should have a version')
     }
     if (record !== undefined && record.version !== VERSION) throw unknownLayout(location, Number(record.version))
     if (record?.isProbed === true || (record !== undefined && this.#exclusive)) return
-    if (!this.#exclusive) await probe(this.#bucket, { signal })
-    await writeRecord(this.#bucket, STORE_KEY, { version: VERSION, isProbed: !this.#exclusive }, signal)
+    if (!this.#exclusive) await probe(this.#bucket)
+    await writeRecord(this.#bucket, STORE_KEY, { version: VERSION, isProbed: !this.#exclusive })
   }
 }

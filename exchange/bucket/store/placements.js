@@ -61,8 +61,9 @@ export class Placements {
    * @param {Uint8Array[]} roots  blobs that are in the bucket, or whole in the local store. All others are ignored
    * @param {object} [options]
    * @param {Uint8Array} [options.required]  one of the blobs: STORE_CONDEMNED is thrown if it is nowhere
-   * @param {(relied: number) => Promise<{ takeBack: () => Promise<void> } | undefined>} [options.name]  gives the blobs
-   *   a name, of which so many exist. If it returns undefined, the work ends
+   * @param {(isThere: (root: Uint8Array) => boolean) => Promise<{ takeBack: () => Promise<void> } | undefined>
+   *   } [options.name]  gives the blobs a name. \`isThere\` says which of them exist. If it returns undefined, the work
+   *   ends
    * @param {AbortSignal} [options.signal]
    * @returns {Promise<boolean>} true if any object was put
    * @throws {BaoError} STORE_CONDEMNED { cid } if a blob is being deleted, and the local store does not have its bytes.
@@ -70,15 +71,15 @@ export class Placements {
    */
   async keep (roots, { required, name, signal } = {}) {
     if (roots.length === 0) {
-      await name?.(0)
+      await name?.(isEmptyRoot)
       return false
     }
     let look = await this.#epochs.look(signal)
     const relied = /** @type {Map<string, { root: Uint8Array, placement: Placement }>} */ (new Map())
     let isNew = await this.#place(roots, relied, look, signal)
-    const isThere = required === undefined || isEmptyRoot(required) || relied.has(nameOf(required))
-    if (!isThere) throw condemned(required)
-    const given = await name?.(relied.size)
+    const isThere = (/** @type {Uint8Array} */ root) => isEmptyRoot(root) || relied.has(nameOf(root))
+    if (required !== undefined && !isThere(required)) throw condemned(required)
+    const given = await name?.(isThere)
     if (name !== undefined && given === undefined) return isNew
     try {
       for (let rounds = 0; ; rounds++) {
@@ -120,10 +121,13 @@ export class Placements {
    * @returns {Promise<{ placement?: Placement, isNew: boolean }>} without a placement if the blob is nowhere
    */
   async #placeOne (root, look, signal) {
-    const kept = this.#kept.get(nameOf(root))
-    if (kept !== undefined && isSound(kept, look)) return { placement: kept, isNew: false }
     const [local] = await this.#local.statMany([root])
     const size = local?.complete ? local.size : undefined
+    const kept = this.#kept.get(nameOf(root))
+    // What `find` has kept may be an object that was cut off.
+    if (kept !== undefined && isSound(kept, look) && kept.size === (size ?? kept.size)) {
+      return { placement: kept, isNew: false }
+    }
     const { placement, isCondemned, outboard } = await this.#find(root, { look, size, signal })
     if (placement !== undefined) return { placement: this.#remember(root, placement), isNew: false }
     if (size !== undefined) {
@@ -167,7 +171,7 @@ export class Placements {
    */
   async #find (root, { look, size, signal }) {
     const hex = base16.baseEncode(root)
-    const [since, seen] = [look?.time ?? 0, this.#epochs.now]
+    const [since, seen] = [look?.time.before ?? 0, this.#epochs.now]
     const objects = await this.#objectsOf(hex, signal)
     const usable = objects.filter(({ key }) => !look?.isCondemned(key))
     const outboards = usable.filter(({ parts }) => parts.kind === 'outboard')
@@ -225,14 +229,15 @@ export class Placements {
    * Puts a blob that the local store has whole: first the outboard.
    *
    * @param {Uint8Array} root
-   * @param {{ size: number, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options
+   * @param {{ size: number, id?: string, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options  `id`: of the
+   *   new objects; default: one that nobody has condemned
    * @returns {Promise<Placement>}
    */
-  async #put (root, { size, outboard, look, signal }) {
+  async #put (root, { size, id, outboard, look, signal }) {
     const hex = base16.baseEncode(root)
     const hold = this.#local.tempTag(root)
     try {
-      const id = look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
+      id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
       const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
       if (size <= GROUP_LEN) outboard = undefined
       else if (outboard === undefined) {
@@ -243,14 +248,14 @@ export class Placements {
       const pieces = this.#local.get(root, undefined, { signal })
       await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
       const seen = this.#epochs.now
-      return { main, outboard, size, modified: new Date(seen), since: look.time, seen }
+      return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
     } finally {
       hold.release()
     }
   }
 
   /**
-   * Puts a damaged blob again, over its objects.
+   * Puts a damaged blob again, over all its copies: a reader takes any of them.
    *
    * @param {Uint8Array} root
    * @param {() => AsyncGenerator<AsyncGenerator<Uint8Array>>} sources  gives what may be its bytes, if the local store
@@ -265,7 +270,11 @@ export class Placements {
       try {
         const size = await this.#fetchHere(root, sources, signal)
         if (size === undefined) return false
-        this.#remember(root, await this.#put(root, { size, look, signal }))
+        const copies = (await this.#objectsOf(base16.baseEncode(root), signal))
+          .filter(({ key, parts }) => parts.kind === 'bytes' && !look.isCondemned(key))
+        for (const id of copies.length === 0 ? [undefined] : copies.map(({ parts }) => parts.id)) {
+          this.#remember(root, await this.#put(root, { size, id, look, signal }))
+        }
         return true
       } finally {
         hold.release()
@@ -314,7 +323,7 @@ export class Placements {
  *
  * @param {Placement} placement @param {Look} look
  */
-const isSound = ({ main, outboard, since }, look) => look.time - since < EPOCH_MS &&
+const isSound = ({ main, outboard, since }, look) => look.time.after - since < EPOCH_MS &&
   !look.isCondemned(keyOf(main)) && !(outboard && look.isCondemned(keyOf(outboard)))
 
 /** @param {Uint8Array} root */

@@ -24,12 +24,15 @@ import { parseTagKey, tagFolder, tagsFrom } from './names.js'
 
 /** How many tags are read or set at the same time. */
 const PARALLEL = 32
+/** How often the versions of a tag are listed again, because one was gone when it was read. */
+const MAX_TRIES = 10
 
 export class BucketTags {
   #aliases
   #bucket
   #calls
   #local
+  #now
   #placements
   #versions
 
@@ -39,14 +42,16 @@ export class BucketTags {
    * @param {Bucket} parts.bucket
    * @param {Calls} parts.calls
    * @param {BlobStore} parts.local
+   * @param {() => number} parts.now  the time of the bucket, in milliseconds since 1970
    * @param {Placements} parts.placements
    * @param {Versions} parts.versions
    */
-  constructor ({ aliases, bucket, calls, local, placements, versions }) {
+  constructor ({ aliases, bucket, calls, local, now, placements, versions }) {
     this.#aliases = aliases
     this.#bucket = bucket
     this.#calls = calls
     this.#local = local
+    this.#now = now
     this.#placements = placements
     this.#versions = versions
   }
@@ -60,7 +65,7 @@ export class BucketTags {
    */
   async set (name, cid, options) {
     const tag = tagFrom(name, cid, options)
-    await this.#calls.write(signal => this.write(tag(Date.now()), { signal }))
+    await this.#calls.write(signal => this.write(tag(this.#now()), { signal }))
   }
 
   /**
@@ -74,7 +79,7 @@ export class BucketTags {
     return this.#calls.write(async signal => {
       const isMeant = async (/** @type {Version[]} */ versions) =>
         await this.#current(name, versions, signal).catch(ifDamaged) === undefined
-      return (await this.write(tag(Date.now()), { isMeant, signal })).isWritten
+      return (await this.write(tag(this.#now()), { isMeant, signal })).isWritten
     })
   }
 
@@ -94,7 +99,7 @@ export class BucketTags {
       tags.set(name, tagFrom(name, cid, options))
     }
     await this.#calls.write(signal =>
-      forEachOf(tags.values(), PARALLEL, tag => this.write(tag(Date.now()), { signal })))
+      forEachOf(tags.values(), PARALLEL, tag => this.write(tag(this.#now()), { signal })))
   }
 
   /**
@@ -119,15 +124,18 @@ export class BucketTags {
     assertKnownOptions(options, ['onlyIf'])
     const { onlyIf } = options ?? {}
     return this.#calls.write(async signal => {
+      let isThere = false
       const isMeant = async (/** @type {Version[]} */ versions) => {
         const tag = await this.#current(name, versions, signal).catch(ifDamaged)
-        if (tag === DAMAGED) return onlyIf === undefined
-        return tag !== undefined && (onlyIf === undefined || onlyIf(tagInfoOf(tag)))
+        isThere = tag !== undefined
+        // A process that was killed leaves versions that do not count, and they protect their blobs.
+        if (tag === undefined) return versions.length > 1
+        return onlyIf === undefined || (tag !== DAMAGED && onlyIf(tagInfoOf(tag)))
       }
       const written = await this.#versions.write(tagFolder(name), { deleted: true }, { isMeant, signal })
       if (written === undefined) return false
       await this.#versions.tidy(written, signal)
-      return true
+      return isThere
     })
   }
 
@@ -210,14 +218,29 @@ export class BucketTags {
    * @throws {BaoError} STORE_CORRUPT { tag } for a version that cannot be read: it hides what is protected
    */
   async * protecting (signal) {
-    const reading = inOrder(this.#objects('', signal), () => PARALLEL - 1, async ({ name, object }) => {
-      const value = await this.#readValue(name, object, signal)
-      return isLive(value) ? tagOf(name, value) : undefined
-    })
-    const now = Date.now()
+    const reading = inOrder(this.#objects('', signal), () => PARALLEL - 1, object => this.#tagIn(object, signal))
     for await (const tag of reading) {
-      if (tag !== undefined && !tag.weak && !hasExpired(tag, now)) yield tag
+      if (tag !== undefined && !tag.weak && !hasExpired(tag, this.#now())) yield tag
     }
+  }
+
+  /**
+   * Finds the tags of which a version cannot be read.
+   *
+   * @param {AbortSignal} [signal] @returns {Promise<string[]>} their names, each once
+   */
+  async damaged (signal) {
+    const names = /** @type {Set<string>} */ (new Set())
+    await forEachOf(this.#objects('', signal), PARALLEL, async object => {
+      if (await this.#tagIn(object, signal).catch(ifDamaged) === DAMAGED) names.add(object.name)
+    })
+    return [...names]
+  }
+
+  /** @param {{ name: string, object: Version['object'] }} version @param {AbortSignal} [signal] */
+  async #tagIn ({ name, object }, signal) {
+    const value = await this.#readValue(name, object, signal)
+    return isLive(value) ? tagOf(name, value) : undefined
   }
 
   /**
@@ -234,8 +257,9 @@ export class BucketTags {
   async write (tag, { required, isMeant, signal } = {}) {
     /** @type {Written | undefined} */
     let written
-    const name = async (/** @type {number} */ relied) => {
-      written = await this.#versions.write(tagFolder(tag.name), valueOf(tag, relied > 0), { isMeant, signal })
+    const name = async (/** @type {(root: Uint8Array) => boolean} */ isThere) => {
+      const value = valueOf(tag, roots.length > 0 && isThere(roots[0]))
+      written = await this.#versions.write(tagFolder(tag.name), value, { isMeant, signal })
       const own = written
       return own && { takeBack: () => this.#versions.takeBack(own) }
     }
@@ -285,19 +309,24 @@ export class BucketTags {
    * was never acknowledged.
    *
    * @param {string} name @param {Version[]} versions @param {AbortSignal} [signal]
+   * @param {number} [tries]  how often versions may be gone that were listed
    * @returns {Promise<Tag | undefined>} undefined if there is none, or it has expired, or it is weak and has no blob
    * @throws {BaoError} STORE_CORRUPT { tag }
    */
-  async #current (name, versions, signal) {
+  async #current (name, versions, signal, tries = MAX_TRIES) {
     for (let i = versions.length - 1; i >= 0; i--) {
       const value = await this.#readValue(name, versions[i].object, signal)
-      // Versions go only when there is a higher one, so the list is outdated.
-      if (value === undefined) return this.#current(name, await this.#versions.list(tagFolder(name), signal), signal)
+      if (value === undefined) {
+        if (tries === 0) throw damagedTag(name)
+        // Versions go only when there is a higher one, so the list is outdated.
+        return this.#current(name, await this.#versions.list(tagFolder(name), signal), signal, tries - 1)
+      }
       if (value.void === true) continue
       if (value.deleted === true) return undefined
       const tag = tagOf(name, value)
-      if (hasExpired(tag, Date.now())) return undefined
-      const mustBeThere = tag.weak || (i > 0 && value.isThere === true)
+      if (hasExpired(tag, this.#now())) return undefined
+      // What an alias leads to changes without the tag.
+      const mustBeThere = tag.weak || (i > 0 && value.isThere === true && tag.alias === undefined)
       if (!mustBeThere || await this.#placements.find(tag.root, signal) !== undefined) return tag
       if (tag.weak) return undefined
     }

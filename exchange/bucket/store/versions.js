@@ -79,7 +79,12 @@ export class Versions {
       if (isMeant !== undefined && !await isMeant(lower)) return undefined
       const version = highest(lower) + 1
       if (await this.#create(folder, version, value, signal)) {
-        if (highest(await this.list(folder, signal)) === version) return { folder, version, lower }
+        const written = { folder, version, lower }
+        const top = await this.list(folder, signal).then(highest).catch(async error => {
+          await this.takeBack(written).catch(() => {}) // a version that stays was not acknowledged
+          throw error
+        })
+        if (top === version) return written
         await this.#drop(folder, version, signal)
       }
       await this.#clock.sleep(spreadWait(tries, conflict(this.#bucket, folder)), signal)

@@ -17,7 +17,8 @@ import { DrislReader, TAG, TEXT } from './drisl.js'
 
 /** The one header whose value must be text. */
 const TYPE = 'content-type'
-const [RESOURCES, SRC, PREV] = ['resources', 'src', 'prev'].map(text => new TextEncoder().encode(text))
+const [RESOURCES, SRC, PREV, TYPE_BYTES] = ['resources', 'src', 'prev', TYPE]
+  .map(text => new TextEncoder().encode(text))
 
 /** The headers of MASL. In a manifest of one resource, they tell its headers from the fields of the manifest. */
 export const HEADERS = new Set([
@@ -90,7 +91,7 @@ class ResourceKeys {
       this.#src = reader.cid().start
       return
     }
-    const name = reader.textAt(key)
+    const name = reader.is(key, TYPE_BYTES) ? TYPE : reader.textAt(key)
     const isHeader = name === TYPE || this.#wanted.has(name)
     const value = isHeader && reader.kind === TEXT ? reader.textAt(reader.text()) : reader.skip()
     if (name === TYPE && !isMediaType(value)) this.#isTypeWrong = true

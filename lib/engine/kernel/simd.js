@@ -1,7 +1,10 @@
 // The WebAssembly kernel, assembled at run time. lanes.js compresses many chunks or parents. A single chunk or block is
 // compressed in one of two ways, by rows.js or words.js; probe.js finds the quicker one. `reduce` joins the chaining
 // values of a window, `gather` and `scatter` copy, and `compare` compares. The contract is `Kernel` in types.d.ts.
+//
+// Workers refuse to compile at run time, so engine.wasm has the kernel for them.
 
+import { engine } from '#engine'
 import { BLOCK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../core/constants.js'
 import { CVS, CVS_TABLE, OUT, PAGES, memory } from '../arena.js'
 import { call, func, i32, loopWhile, module, v128, when } from './assembler.js'
@@ -83,20 +86,28 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
   ]
 })
 
+/** The form in engine.wasm. The clock of Workers stands still while they compute, so they cannot measure the forms. */
+const ENGINE_FORM = 'words'
+
+/** @param {'rows' | 'words'} [form]  how a single chunk is hashed. Default: the form in engine.wasm */
+export function assembleKernel (form = ENGINE_FORM) {
+  const { functions, SECOND_ALONE } = FORMS[form]
+  const alone = functions()
+  return module(PAGES, [
+    ...alone, compressMany(SECOND_ALONE), reduce(alone.length), copy('gather'), copy('scatter'), compare()
+  ])
+}
+
 /**
- * Assembles and compiles the kernel.
+ * Assembles and compiles the kernel, unless a compiled one is there.
  *
  * @param {'rows' | 'words'} [form]  how a single chunk is hashed. Default: the quicker form on this processor
  * @returns {Kernel}
  * @throws where WebAssembly or its SIMD is refused
  */
-export function createSimdKernel (form = quickerForm()) {
+export function createSimdKernel (form = engine === undefined ? quickerForm() : ENGINE_FORM) {
   if (memory === undefined) throw new Error('WebAssembly is not available')
-  const { functions, SECOND_ALONE } = FORMS[form]
-  const alone = functions()
-  const bytes = module(PAGES, [
-    ...alone, compressMany(SECOND_ALONE), reduce(alone.length), copy('gather'), copy('scatter'), compare()
-  ])
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
+  const compiled = form === ENGINE_FORM && engine ? engine : new WebAssembly.Module(assembleKernel(form))
+  const { exports } = new WebAssembly.Instance(compiled, { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: `simd-${form}`, ...exports }))
 }

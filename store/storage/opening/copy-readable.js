@@ -1,6 +1,6 @@
 // Copies every readable entry of a damaged LevelDB into a new one. The damaged files stay as they are.
 
-import { toString } from 'uint8arrays/to-string'
+import { base16 } from 'multiformats/bases/base16'
 import { Salvage, removeFolder } from '#disk'
 import { encode, u64At } from '../format/codec.js'
 import { BATCH, VIEWS } from '../format/keys.js'
@@ -71,7 +71,7 @@ class Newest {
   async add (entries, isDoubtful) {
     for (const { key, value, sequence } of entries) {
       const entry = { key, value, sequence: isDoubtful ? DOUBTFUL : sequence }
-      const name = toString(key, 'latin1')
+      const name = base16.baseEncode(key)
       if (entry.sequence <= (this.#batch.get(name)?.sequence ?? -1)) continue
       this.#batch.set(name, entry)
       this.#len += value?.length ?? 0

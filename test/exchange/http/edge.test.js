@@ -181,7 +181,8 @@ describe('an HTTP handler at the edge', () => {
       changing(handler, bytes => bytes.subarray(0, bytes.length / 2)),
       stalling, dying, refusing
     ]) {
-      const { served, store } = await edge([bad, handler], { stall: 50 })
+      // The good origin must never take so long, also on a busy machine.
+      const { served, store } = await edge([bad, handler], { stall: bad === stalling ? 1000 : 15_000 })
       const { status, bytes } = await served.got(`/${HEX}`)
       expect([status, same(bytes, BYTES)]).to.deep.equal([200, true])
       expect(await store.fsck()).to.include({ isSound: true })

@@ -3,6 +3,7 @@
 
 /** Compares strings by code points, which is the order of their UTF-8. */
 function compare (a, b) {
+  if (!/\p{Surrogate}|[\u{10000}-\u{10ffff}]/u.test(a + b)) return a < b ? -1 : a > b ? 1 : 0
   const [pointsA, pointsB] = [[...a], [...b]]
   for (let i = 0; i < Math.min(pointsA.length, pointsB.length); i++) {
     const difference = pointsA[i].codePointAt(0) - pointsB[i].codePointAt(0)
@@ -60,7 +61,7 @@ export class FakeS3 {
       this.objects.delete(key)
       return new Response(null, { status: 204 })
     }
-    return this.#get(method, key, headers)
+    return this.#get(method, key, headers, query)
   }
 
   #put (key, headers, body) {
@@ -70,13 +71,16 @@ export class FakeS3 {
     return new Response(null, { status: 200, headers: { etag } })
   }
 
-  #get (method, key, headers) {
+  #get (method, key, headers, query) {
     const object = this.objects.get(key)
     if (object === undefined && method === 'HEAD') return new Response(null, { status: 404 })
     if (object === undefined) return errorXml(404, 'NoSuchKey')
     if (headers.has('if-match') && headers.get('if-match') !== object.etag) return errorXml(412, 'PreconditionFailed')
     const { length } = object.body
     const info = { etag: object.etag, 'last-modified': object.modified.toUTCString() }
+    for (const name of ['content-type', 'content-disposition']) {
+      if (query.has(`response-${name}`)) info[name] = query.get(`response-${name}`)
+    }
     if (method === 'HEAD') return new Response(null, { status: 200, headers: { ...info, 'content-length': length } })
     const [, start, end] = /^bytes=(\d+)-(\d*)$/.exec(headers.get('range') ?? '') ?? []
     if (start === undefined) {

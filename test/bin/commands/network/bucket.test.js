@@ -1,43 +1,29 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { bucketMirror, s3 } from '../../../../exchange/bucket/index.js'
 import { fetchVerified } from '../../../../verifier/index.js'
-import { FakeS3, errorXml } from '../../../support/bucket/fake-s3.js'
+import { FakeS3 } from '../../../support/bucket/fake-s3.js'
+import { FakeS3Server, KEYS } from '../../../support/bucket/fake-s3-server.js'
 import { same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
 import { newFolder } from '../../../support/program.js'
 
-const KEYS = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' }
 const cidOf = bytes => `${toCid(hash(bytes))}`
 
 describe('baobox bucket', () => {
   const folder = newFolder()
   const other = newFolder()
-  let fake, server, endpoint, refuses
+  const server = new FakeS3Server()
+  let fake, endpoint
 
   before(async () => {
-    server = createServer(async (request, response) => {
-      const url = new URL(request.url, endpoint)
-      const pieces = await request.toArray()
-      const { method } = request
-      const key = decodeURIComponent(url.pathname.replace(/^\/bucket\/?/, ''))
-      const headers = new Headers(request.headers)
-      const answer = refuses(key)
-        ? errorXml(403, 'AccessDenied')
-        : fake.answer({ method, key, query: url.searchParams, headers, body: new Uint8Array(Buffer.concat(pieces)) })
-      response.writeHead(answer.status, Object.fromEntries(answer.headers))
-      response.end(method === 'HEAD' ? undefined : new Uint8Array(await answer.arrayBuffer()))
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    endpoint = `http://127.0.0.1:${server.address().port}`
+    await server.start()
+    endpoint = server.endpoint
   })
-  after(() => server.close())
+  after(() => server.stop())
   beforeEach(() => {
-    fake = new FakeS3()
-    refuses = () => false
+    fake = server.fake = new FakeS3()
+    server.refuses = () => false
     const modified = new Date()
     fake.objects.set('v/a', { body: noise(100_000, 1), etag: '"1"', modified })
     fake.objects.set('v/b\u001bc', { body: noise(5, 2), etag: '"2"', modified })
@@ -74,7 +60,7 @@ describe('baobox bucket', () => {
 
   it('prints JSON', async () => {
     const env = { ...KEYS, AWS_ENDPOINT_URL_S3: endpoint }
-    refuses = key => key === 'v/a'
+    server.refuses = key => key === 'v/a'
     const { code, out, err } = await run(['adopt', 's3://bucket', '--json'], env)
     expect(code).to.equal(1)
     const results = out.trim().split('\n').map(line => JSON.parse(line))
@@ -105,7 +91,7 @@ describe('baobox bucket', () => {
   })
 
   it('fails when the bucket refuses the list', async () => {
-    refuses = key => key === ''
+    server.refuses = key => key === ''
     const { code, err } = await run(['adopt', 's3://bucket', '--endpoint', endpoint])
     expect(code).to.equal(1)
     expect(err).to.include('BUCKET_REFUSED')

@@ -50,7 +50,7 @@ describe('bucket store: requests', () => {
     for await (const { isNew } of store.putMany(blobs)) expect(isNew).to.equal(true)
     const { list, putParts } = take()
     expect(putParts).to.equal(100)
-    expect(list).to.be.below(120)
+    expect(list).to.be.below(180)
   })
 
   it('of a cold read are three, and of a warm one none', async () => {
