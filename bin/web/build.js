@@ -1,6 +1,6 @@
-// Builds the demo page into `dist/web`: `npm run dist`. `npm pack` does this, so that the package has the built files,
-// and not their sources. In a checkout, `baobox demo --web` builds the page when it starts. esbuild and the libraries
-// of the page are devDependencies.
+// Builds the demo page into `dist/web`: `npm run dist`. `npm pack` does this, so that the package has the built files.
+// In a checkout, `baobox demo --web` builds the page when it starts. esbuild and the libraries of the page are
+// devDependencies.
 
 import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -23,6 +23,7 @@ export async function buildPage () {
     minify: true,
     format,
     platform: 'browser',
+    ...format === 'iife' && { conditions: ['worker'] },
     target: 'es2022',
     entryNames: '[name]',
     outdir: fileURLToPath(BUILT),

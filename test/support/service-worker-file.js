@@ -21,8 +21,6 @@ export async function bundleServiceWorker () {
     format: 'iife',
     globalName: 'baobox',
     platform: 'browser',
-    conditions: ['worker'],
-    alias: NO_BUFFER,
     target: 'es2022',
     legalComments: 'inline',
     write: false,
