@@ -204,7 +204,8 @@ export { BATCH_COUNT, BATCH_LEN, FILE_FROM, GROUP_LEN, LOOKUP_COUNT, LOOKUP_LEN 
  */
 
 /**
- * @typedef {object} OptionalCalls  calls that only some stores have
+ * @typedef {object} OptionalCalls  what only some stores have
+ * @property {boolean} [hasOwnNames]  true if each blob has its own name besides its aliases, however it was put
  * @property {(cid: BlobName, seconds: number, options?: BlobUrlOptions) => Promise<string | undefined>} [url]  Makes a
  *   URL from which anybody can read the whole blob or a range of it for so many seconds, unverified. Undefined if there
  *   is none, for example because the store lacks the blob.

@@ -228,17 +228,21 @@ class Blockstore {
   }
 
   /**
-   * Yields all blocks of the store, each once for each of its names. The names are CIDs of raw bytes.
+   * Yields all blocks of the store, each once for each of its names. The names are CIDs of raw bytes. If all blobs of
+   * the store have a name of their own, that of a blob with aliases is left out: it may not have been put under it.
    *
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
   async * getAll (options) {
-    const { aliases } = this.#store
+    const { aliases, hasOwnNames } = this.#store
+    const aliased = /** @type {Set<string>} */ (new Set())
     for await (const { cid, alias } of untilSignal(aliases.list(), options?.signal)) {
+      if (hasOwnNames) aliased.add(`${cid}`)
       if (await this.#store.has(cid)) yield { cid: alias, bytes: this.#read(new Name(alias), cid, options?.signal) }
     }
     for await (const { cid, complete, isAliasOnly } of untilSignal(this.#store.list(), options?.signal)) {
-      if (complete && !isAliasOnly) yield { cid, bytes: this.#read(new Name(cid), cid, options?.signal) }
+      if (!complete || isAliasOnly || aliased.has(`${cid}`)) continue
+      yield { cid, bytes: this.#read(new Name(cid), cid, options?.signal) }
     }
   }
 

@@ -20,6 +20,7 @@ import { CID } from 'multiformats/cid'
 import { blake3, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { asBlockstore } from '../../exchange/blockstore/index.js'
+import { BucketStore, memoryBucket } from '../../exchange/bucket/index.js'
 import { putCollection } from '../../exchange/collections/index.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
@@ -190,6 +191,32 @@ async function linesOfTwoRuns (code) {
     await rm(project, { recursive: true })
   }
 }
+
+it('Helia over a store in a bucket keeps files, which another machine reads, and collects garbage', async () => {
+  const location = await mkdtemp(join(tmpdir(), 'baobox-helia-'))
+  const bucket = memoryBucket()
+  const startAt = async name => {
+    const store = await BucketStore.open(bucket, { local: join(location, name) })
+    const datastore = new LevelDatastore(join(location, `${name} datastore`))
+    await datastore.open()
+    const helia = await createHeliaLight({ blockstore: asBlockstore(store), datastore, hashers: [blake3] }).start()
+    return { store, datastore, helia, fs: unixfs(helia) }
+  }
+  const parts = [await startAt('one'), await startAt('other')]
+  const [one, other] = parts
+  const pinned = await one.fs.addBytes(bytes)
+  const lost = await one.fs.addBytes(noise(3000, 4))
+  for await (const cid of one.helia.pins.add(pinned)) expect(cid).to.be.instanceOf(CID)
+  await one.helia.gc()
+  expect(await other.helia.blockstore.has(lost)).to.equal(false)
+  expect(same(await collect(other.fs.cat(pinned)), bytes)).to.equal(true)
+  for (const { helia, datastore, store } of parts) {
+    await helia.stop()
+    await datastore.close()
+    await store.close()
+  }
+  await rm(location, { recursive: true })
+})
 
 const textOf = path => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 

@@ -50,7 +50,7 @@ import { serveVerified } from 'baobox/service-worker'
 import type { WorkerEvent } from 'baobox/service-worker'
 import type { StoreServer } from 'baobox/http/node'
 import { testStore } from 'baobox/store/test'
-import type { DatabasePair, StoreOptions } from 'baobox/store/test'
+import type { DatabasePair, Setting } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
 import type { Blockstore } from 'interface-blockstore'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -98,7 +98,7 @@ await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
 
 export type Named = [
   BaoErrorCode, RangesLike, Source, encoder.WrittenOutboard, verifier.Leaf, verifier.VerifyOptions,
-  stores.BlobStat, stores.TempTag, DatabasePair, StoreOptions
+  stores.BlobStat, stores.TempTag, DatabasePair, Setting
 ]
 
 const nameOf = (step: WalkStep): 'enter' | 'leaf' | 'leave' => step.kind

@@ -32,8 +32,8 @@ describe('store: assertStore()', () => {
     const { store } = await newStore()
     assertStore(store)
     const calls = [
-      'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'slice', 'outboard', 'receive', 'missing', 'has', 'stat',
-      'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
+      'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'source', 'slice', 'outboard', 'receive', 'missing', 'has',
+      'stat', 'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
     ]
     const another = Object.fromEntries(calls.map(call => [call, () => {}]))
     assertStore({ ...another, tags: store.tags, aliases: store.aliases })

@@ -16,8 +16,6 @@ export async function bundleServiceWorker () {
     entryPoints: [`${ROOT}exchange/service-worker/index.js`],
     bundle: true,
     minify: true,
-    conditions: ['worker'], // a service worker cannot load files later
-    alias: NO_BUFFER,
     format: 'iife',
     globalName: 'baobox',
     platform: 'browser',

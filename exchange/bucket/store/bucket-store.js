@@ -85,6 +85,7 @@ export class BucketStore {
   aliases
   /** @type {boolean} */
   isReadOnly
+  hasOwnNames = true
 
   /**
    * Callers use `BucketStore.open` instead.

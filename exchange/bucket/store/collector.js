@@ -3,15 +3,16 @@
 
 import { base16 } from 'multiformats/bases/base16'
 import { tagged } from '../../../store/interface.js'
+import { BaoError } from '../../../lib/core/errors.js'
 import { HashSet } from '../../../lib/core/hash-set.js'
 import { eachOf, forEachOf, inOrder } from '../../../lib/async/in-order.js'
 import { nameOf } from '../../../lib/hash/roots.js'
 import { toCid } from '../../../lib/hash/cid.js'
 import { parseBlobKey } from '../layout.js'
+import { EPOCH_MS } from './epochs.js'
 import { MAX_KEYS, encodeKeys } from './key-list.js'
 
 /** @import { BlobStore, GcOptions } from '../../../store/index.js' */
-/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Bucket } from '../bucket.js' */
 /** @import { OwnEpoch, Epochs } from './epochs.js' */
 /** @import { Placements } from './placements.js' */
@@ -21,6 +22,8 @@ import { MAX_KEYS, encodeKeys } from './key-list.js'
 
 /** Folders of epochs are removed 30 days after they begin. */
 const MAX_FOLDER_AGE = 30 * 24 * 60 * 60 * 1000
+/** An upload that began longer ago was left by a process that is gone. */
+const MAX_UPLOAD_AGE = EPOCH_MS
 /** How many objects are deleted at the same time. */
 const PARALLEL = 32
 /** Blobs between two reports of progress. */
@@ -84,8 +87,21 @@ export class BucketCollector {
       after = last
     }
     onProgress?.({ type: 'baobox:gc', detail: { done, unit: 'blobs' } })
-    if (!dryRun) await this.#epochs.removeOld((await this.#epochs.look(signal)).epochs, MAX_FOLDER_AGE, signal)
+    if (!dryRun) {
+      await this.#epochs.removeOld((await this.#epochs.look(signal)).epochs, MAX_FOLDER_AGE, signal)
+      await this.#abortUploads(signal)
+    }
     return counts
+  }
+
+  /** Deletes the parts that processes have left which were killed during an upload. @param {AbortSignal} signal */
+  async #abortUploads (signal) {
+    try {
+      await this.#bucket.abortUploads(new Date(this.#epochs.now - MAX_UPLOAD_AGE), { signal })
+    } catch (error) {
+      // Not everybody who may delete objects may list uploads.
+      if (!(error instanceof BaoError && error.code === 'BUCKET_REFUSED')) throw error
+    }
   }
 
   /**

@@ -107,7 +107,9 @@ export class Placements {
     let isNew = false
     await forEachOf(roots, PARALLEL, async root => {
       if (isEmptyRoot(root)) return
+      const hold = this.#local.tempTag(root) // A quota must not evict it between two steps.
       const placed = await this.#locks.run(nameOf(root), () => this.#placeOne(root, look, signal))
+        .finally(() => hold.release())
       isNew ||= placed.isNew
       const name = nameOf(root)
       if (placed.placement !== undefined) relied.set(name, { root, placement: placed.placement })
@@ -127,6 +129,10 @@ export class Placements {
     // What `find` has kept may be an object that was cut off.
     if (kept !== undefined && isSound(kept, look) && kept.size === (size ?? kept.size)) {
       return { placement: kept, isNew: false }
+    }
+    if (size !== undefined && size <= GROUP_LEN) {
+      const created = await this.#create(root, { size, look, signal })
+      if (created !== undefined) return { placement: this.#remember(root, created), isNew: true }
     }
     const { placement, isCondemned, outboard } = await this.#find(root, { look, size, signal })
     if (placement !== undefined) return { placement: this.#remember(root, placement), isNew: false }
@@ -226,7 +232,22 @@ export class Placements {
   }
 
   /**
-   * Puts a blob that the local store has whole: first the outboard.
+   * Puts a short blob without a list before it, if there is none under its first key.
+   *
+   * @param {Uint8Array} root @param {{ size: number, look: Look, signal?: AbortSignal }} options
+   * @returns {Promise<Placement | undefined>} undefined if there is one, or the key is condemned
+   */
+  async #create (root, { size, look, signal }) {
+    const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex: base16.baseEncode(root), id: '' })
+    if (look.isCondemned(keyOf(main))) return undefined
+    const bytes = await this.#local.bytes(root, undefined, { signal })
+    const { isWritten } = await this.#bucket.put(keyOf(main), bytes, { ifAbsent: true, signal })
+    const seen = this.#epochs.now
+    return isWritten ? { main, size, modified: new Date(seen), since: look.time.before, seen } : undefined
+  }
+
+  /**
+   * Puts a blob that the local store has whole, and holds: first the outboard.
    *
    * @param {Uint8Array} root
    * @param {{ size: number, id?: string, outboard?: BlobKey, look: Look, signal?: AbortSignal }} options  `id`: of the
@@ -235,23 +256,18 @@ export class Placements {
    */
   async #put (root, { size, id, outboard, look, signal }) {
     const hex = base16.baseEncode(root)
-    const hold = this.#local.tempTag(root)
-    try {
-      id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
-      const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
-      if (size <= GROUP_LEN) outboard = undefined
-      else if (outboard === undefined) {
-        outboard = { kind: 'outboard', hex, id }
-        const pairs = this.#local.outboard(root, { range: { start: 0 }, signal })
-        await this.#bucket.putParts(keyOf(outboard), pairs, { size: outboardLen(size), signal })
-      }
-      const pieces = this.#local.get(root, undefined, { signal })
-      await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
-      const seen = this.#epochs.now
-      return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
-    } finally {
-      hold.release()
+    id ??= look.isCondemned(blobKey(hex)) || look.isCondemned(outboardKey(hex)) ? newId() : ''
+    const main = /** @type {BlobKey} */ ({ kind: 'bytes', hex, id })
+    if (size <= GROUP_LEN) outboard = undefined
+    else if (outboard === undefined) {
+      outboard = { kind: 'outboard', hex, id }
+      const pairs = this.#local.outboard(root, { range: { start: 0 }, signal })
+      await this.#bucket.putParts(keyOf(outboard), pairs, { size: outboardLen(size), signal })
     }
+    const pieces = this.#local.get(root, undefined, { signal })
+    await this.#bucket.putParts(keyOf(main), pieces, { size, signal })
+    const seen = this.#epochs.now
+    return { main, outboard, size, modified: new Date(seen), since: look.time.before, seen }
   }
 
   /**

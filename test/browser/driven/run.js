@@ -1,6 +1,7 @@
 // Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
 import { testDemo } from './demo.js'
+import { testFilm } from './film.js'
 import { testPublished } from './published.js'
 import { testServiceWorker } from './service-worker.js'
 import { testSite } from './site.js'
@@ -22,6 +23,7 @@ export async function runDriven (start, grep) {
     testServiceWorker(browser)
     testDemo(browser)
     testPublished(browser)
+    testFilm(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {
       const runner = mocha.run(() => resolve(runner))
     })

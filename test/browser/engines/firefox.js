@@ -1,8 +1,12 @@
 // Starts Firefox, through puppeteer-core and WebDriver BiDi.
 import { findProgram } from './programs.js'
 
-/** Firefox keeps left pages for the button Back, and a service worker that such a page has is not replaced. */
-const extraPrefsFirefox = { 'browser.sessionhistory.max_total_viewers': 0 }
+const extraPrefsFirefox = {
+  // Firefox keeps left pages for the button Back, and a service worker that such a page has is not replaced.
+  'browser.sessionhistory.max_total_viewers': 0,
+  // Firefox ends a worker so many milliseconds after the last request, even in the middle of a body. Usually 30 000.
+  'dom.serviceWorkers.idle_timeout': 10_000
+}
 
 /** @type {import('./index.js').Engine} */
 export const firefox = {
@@ -26,6 +30,7 @@ export const firefox = {
       },
       screenshot: async () => Buffer.from(await page.screenshot()),
       resize: (width, height) => page.setViewport({ width, height }),
+      stopWorkers: async () => {}, // they end by themselves: see above
       close: () => browser.close()
     }
   }

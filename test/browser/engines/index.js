@@ -22,7 +22,8 @@ import { webkit } from './webkit.js'
  * @property {(width: number, height: number) => Promise<void>} resize  the visible part of the page, in pixels of CSS
  * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, to
  *   that of the browser
- * @property {() => Promise<void>} [stopWorkers]  stops all service workers, as a browser does when it needs memory
+ * @property {() => Promise<void>} [stopWorkers]  makes all service workers stop, now or soon, as a browser does that
+ *   needs memory; undefined if the driver cannot do that
  * @property {() => Promise<void>} close  ends the browser and removes the profile
  */
 

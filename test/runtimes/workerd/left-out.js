@@ -1,6 +1,6 @@
 // What does not run in workerd, and why. Of the suites that run in pages, those in these folders run.
 
-/** The parts of the package that are of use in Workers: with a bucket or a store in memory, there are no files. */
+/** The parts of the package that are of use in Workers, which have no files and no place for a store but a bucket. */
 export const FOLDERS = ['lib/', 'encoder/', 'verifier/', 'exchange/http/', 'exchange/bucket/']
 
 /** Suites, by path from `test`. */
@@ -11,5 +11,6 @@ export const SUITES = {
 
 /** Tests, by title. */
 export const TITLES = {
-  'is followed for a Request that refuses them': 'a Request of a Worker cannot refuse redirects'
+  'is followed for a Request that refuses them': 'a Request of a Worker cannot refuse redirects',
+  'loads a module of WebAssembly while it arrives': 'Workers do not compile WebAssembly while they run'
 }

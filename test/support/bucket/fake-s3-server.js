@@ -1,4 +1,4 @@
-// A server of S3 in this process, with one bucket called `bucket`: FakeS3 behind a port.
+// A server of S3 in this process, with one bucket called `bucket`: FakeS3 behind a port. Pages of all origins may read.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { concat } from '../bytes.js'
@@ -35,7 +35,7 @@ export class FakeS3Server {
     const answer = this.refuses(key) || !isSigned
       ? errorXml(403, 'AccessDenied')
       : this.fake.answer({ method, key, query: url.searchParams, headers, body })
-    response.writeHead(answer.status, Object.fromEntries(answer.headers))
+    response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'access-control-allow-origin': '*' })
     response.end(method === 'HEAD' ? undefined : new Uint8Array(await answer.arrayBuffer()))
   }
 }

@@ -1,8 +1,8 @@
 // A store that is not a BlobStore: a plain object with the calls of the interface, which passes them on.
 
 const CALLS = [
-  'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'slice', 'outboard', 'receive', 'missing', 'has', 'stat',
-  'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
+  'put', 'putMany', 'get', 'getMany', 'bytes', 'stream', 'source', 'slice', 'outboard', 'receive', 'missing', 'has',
+  'stat', 'statMany', 'list', 'delete', 'deleteMany', 'resolve', 'tempTag', 'gc', 'fsck', 'info', 'watch', 'close'
 ]
 const OF_TAGS = ['set', 'add', 'setMany', 'get', 'delete', 'rename', 'list']
 const OF_ALIASES = ['resolve', 'resolveMany', 'of', 'add', 'delete', 'list']

@@ -14,9 +14,9 @@ import { expectSlip } from '../../../support/slips.js'
 const FILES = { small: noise(1000), middle: noise(300_000, 2), large: noise(3 * MIB, 3), empty: '', 'a/b': 'text' }
 
 describe('bucket store: folders', () => {
-  const newFolder = newFolders()
   const opened = []
-  afterEach(() => Promise.all(opened.splice(0).map(store => store.close())))
+  afterEach(() => Promise.all(opened.splice(0).map(store => store.close()))) // before their folders go
+  const newFolder = newFolders()
 
   const openOn = async (bucket, local = { index: new MemoryLevel(), data: new MemoryLevel() }) => {
     const store = await BucketStore.open(bucket, { local })

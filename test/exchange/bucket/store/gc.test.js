@@ -95,6 +95,17 @@ describe('bucket store: garbage collection', () => {
     })
   }
 
+  it('leaves the keys of what is deleted alone, also those of short blobs', async () => {
+    const short = noise(100)
+    for (let i = 0; i < 3; i++) {
+      await a.put(short)
+      const keys = await keysIn(shared.direct, 'blobs/')
+      expect(keys).to.have.length(1)
+      if (i > 0) expect(keys[0]).to.match(/\.[\da-f]{8}$/)
+      await b.gc()
+    }
+  })
+
   it('makes those who have no bytes fail with STORE_CONDEMNED, and their tags are as before', async () => {
     await a.put(noise(20_000))
     await b.put(noise(100), { tag: 'x' })

@@ -251,11 +251,6 @@ describe('bucket store: guests', () => {
 
   describe('a blockstore', () => {
     const stores = new Map()
-    beforeEach(function () {
-      // Each blob of a bucket also has its own name, so that more names are listed than were put.
-      if (this.currentTest.title === 'returns all blocks') this.skip()
-    })
-
     interfaceBlockstoreTests({
       async setup () {
         const store = await BucketStore.open(memoryBucket(), { local: levels() })
@@ -274,7 +269,9 @@ describe('bucket store: guests', () => {
       await there.put(toCid(hash(SMALL[1])), SMALL[1])
       expect(same(await collect(here.get(cid)), SMALL[3])).to.equal(true)
       expect(await here.has(toCid(hash(SMALL[1])))).to.equal(true)
-      expect(await listed(here.getAll()), 'each blob also has its own name').to.have.length(3)
+      // Who collects garbage by this list must not delete a block by a name under which it was not put.
+      const names = (await listed(here.getAll())).map(({ cid }) => `${cid}`)
+      expect(names).to.have.members([`${toCid(hash(SMALL[1]))}`, `${cid}`])
       await here.delete(cid)
       expect(await here.has(cid)).to.equal(false)
       expect(await errorOf(here.put(cid, SMALL[0]))).to.include({ code: 'CID_MISMATCH' })

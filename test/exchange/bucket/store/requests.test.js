@@ -19,9 +19,9 @@ describe('bucket store: requests', () => {
 
   afterEach(() => store.close())
 
-  it('of a put are two looks, a list and the objects', async () => {
+  it('of a put are two looks, a list for blobs of more than a group, and the objects', async () => {
     await store.put(noise(16_384))
-    expect(take()).to.deep.equal({ list: 3, putParts: 1 })
+    expect(take()).to.deep.equal({ list: 2, put: 1 })
     await store.put(noise(16_385))
     expect(take()).to.deep.equal({ list: 3, putParts: 2 })
     await store.put(noise(16_385))
@@ -48,9 +48,9 @@ describe('bucket store: requests', () => {
   it('of puts at the same time share their looks', async () => {
     const blobs = Array.from({ length: 100 }, (_, i) => noise(100, i))
     for await (const { isNew } of store.putMany(blobs)) expect(isNew).to.equal(true)
-    const { list, putParts } = take()
-    expect(putParts).to.equal(100)
-    expect(list).to.be.below(180)
+    const { list, put } = take()
+    expect(put).to.equal(100)
+    expect(list).to.be.below(50)
   })
 
   it('of a cold read are three, and of a warm one none', async () => {

@@ -1,12 +1,12 @@
 // A store in a bucket whose server refuses, fails or has a wrong clock: each error has its code, and nothing is lost.
 import { expect } from 'chai'
-import { openS3 } from '../../../../exchange/bucket/s3.js'
-import { FakeS3, errorXml } from '../../../support/bucket/fake-s3.js'
-import { same } from '../../../support/bytes.js'
-import { atEffort } from '../../../support/effort.js'
-import { errorOf, listed } from '../../../support/feeding.js'
-import { noise } from '../../../support/inputs.js'
-import { cidOf, openStore, withStore } from '../../../support/bucket/stores.js'
+import { openS3 } from '../../../exchange/bucket/s3.js'
+import { FakeS3, errorXml } from '../../support/bucket/fake-s3.js'
+import { same } from '../../support/bytes.js'
+import { atEffort } from '../../support/effort.js'
+import { errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { cidOf, openStore, withStore } from '../../support/bucket/stores.js'
 
 const KEYS = { accessKeyId: 'key', secretAccessKey: 'secret' }
 const KEPT = noise(20_000, 1)
@@ -102,6 +102,21 @@ describe('bucket store: servers that refuse', () => {
     await withStore(bucketWith(), async store => {
       expect(same(await store.bytes(cidOf(KEPT)), KEPT)).to.equal(true)
       expect(await errorOf(store.put(noise(5)))).to.include({ code: 'BUCKET_REFUSED' })
+    })
+  })
+
+  it('keep no parts of uploads that began more than a week ago', async () => {
+    const week = 7 * 24 * 60 * 60 * 1000
+    for (const [id, age] of [['old', week + 60_000], ['new', week - 60_000]]) {
+      server.uploads.set(id, { key: 'blobs/x', parts: new Map(), begun: new Date(Date.now() - age) })
+    }
+    await withStore(bucketWith(), async store => {
+      await store.gc({ dryRun: true })
+      expect(server.uploads.size).to.equal(2)
+      await store.gc()
+      expect([...server.uploads.keys()]).to.deep.equal(['new'])
+      fault = url => url.searchParams.has('uploads') ? errorXml(403, 'AccessDenied') : undefined
+      await store.gc()
     })
   })
 
