@@ -19,6 +19,8 @@ export async function bundleServiceWorker () {
     format: 'iife',
     globalName: 'baobox',
     platform: 'browser',
+    conditions: ['worker'], // a service worker cannot load files later
+    alias: NO_BUFFER,
     target: 'es2022',
     legalComments: 'inline',
     write: false,
