@@ -16,7 +16,7 @@ const BENCHES = [
   'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice',
   'memory', 'startup',
   'store-large', 'store-small', 'store-many', 'store-random', 'store-partial', 'store-copy', 'store-import',
-  'store-compose', 'store-append', 'store-keys', 'bucket-store', 'directory', 'serve', 'download',
+  'store-compose', 'store-append', 'store-keys', 'bucket-store', 'directory', 'serve', 'download', 'browser-storage',
   'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels',
   'micro/windows', 'micro/pointers'
 ]

@@ -34,7 +34,6 @@ const IMPORT_INTERNALS = {
   'bin/': 'unit tests of the command line, in one process',
   'contract/': 'the tests of the contract look into the databases',
   'bucket/': 'clocks and parts are shorter in tests',
-  'exchange/bucket/store/errors.test.js': 'clocks are shorter in tests',
   'fuzz/': 'parsers and limits of memory are fuzzed one by one',
   'browser/driven/demo.js': 'the demo page is served in this process',
   'browser/bundle.js': 'the worker is a file of its own for bundlers',

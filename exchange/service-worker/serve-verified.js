@@ -85,11 +85,12 @@ export function serveVerified (options) {
   /** @type {Promise<typeof fetch> | undefined} */
   let opening
   const answer = async (/** @type {Request} */ request) => {
+    const opened = opening ??= open()
     let verifiedFetch
     try {
-      verifiedFetch = await (opening ??= open())
+      verifiedFetch = await opened
     } catch (error) {
-      opening = undefined // the next request tries again
+      if (opening === opened) opening = undefined // the next request tries again
       return new Response(`${error}`, { status: 503, headers: { 'retry-after': '1', 'content-type': 'text/plain' } })
     }
     return verifiedFetch(request)

@@ -1,6 +1,7 @@
 // Keeps the blobs that have the names of a site's files, in the Cache Storage of the browser. Until a new worker takes
 // over, the worker of the older version has the store open, so the new one cannot keep anything there.
 
+import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { Sites } from '../http/sites/sites.js'
 import { openMemoryStore } from './worker-store.js'
@@ -8,6 +9,8 @@ import { openMemoryStore } from './worker-store.js'
 /** @import { Store } from '../../store/interface.js' */
 /** @import { StoreOptions } from '../../store/index.js' */
 
+/** The codes of errors of a cache in which others have written. */
+const WRONG = ['CID_MISMATCH', 'CID_UNSUPPORTED']
 /** The keys of a cache are URLs. */
 const urlOf = (/** @type {string} */ cid) => `https://blobs.invalid/${cid}`
 
@@ -50,7 +53,8 @@ export class SiteNames {
   }
 
   /**
-   * Puts the names into a store, whose quota does not evict them, and releases those of other versions.
+   * Puts the names into a store, whose quota does not evict them, and releases those of other versions. Other pages of
+   * the origin can write to the cache, so it is not believed.
    *
    * @param {Store} store
    */
@@ -60,10 +64,15 @@ export class SiteNames {
     for (const { url } of await cache.keys()) {
       const cid = url.slice(urlOf('').length)
       const tag = `site ${cid}`
-      await store.tags.set(tag, cid)
-      kept.add(tag)
-      const response = await store.has(cid) ? undefined : await cache.match(url)
-      if (response !== undefined) await store.put(new Uint8Array(await response.arrayBuffer()), { expect: cid })
+      try {
+        await store.tags.set(tag, cid)
+        kept.add(tag)
+        const response = await store.has(cid) ? undefined : await cache.match(url)
+        if (response !== undefined) await store.put(new Uint8Array(await response.arrayBuffer()), { expect: cid })
+      } catch (error) {
+        if (!(error instanceof BaoError) || !WRONG.includes(error.code)) throw error
+        await cache.delete(url)
+      }
     }
     const others = []
     for await (const { name } of store.tags.list()) if (!kept.has(name)) others.push(name)

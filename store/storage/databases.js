@@ -141,6 +141,12 @@ export class Databases {
    */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
+  /**
+   * How many extents a reader asks for at a time, so that 4 MiB are in memory. Undefined for one: LevelDB then reads
+   * ahead by itself. So does browser-level, but a hundred entries, which takes 25 MiB and up to 1.6 times as long.
+   */
+  get extentsAhead () { return this.#kind === 'IndexedDB' ? 16 : undefined }
+
   /** Options for a batch that must reach the disk before it counts as done, if the store syncs. */
   get syncBatch () { return { sync: this.isSync } }
 

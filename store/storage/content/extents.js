@@ -69,6 +69,9 @@ export class ExtentReader {
   #iterator
   #id
   #extentLen
+  #extentsAhead
+  /** Entries that were read ahead. */
+  #entries = /** @type {[Uint8Array, Uint8Array<ArrayBuffer>][]} */ ([])
   /** True if an extent that begins before the iterator's position may have bytes after that position. */
   #mayHavePassed = false
   /** The extent that was read last. */
@@ -77,14 +80,15 @@ export class ExtentReader {
   size
 
   /**
-   * @param {Pick<Databases, 'data' | 'extentLen'>} databases
+   * @param {Pick<Databases, 'data' | 'extentLen' | 'extentsAhead'>} databases
    * @param {{ id: number, size: number }} blob
    * @param {number} start  first byte that the reader may read
    * @param {number} end  not included
    * @param {object} options  for the iterator
    */
-  constructor ({ data, extentLen }, { id, size }, start, end, options) {
+  constructor ({ data, extentLen, extentsAhead }, { id, size }, start, end, options) {
     this.#id = id
+    this.#extentsAhead = extentsAhead
     this.#extentLen = extentLen
     this.size = size
     const ofClassicLevel = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false }
@@ -136,6 +140,7 @@ export class ExtentReader {
    */
   #seek (start, len = this.#extentLen) {
     this.#mayHavePassed = len < CELL_LEN
+    this.#entries = []
     this.#iterator.seek(extentKey(this.#id, start - start % len), VIEWS)
     this.#offset = 0
     this.#bytes = new Uint8Array(0)
@@ -143,8 +148,7 @@ export class ExtentReader {
 
   /** @returns {Promise<boolean>} false when there are no more extents */
   async #next () {
-    const next = () => orIfUnreadable(this.#iterator.next())
-    for (let entry = await next(); entry !== undefined; entry = await next()) {
+    for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
       const [key, value] = entry
       const offset = offsetOfExtent(key)
       if (offset === undefined) continue // a page of the tree
@@ -154,6 +158,15 @@ export class ExtentReader {
       return true
     }
     return false
+  }
+
+  /** @returns {Promise<[Uint8Array, Uint8Array<ArrayBuffer>] | undefined>} the next entry */
+  async #entry () {
+    if (this.#extentsAhead === undefined) return orIfUnreadable(this.#iterator.next())
+    if (this.#entries.length === 0) {
+      this.#entries = await orIfUnreadable(this.#iterator.nextv(this.#extentsAhead)) ?? []
+    }
+    return this.#entries.shift()
   }
 }
 

@@ -10,7 +10,7 @@ import { FilmLog } from '../../../bin/web/page/film/log.js'
 import { FilmSource } from '../../../bin/web/page/film/source.js'
 
 const film = new Uint8Array(readFileSync(new URL('../../../bin/web/film/film.webm', import.meta.url)))
-const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view', storeEncoding: 'view' })
 
 describe('the film of the demo page', () => {
   /** @type {import('../../../bin/web/hosts.js').Host[]} */

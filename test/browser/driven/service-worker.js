@@ -98,7 +98,11 @@ export function testServiceWorker (browser) {
     async function startSite (mirrors, { site = sites.one, before = '', options = '' } = {}) {
       const scriptOf = site => ['text/javascript', `${before}\n${bundle}
         baobox.serveVerified({ site: '${site}', from: ${JSON.stringify(mirrors)}, ${options} })`]
-      const files = { [FOLDER]: ['text/html', BOOTSTRAP], [`${FOLDER}sw.js`]: scriptOf(site) }
+      const files = {
+        '/elsewhere': ['text/html', ''],
+        [FOLDER]: ['text/html', BOOTSTRAP],
+        [`${FOLDER}sw.js`]: scriptOf(site)
+      }
       const host = await start(filesAt(files))
       return { host, url: host.url.slice(0, -1) + FOLDER, change: site => { files[`${FOLDER}sw.js`] = scriptOf(site) } }
     }
@@ -182,6 +186,15 @@ export function testServiceWorker (browser) {
         return open(url)
       }, version => version === 'two')
       expect((await browser.evaluate(fetched, 'version.txt')).text).to.equal('two')
+    })
+
+    it('does not believe what other pages have written into its cache', async () => {
+      const { template } = await startMirror()
+      const { host, url } = await startSite([template])
+      await browser.open(host.url + 'elsewhere')
+      await browser.evaluate(poison, `baobox ${url} ${sites.one}`, sites.one)
+      expect(await open(url)).to.equal('one')
+      expect((await browser.evaluate(fetched, 'version.txt')).text).to.equal('one')
     })
 
     it('keeps files in memory when there is no IndexedDB', async () => {
@@ -280,6 +293,11 @@ async function update () {
     await new Promise(resolve => worker.addEventListener('statechange', resolve, { once: true }))
   }
   return worker.state
+}
+
+async function poison (name, cid) {
+  const cache = await globalThis.caches.open(name)
+  for (const name of [cid, 'x']) await cache.put(`https://blobs.invalid/${name}`, new Response('wrong'))
 }
 
 async function beginReading (path) {

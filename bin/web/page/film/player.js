@@ -1,6 +1,7 @@
 // From where the player gets the film: from the service worker, which answers its requests for ranges; or where there
 // are no service workers, as in private windows, from memory, after the whole film has come.
 
+import { MemoryLevel } from 'memory-level'
 import { BlobStore } from '../../../../store/index.js'
 import { FILM } from './facts.js'
 import { FILM_CHANNEL, FILM_FOLDER, FORGET, PRESENT } from './names.js'
@@ -55,12 +56,12 @@ function inMemory (hosts, onEvent) {
     canSeek: false,
     async url () {
       if (made !== undefined) URL.revokeObjectURL(made)
-      const store = await BlobStore.open('baobox-demo-memory', { supply: source.slice, wait: 1000 })
+      const level = () => new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view', storeEncoding: 'view' })
+      const store = await BlobStore.open({ index: level(), data: level() }, { supply: source.slice })
       try {
         const bytes = /** @type {BlobPart} */ (await store.bytes(FILM))
         return (made = URL.createObjectURL(new Blob([bytes], { type: 'video/webm' })))
       } finally {
-        await store.delete(FILM)
         await store.close()
       }
     },

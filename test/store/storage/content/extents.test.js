@@ -7,7 +7,7 @@ import { flipped, same } from '../../../support/bytes.js'
 import { KIB } from '../../../support/constants.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { entriesOf, recordOf, setExtentLen } from '../../../support/store/inspect.js'
+import { entriesOf, recordOf, setExtentLen, setExtentsAhead } from '../../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
@@ -34,6 +34,7 @@ describe('store: extents', () => {
         await made.store.close()
         store = await made.place.open()
         setExtentLen(store, read)
+        if (read === CELL_LEN) setExtentsAhead(store, 3)
       })
 
       it('have the length that the store writes', async () => {
