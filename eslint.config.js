@@ -11,8 +11,17 @@ const NEED_NODE = [
   'support/program-host.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js'
 ]
 
+/** Globals that only pages have. */
+const OF_PAGES = [
+  'HTMLMediaElement', 'ResizeObserver', 'addEventListener', 'dispatchEvent', 'localStorage', 'requestAnimationFrame'
+]
+
 export default [
   ...neostandard({ ignores: ['**/node_modules/', 'types/', 'dist/', 'coverage/'] }),
+  {
+    files: ['bin/web/page/**'],
+    languageOptions: { globals: Object.fromEntries(OF_PAGES.map(name => [name, 'readonly'])) }
+  },
   {
     files: ['test/**'],
     languageOptions: { globals: Object.fromEntries(MOCHA.map(name => [name, 'readonly'])) }

@@ -35,6 +35,7 @@ const IMPORT_INTERNALS = {
   'contract/': 'the tests of the contract look into the databases',
   'bucket/': 'clocks and parts are shorter in tests',
   'fuzz/': 'parsers and limits of memory are fuzzed one by one',
+  'browser/driven/demo.js': 'the demo page is served in this process',
   'browser/bundle.js': 'the worker is a file of its own for bundlers',
   'browser/driven/published.js': 'the command line runs as a process',
   'browser/kernel.test.js': 'the kernel is chosen by hand',

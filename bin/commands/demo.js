@@ -15,6 +15,7 @@ import { openInput, sizeOf } from '../terminal/input.js'
 import { print } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
 import { withStore } from './store/open.js'
+import { showPage } from './demo-page.js'
 
 /** @import { BlobStore } from '../../store/index.js' */
 /** @import { ByteRange } from '../../lib/index.js' */
@@ -30,7 +31,9 @@ const PACKET_LEN = 1400
 const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../table/program.js').demo>} */
-export async function demo ({ values: { store: dir }, operands: [file = process.execPath] }, context) {
+export async function demo (given, context) {
+  if (given.values.web) return showPage(given, context)
+  const { values: { store: dir }, operands: [file = process.execPath] } = given
   const size = await sizeOf(file)
   if (size === undefined) throw new Failure(`${file} is empty or not a regular file: choose another`)
   const subject = { file, size, signal: context.signal }

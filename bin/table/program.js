@@ -1,7 +1,8 @@
 // Commands about baobox itself.
 
 import { SHELLS } from '../line/completion.js'
-import { define, json, store } from './options.js'
+import { integerFrom } from '../line/values.js'
+import { define, flag, json, store } from './options.js'
 
 export const bench = define({
   summary: 'measure how fast this machine hashes, verifies and stores; takes less than a minute',
@@ -16,13 +17,21 @@ export const bench = define({
 export const demo = define({
   summary: 'show what baobox does, on one file',
   operands: '[FILE]',
-  options: { store: { ...store, help: 'put the file into this store and keep it; default: a temporary store' } },
+  options: {
+    store: { ...store, help: 'put the file into this store and keep it; default: a temporary store' },
+    web: flag('serve a page that shows it: a film from three hosts, one of which lies; the tree of a file; a store'),
+    port: { value: 'PORT', help: '0 for any free port; default: 4780', short: 'p', read: integerFrom(0, 65_535) }
+  },
+  excludes: { web: ['store'] },
+  requires: { port: 'web' },
   notes: [
     'Without FILE, uses the program that runs baobox, usually node: it is always there, and large enough to measure. ' +
     'The file is read once before anything is measured, so that it is in memory. ' +
-    'Each figure comes from one run and includes reading the file.'
+    'Each figure comes from one run and includes reading the file.',
+    'With --web, prints the URL of the page. The page, and the three hosts on ports of their own, can only be ' +
+    'reached from this machine, and ask nobody else.'
   ],
-  examples: ['baobox demo', 'baobox demo video.mp4']
+  examples: ['baobox demo', 'baobox demo video.mp4', 'baobox demo --web']
 })
 
 export const help = define({

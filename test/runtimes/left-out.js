@@ -35,6 +35,7 @@ export const LEFT_OUT = {
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',
+    'serves the page until Ctrl-C': 'the same',
     'an interrupt ends the wait for a reader, too':
       'Deno blocks in a write to a full pipe and does not handle the signal',
     'is not waited for after an interrupt, also by work that prints only then': 'the same',

@@ -1,5 +1,6 @@
 // Runs the suites that drive a browser from Node.js.
 import Mocha from 'mocha'
+import { testDemo } from './demo.js'
 import { testFilm } from './film.js'
 import { testPublished } from './published.js'
 import { testServiceWorker } from './service-worker.js'
@@ -20,6 +21,7 @@ export async function runDriven (start, grep) {
     testSite(browser)
     testSmallPage(browser)
     testServiceWorker(browser)
+    testDemo(browser)
     testPublished(browser)
     testFilm(browser)
     const { stats: { passes, pending, failures } } = await new Promise(resolve => {

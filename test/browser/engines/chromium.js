@@ -36,6 +36,7 @@ export const chromium = {
         await Promise.all([page.waitForEvent('load'), page.click(selector)])
       },
       screenshot: () => page.screenshot(),
+      resize: (width, height) => page.setViewportSize({ width, height }),
       async setQuota (origin, quotaSize) {
         await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize })
       },

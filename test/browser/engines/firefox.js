@@ -29,6 +29,7 @@ export const firefox = {
         await Promise.all([page.waitForNavigation(), page.click(selector)])
       },
       screenshot: async () => Buffer.from(await page.screenshot()),
+      resize: (width, height) => page.setViewport({ width, height }),
       stopWorkers: async () => {}, // they end by themselves: see above
       close: () => browser.close()
     }

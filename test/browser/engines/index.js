@@ -19,6 +19,7 @@ import { webkit } from './webkit.js'
  *   its result are JSON, and it uses nothing outside of itself; it may be asynchronous
  * @property {(selector: string) => Promise<void>} follow  clicks a link; resolves when its target has loaded
  * @property {() => Promise<Buffer>} screenshot  the visible part of the page, as PNG
+ * @property {(width: number, height: number) => Promise<void>} resize  the visible part of the page, in pixels of CSS
  * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, to
  *   that of the browser
  * @property {() => Promise<void>} [stopWorkers]  makes all service workers stop, now or soon, as a browser does that

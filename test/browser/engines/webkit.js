@@ -49,6 +49,7 @@ export const webkit = {
             await page.executeScript('return document.readyState') === 'complete')
         },
         screenshot: async () => Buffer.from(await page.takeScreenshot(), 'base64'),
+        resize: (width, height) => resize(page, width, height),
         async close () {
           await page.quit().catch(error => onGone(error.message))
           await close()
@@ -69,6 +70,14 @@ async function evaluate (page, run, args) {
   `, args)
   if (error !== undefined) throw new Error(error)
   return value
+}
+
+/** Gives the visible part of a page a size. The window has a frame, whose size is only known afterwards. */
+async function resize (page, width, height) {
+  const window = page.manage().window()
+  await window.setRect({ width, height })
+  const [inner, outer] = await page.executeScript('return [innerHeight, outerHeight]')
+  await window.setRect({ width, height: height + outer - inner })
 }
 
 /**
