@@ -15,7 +15,7 @@ const FILES = { small: noise(1000), middle: noise(300_000, 2), large: noise(3 * 
 
 describe('bucket store: folders', () => {
   const opened = []
-  afterEach(() => Promise.all(opened.splice(0).map(store => store.close()))) // before their folders go
+  afterEach(() => Promise.all(opened.splice(0).map(store => store.close()))) // before the folders are removed
   const newFolder = newFolders()
 
   const openOn = async (bucket, local = { index: new MemoryLevel(), data: new MemoryLevel() }) => {
