@@ -1,7 +1,7 @@
 // Which pages of other origins may read answers, and whose writes are those of their user.
 // Sources: Fetch standard, "CORS protocol"; RFC 9110.
 
-import { assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertBoolean, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { HttpError } from './errors.js'
 
@@ -40,9 +40,7 @@ export class Cors {
       const given = describe(origins)
       throw new TypeError(`"cors.origins" expected '*' or origins like ['https://app.example'], got ${given}`)
     }
-    if (typeof credentials !== 'boolean') {
-      throw new TypeError(`"cors.credentials" expected a boolean, got ${describe(credentials)}`)
-    }
+    assertBoolean('cors.credentials', credentials)
     if (credentials && origins === '*') throw new TypeError('"cors.credentials" needs a list of "cors.origins"')
     this.#origins = origins === '*' ? undefined : new Set(origins)
     this.#credentials = credentials

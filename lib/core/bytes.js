@@ -83,6 +83,11 @@ export function assertInteger (name, value, min = 0, max = Number.MAX_SAFE_INTEG
   }
 }
 
+/** @param {string} name @param {unknown} value @returns {asserts value is boolean} */
+export function assertBoolean (name, value) {
+  if (typeof value !== 'boolean') throw new TypeError(`"${name}" expected a boolean, got ${describe(value)}`)
+}
+
 /**
  * Describes a value in an error message: its type, and the value itself if it is short.
  *

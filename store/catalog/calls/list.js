@@ -3,7 +3,7 @@
 // The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
 // collects the next KEPT_BLOBS blobs in memory and yields them; the next walk continues after them.
 
-import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertBoolean, assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
@@ -67,7 +67,7 @@ export class Lister {
       throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
     }
     if (limit !== Infinity) assertInteger('maxBlobs', limit)
-    if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
+    assertBoolean('reverse', reverse)
     if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
     const last = after === undefined ? undefined : parseRoot(after, 'after')
     const range = { prefix: prefix.toLowerCase(), after: last, reverse }

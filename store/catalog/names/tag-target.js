@@ -2,7 +2,7 @@
 
 import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { assertBoolean, assertInteger, describe } from '../../../lib/core/bytes.js'
 import { MAX_TIME } from '../../storage/format/records.js'
 import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags.js'
 
@@ -89,7 +89,7 @@ export function assertMayBeWeak ({ format, alias }) {
  *   counts
  */
 export function lastingFrom ({ weak = false, meta, ttl, expires }) {
-  if (typeof weak !== 'boolean') throw new TypeError(`"weak" expected a boolean, got ${describe(weak)}`)
+  assertBoolean('weak', weak)
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
   if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected no value together with "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
