@@ -1,6 +1,6 @@
 // The options of a handler, and their checks.
 
-import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
+import { assertBoolean, assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { assertName } from '../../store/interface.js'
@@ -75,6 +75,8 @@ export function checkedOptions (options) {
   if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
     throw new TypeError('"mirrors" expected URLs')
   }
+  assertBoolean('allowTags', allowTags)
+  assertBoolean('list', list)
   assertInteger('maxBytes', maxBytes)
   assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
   for (const [name, value] of Object.entries({ authorize, contentType, onRequest })) {
@@ -129,6 +131,8 @@ function checkedRules (name, rules, defaults) {
   if (typeof index !== 'string' || !/^[^/]+$/.test(index)) {
     throw new TypeError(`"${name}.index" expected the name of a file, got ${describe(index)}`)
   }
+  assertBoolean(`${name}.listing`, listing)
+  assertBoolean(`${name}.sandbox`, sandbox)
   return { index, listing, sandbox }
 }
 
@@ -136,7 +140,7 @@ function checkedRules (name, rules, defaults) {
 const PATH = /^[^/]+(\/[^/]+)*$/
 
 /** @param {BlobName | SiteOptions} site @param {Required<SiteRules>} [defaults] @returns {CheckedSite} */
-function checkedSite (site, defaults = DEFAULT_RULES) {
+export function checkedSite (site, defaults = DEFAULT_RULES) {
   if (Object(site) !== site || !('cid' in /** @type {object} */ (site))) {
     return { name: checkedSiteName(/** @type {BlobName} */ (site)), rules: defaults, mount: {} }
   }

@@ -2,7 +2,7 @@
 // handler answers, from a store that fetches what it lacks.
 
 import { untilAborted } from '../../lib/source/async-util.js'
-import { describe } from '../../lib/core/bytes.js'
+import { assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { handlerOf } from './handler.js'
 
@@ -17,7 +17,7 @@ import { handlerOf } from './handler.js'
  * @property {Store} store  from which all answers are read. With `supply`, it fetches what it lacks. The caller closes
  *   it
  * @property {string | URL} base  the absolute `http:` or `https:` URL of a folder. Requests for URLs below it are
- *   answered from the store; nothing need be at the URL
+ *   answered from the store; no server needs to exist at this URL
  * @property {BlobName | SiteOptions} [site]  the collection or manifest whose files are below `base`, as for
  *   `createHandler`. Default: none; then only `blobs/{cid}` and the other paths of blobs are below `base`
  * @property {typeof globalThis.fetch} [fetch]  gets all other requests. Default: the global function, as it is at each
@@ -37,18 +37,19 @@ const MAX_REDIRECTS = 20
  *     const fetch = createVerifiedFetch({ store, site, base: 'https://site.invalid/' })
  *     const response = await fetch('https://site.invalid/model.bin', { headers: { range: 'bytes=0-99' } })
  *
- * What the store and its mirrors lack is a 404. If no mirror gives right bytes, the answer is a 502, with a message
- * that names the mirrors as JSON; or if the body has begun, it fails with a BaoError. The options `cache`,
- * `credentials`, `integrity`, `mode` and `referrer` of a request have no effect. The answer has an empty `url`, and
- * with `redirect: 'manual'` it is the redirect itself.
+ * What the store and its mirrors lack is a 404. If no mirror gives right bytes, the answer is a 502. Its body is JSON,
+ * with a message that names the mirrors. If the body has begun by then, reading it fails with a BaoError. The options
+ * `cache`, `credentials`, `integrity`, `mode` and `referrer` of a request have no effect. The answer has an empty
+ * `url`, and with `redirect: 'manual'` it is the redirect itself.
  *
  * @param {VerifiedFetchOptions} options
  * @returns {typeof globalThis.fetch}
  */
 export function createVerifiedFetch (options) {
+  assertOptions('options', options, '{ store, base, site, fetch, onRequest }')
   assertKnownOptions(options, ['store', 'base', 'site', 'fetch', 'onRequest'])
   const { store, site, onRequest, fetch = (input, init) => globalThis.fetch(input, init) } = options
-  const base = baseOf(options.base)
+  const base = baseOf('base', options.base)
   if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
   const basePath = base.pathname.slice(0, -1)
   const handler = handlerOf(store, { basePath, collections: false, ...site !== undefined && { site }, onRequest }, {
@@ -61,14 +62,19 @@ export function createVerifiedFetch (options) {
   }
 }
 
-/** @param {string | URL} base @returns {URL} whose path ends with a slash */
-function baseOf (base) {
-  const url = URL.canParse(base) ? new URL(base) : undefined
+/**
+ * @param {string} name  of the option @param {string | URL} base @param {URL} [page]  to which `base` may be relative
+ * @returns {URL} whose path ends with a slash
+ * @throws {TypeError} for what is not the URL of a folder
+ */
+export function baseOf (name, base, page) {
+  const url = URL.canParse(base, page) ? new URL(base, page) : undefined
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') {
     if (!url.pathname.endsWith('/')) url.pathname += '/'
     return url
   }
-  throw new TypeError(`"base" expected an absolute http: or https: URL without a query, got ${describe(base)}`)
+  const expected = `${page === undefined ? 'an absolute' : 'an'} http: or https: URL without a query`
+  throw new TypeError(`"${name}" expected ${expected}, got ${describe(base)}`)
 }
 
 /** @param {RequestInfo | URL} input @returns {URL | undefined} undefined for what `fetch` refuses */

@@ -26,7 +26,7 @@ describe('an HTTP handler', () => {
       { cors: { credentials: true } }, { cors: { origins: '*', credentials: true } },
       { cors: { origins: [], credentials: 1 } },
       { mirrors: 'https://a.test' }, { mirrors: ['a'] }, { idleTimeout: '5' }, { contentType: 'text/html' },
-      { onRequest: true }]) {
+      { onRequest: true }, { allowTags: 'no' }, { list: 1 }]) {
       expect(() => createHandler(store, options), JSON.stringify(options)).to.throw(TypeError)
     }
     expect(() => createHandler(store, { idleTimeout: 0 })).to.throw(RangeError)

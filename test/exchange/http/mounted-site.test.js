@@ -281,7 +281,8 @@ describe('a site at the top of an HTTP handler', () => {
     const { store, cid } = await mounted()
     for (const rules of [
       { top: 5 }, { top: '/a' }, { top: 'a/' }, { top: 'a//b' }, { fallback: '' }, { fallback: '/index.html' },
-      { fallback: true }, { index: 'a/b' }, { spa: true }, { cid: 5 }, { cid: '' }
+      { fallback: true }, { index: 'a/b' }, { spa: true }, { cid: 5 }, { cid: '' },
+      { listing: 3 }, { sandbox: 'no' }
     ]) {
       expect(() => createHandler(store, { site: { cid, ...rules } }), JSON.stringify(rules)).to.throw()
     }

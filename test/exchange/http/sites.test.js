@@ -285,7 +285,9 @@ describe('an HTTP handler serves the files of', () => {
     const trusted = await serve({ collections: { sandbox: false }, basePath: '/files' })
     const { status, headers } = await trusted.got(`/files/collections/${trusted.manifest}/`)
     expect([status, headers.get('content-security-policy')]).to.deep.equal([200, null])
-    for (const collections of [5, null, { index: '' }, { index: 'a/b' }, { other: 1 }]) {
+    for (const collections of [
+      5, null, { index: '' }, { index: 'a/b' }, { other: 1 }, { listing: 3 }, { sandbox: 'no' }
+    ]) {
       expect(() => createHandler(trusted.store, { collections }), JSON.stringify(collections)).to.throw(TypeError)
     }
   })

@@ -197,5 +197,14 @@ describe('a verified fetch', () => {
     expect(() => createVerifiedFetch({ store, base: BASE, from: [] })).to.throw(TypeError, 'from')
     expect(() => createVerifiedFetch({ store, base: BASE, fetch: 1 })).to.throw(TypeError, '"fetch"')
     expect(() => createVerifiedFetch({ base: BASE })).to.throw(TypeError)
+    for (const options of [undefined, null, 'x']) {
+      expect(() => createVerifiedFetch(options)).to.throw(TypeError, '"options" expected { store')
+    }
+    const { site } = await origin()
+    for (const rules of [{ listing: 3 }, { sandbox: 'no' }]) {
+      const [name] = Object.keys(rules)
+      expect(() => createVerifiedFetch({ store, base: BASE, site: { cid: site, ...rules } }))
+        .to.throw(TypeError, `"site.${name}" expected a boolean`)
+    }
   })
 })
