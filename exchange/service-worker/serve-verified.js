@@ -1,13 +1,14 @@
 // Answers the requests of pages with the verified files of a site. The worker of a new version of the site is another
 // script: browsers install it beside the old one, and start it when all pages of the old one are closed.
 
-import { assertInteger, describe } from '../../lib/core/bytes.js'
+import { assertInteger, assertOptions, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { isLie } from '../../verifier/mirrors/mirror-record.js'
 import { fromMirrors } from '../download/from-mirrors.js'
-import { createVerifiedFetch } from '../http/verified-fetch.js'
-import { SiteNames } from './site-names.js'
+import { checkedSite } from '../http/options.js'
+import { baseOf, createVerifiedFetch } from '../http/verified-fetch.js'
+import { NameBlobs } from './name-blobs.js'
 import { openWorkerStore } from './worker-store.js'
 
 /** @import { MirrorLike } from '../../verifier/mirrors/mirror.js' */
@@ -37,8 +38,8 @@ import { openWorkerStore } from './worker-store.js'
  *   `createHandler`. Its pages have the origin of the worker, unless `sandbox` is true
  * @property {Iterable<MirrorLike>} from  mirrors of any blob, as for `fromMirrors`. URLs may be relative to the scope:
  *   `blobs/{cid}`
- * @property {string | URL} [scope]  the folder whose requests are answered. Default: the scope with which the page has
- *   registered the worker
+ * @property {string | URL} [scope]  the URL of the folder whose requests are answered, of the origin of the worker. It
+ *   may be relative to the default: the scope with which the page has registered the worker
  * @property {number} [quota]  bytes that the worker keeps. Default: half of what the browser allows
  * @property {(event: WorkerEvent) => void} [onEvent]  its errors are ignored
  */
@@ -73,11 +74,11 @@ export function serveVerified (options) {
       tell({ type: 'mirror', ...event })
     }
   })
-  const names = new SiteNames(worker.caches, { base: base.href, site: site.cid })
+  const nameBlobs = new NameBlobs(worker.caches, { base: base.href, site: site.cid })
 
   const open = async () => {
     const name = `baobox ${base.pathname}`
-    const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => names.keepIn(store))
+    const { store, place, error } = await openWorkerStore(name, { supply, quota }, store => nameBlobs.putInto(store))
     tell({ type: 'store', place, ...error !== undefined && { error } })
     const onRequest = (/** @type {RequestEvent} */ event) => tell({ type: 'request', ...event })
     return createVerifiedFetch({ store, base, site, onRequest })
@@ -96,8 +97,10 @@ export function serveVerified (options) {
     return verifiedFetch(request)
   }
 
-  worker.addEventListener('install', event => event.waitUntil(names.fetchWith(supply)))
-  worker.addEventListener('activate', event => event.waitUntil(names.dropOthers().then(() => worker.clients.claim())))
+  worker.addEventListener('install', event => event.waitUntil(nameBlobs.fetch(supply)))
+  worker.addEventListener('activate', event => {
+    event.waitUntil(nameBlobs.dropOthers().then(() => worker.clients.claim()))
+  })
   worker.addEventListener('fetch', event => {
     const { origin, pathname } = new URL(event.request.url)
     const isOurs = origin === base.origin && pathname.startsWith(base.pathname)
@@ -107,6 +110,7 @@ export function serveVerified (options) {
 
 /** @param {ServeVerifiedOptions} options @param {string} registered  the scope of the worker */
 function checkedOptions (options, registered) {
+  assertOptions('options', options, '{ site, from, scope, quota, onEvent }')
   assertKnownOptions(options, ['site', 'from', 'scope', 'quota', 'onEvent'])
   const { site, from, scope = registered, quota, onEvent } = options
   if (onEvent !== undefined && typeof onEvent !== 'function') {
@@ -116,10 +120,14 @@ function checkedOptions (options, registered) {
   if (typeof from === 'string' || typeof from?.[Symbol.iterator] !== 'function') {
     throw new TypeError(`"from" expected mirrors, got ${describe(from)}`)
   }
-  const base = new URL(scope, registered)
+  const { origin } = new URL(registered)
+  const base = baseOf('scope', scope, new URL(registered))
+  if (base.origin !== origin) throw new TypeError(`"scope" expected a URL of ${origin}, got one of ${base.origin}`)
   const { cid, ...rules } = isOptions(site) ? site : { cid: site }
+  const checked = { sandbox: false, ...rules, cid: `${toCid(parseRoot(cid, 'site'))}` }
+  checkedSite(checked) // A wrong rule fails now, and not at the first request.
   return {
-    site: { sandbox: false, ...rules, cid: `${toCid(parseRoot(cid, 'site'))}` },
+    site: checked,
     mirrors: [...from].map(mirror => typeof mirror === 'string' ? absolute(mirror, base) : mirror),
     base,
     quota,

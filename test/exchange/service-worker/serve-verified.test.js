@@ -35,7 +35,7 @@ describe('serveVerified', () => {
     return isAnswered
   }
 
-  for (const scope of [undefined, SCOPE, '/some/folder/', new URL(SCOPE)]) {
+  for (const scope of [undefined, SCOPE, '/some/folder/', '/some/folder', './', new URL(SCOPE)]) {
     it(`answers only what is below its scope, given as ${scope}`, () => {
       serveVerified({ site: SITE, from: FROM, ...scope !== undefined && { scope } })
       expect(Object.keys(listeners).sort()).to.deep.equal(['activate', 'fetch', 'install'])
@@ -51,7 +51,11 @@ describe('serveVerified', () => {
       [{ site: SITE }, '"from"'], [{ site: SITE, from: FROM[0] }, '"from"'], [{ site: SITE, from: [5] }, '"from"'],
       [{ site: SITE, from: FROM, quota: -1 }, '"quota"'], [{ site: SITE, from: FROM, onEvent: 1 }, '"onEvent"'],
       [{ site: SITE, from: FROM, mirrors: [] }, 'mirrors'], [{ from: FROM }, 'site'],
-      [{ site: SITE, from: FROM, scope: 'http://[' }, 'URL']
+      [{ site: SITE, from: FROM, scope: 'http://[' }, '"scope"'], [{ site: SITE, from: FROM, scope: '/?x' }, '"scope"'],
+      [{ site: SITE, from: FROM, scope: 'https://other.test/some/folder/' }, '"scope"'],
+      [{ site: { cid: SITE, index: 'a/b' }, from: FROM }, '"site.index"'],
+      [{ site: { cid: SITE, listing: 1 }, from: FROM }, '"site.listing"'],
+      [{ site: { cid: SITE, unknown: 1 }, from: FROM }, 'unknown'], [undefined, '"options"']
     ]) expect(() => serveVerified(options), message).to.throw(Error, message)
     expect(listeners).to.deep.equal({})
   })

@@ -1,5 +1,6 @@
-// Keeps the blobs that have the names of a site's files, in the Cache Storage of the browser. Until a new worker takes
-// over, the worker of the older version has the store open, so the new one cannot keep anything there.
+// Keeps the manifest or the collection's names of a site in the Cache Storage of the browser. The worker of the old
+// version has the store open until the new one takes over, so the new worker cannot use the store while it is
+// installed.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot } from '../../lib/hash/cid.js'
@@ -14,7 +15,8 @@ const WRONG = ['CID_MISMATCH', 'CID_UNSUPPORTED']
 /** The keys of a cache are URLs. */
 const urlOf = (/** @type {string} */ cid) => `https://blobs.invalid/${cid}`
 
-export class SiteNames {
+/** The blobs that have the names of a site's files: its manifest, or its collection and the meta blob of that. */
+export class NameBlobs {
   #caches
   #prefix
   #site
@@ -28,8 +30,8 @@ export class SiteNames {
     this.#name = this.#prefix + site
   }
 
-  /** Fetches the names, unless they are kept. @param {StoreOptions['supply']} supply */
-  async fetchWith (supply) {
+  /** Fetches the blobs, unless they are kept. @param {StoreOptions['supply']} supply */
+  async fetch (supply) {
     const cache = await this.#caches.open(this.#name)
     if (await cache.match(urlOf(this.#site)) !== undefined) return
     const store = await openMemoryStore({ supply })
@@ -45,7 +47,7 @@ export class SiteNames {
     }
   }
 
-  /** Deletes the names of all other versions. */
+  /** Deletes the blobs of all other versions. */
   async dropOthers () {
     const names = await this.#caches.keys()
     const others = names.filter(name => name.startsWith(this.#prefix) && name !== this.#name)
@@ -53,12 +55,12 @@ export class SiteNames {
   }
 
   /**
-   * Puts the names into a store, whose quota does not evict them, and releases those of other versions. Other pages of
+   * Puts the blobs into a store, whose quota does not evict them, and releases those of other versions. Other pages of
    * the origin can write to the cache, so it is not believed.
    *
    * @param {Store} store
    */
-  async keepIn (store) {
+  async putInto (store) {
     const cache = await this.#caches.open(this.#name)
     const kept = new Set()
     for (const { url } of await cache.keys()) {
