@@ -57,20 +57,22 @@ const blobOf = (root, { size, sizeProven, complete }, isFresh = false) =>
 
 /**
  * Makes sure that the store has the chunks of an answer, or can fetch them: a store with `supply` must fetch the first
- * of the missing ones now, unless it has just fetched others of the blob.
+ * of the missing ones now, unless it has just fetched others of the blob. For HEAD, whose answer needs no bytes, it
+ * fetches only the first missing group.
  *
  * @param {ServedRequest} served @param {StoredBlob} blob @param {ChunkRanges} ranges
  * @throws {BaoError} STORE_MISSING { ranges }
  */
 export async function requirePresent (served, { root, size, complete, isFresh }, ranges) {
   if (complete || isFresh) return
-  const { store, hops, signal } = served
+  const { store, hops, signal, isHead } = served
   const lacking = await store.missing(root, ranges)
   if (lacking.isEmpty) return
   const [first] = lacking.boundaries
   const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
   try {
-    await store.bytes(root, beginning, { hops, signal })
+    if (!isHead) await store.bytes(root, beginning, { hops, signal })
+    else if (!await store.has(root, { supply: true, hops, signal })) throw missing(root, size, lacking)
   } catch (cause) {
     throw missing(root, size, lacking, cause)
   }

@@ -58,6 +58,19 @@ describe('an HTTP handler over a store with supply', () => {
     expect(same(new Uint8Array(await response.arrayBuffer()), BYTES)).to.equal(true)
   })
 
+  it('fetches only the proof of the size and one group for HEAD', async () => {
+    for (const [path, isProven] of [[`/${HEX}`, false], [`/${HEX}`, true], [`/${HEX}.obao4`, true]]) {
+      const { served, asked } = await willing()
+      if (isProven) await served.got(`/${HEX}`, { headers: { range: 'bytes=-1' } })
+      asked.length = 0
+      const { status, headers } = await served.got(path, { method: 'HEAD' })
+      expect(status).to.equal(200)
+      if (!path.includes('.')) expect(headers.get('content-length')).to.equal(`${BYTES.length}`)
+      expect(asked.map(({ boundaries }) => boundaries))
+        .to.deep.equal([...isProven ? [] : [[CHUNKS - 1, CHUNKS]], [16, 32]])
+    }
+  })
+
   it('tells what is missing when it cannot be fetched', async () => {
     const { served } = await supplied(async () => undefined)
     for (const path of [`/${HEX}`, `/${HEX}?format=bao-slice`, `/${HEX}.obao4`]) {
