@@ -36,6 +36,8 @@ import { nameOf } from '../../lib/hash/roots.js'
 /** At most this many batches are under way while the next is gathered: one is written while another is hashed. */
 const BATCHES_AHEAD = 3
 
+const NAMED = ['source', 'alias', 'expect']
+
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
 /**
  * @typedef {{ source: Source, alias?: CID, expect?: BlobName }} NamedSource  `alias`: as for `put`; `expect`: the hash
@@ -241,10 +243,17 @@ export class ManyWriter {
 /** @typedef {SmallBatch | { blob: Source | NamedSource }} PutBatch */
 
 /**
+ * True for a source with names. What is no source at all is refused where it is read.
+ *
  * @param {Source | NamedSource} blob
  * @returns {blob is NamedSource}
+ * @throws {TypeError} for a name that is not known
  */
-const isNamed = blob => typeof blob === 'object' && 'source' in blob
+function isNamed (blob) {
+  if (typeof blob !== 'object' || blob === null || !('source' in blob)) return false
+  assertKnownOptions(blob, NAMED)
+  return true
+}
 
 /**
  * Yields copies of small blobs in batches, and other blobs as they are. When the iterable fails, this first yields the

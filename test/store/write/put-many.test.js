@@ -227,6 +227,25 @@ describe('store: putMany() and getMany()', () => {
     expect(await all(store.list())).to.have.length(4)
   })
 
+  it('putMany() refuses what is no source, and names that it does not know, after the blobs before them', async () => {
+    for (const options of [{}, { quota: 8 * MIB }]) {
+      for (const [wrong, message] of [
+        [null, '"source"'], [undefined, '"source"'], [5, '"source"'], [{}, '"source"'],
+        [{ source: null }, '"source"'], [{ source: noise(5), tag: 'x' }, '"tag"']
+      ]) {
+        for (const given of [items => items, stream]) {
+          const { store } = await newStore(options)
+          const kept = []
+          const error = await errorOf(async () => {
+            for await (const { size } of store.putMany(given([noise(7), wrong, noise(9)]))) kept.push(size)
+          })
+          expect(error).to.be.instanceOf(TypeError).and.have.property('message').that.includes(message)
+          expect(kept).to.deep.equal([7])
+        }
+      }
+    }
+  })
+
   it('putMany() and getMany() yield to the event loop', async () => {
     const { store } = await newStore()
     const bytes = noise(10, 350)
