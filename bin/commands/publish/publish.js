@@ -2,6 +2,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { forEachOf } from '../../../lib/async/in-order.js'
+import { eitherOf } from '../../../lib/source/async-util.js'
 import { fromCid, toCid } from '../../../lib/hash/cid.js'
 import { outboardLen } from '../../../lib/tree/geometry.js'
 import { GROUP_LEN } from '../../../store/interface.js'
@@ -43,8 +45,10 @@ export async function publish ({ values, operands: [source] }, { signal }) {
     // The script comes after the blobs, because browsers look for a new version there.
     const options = { site: fallback === undefined ? `${site}` : { cid: `${site}`, fallback }, from }
     const page = bootstrapPage({ title: basename(resolve(source)), site: `${site}` })
-    await target.replace('sw.js', `${worker}\nbaobox.serveVerified(${JSON.stringify(options)})\n`, 'text/javascript')
-    for (const name of ['index.html', '404.html']) await target.replace(name, page, 'text/html; charset=utf-8')
+    const script = `${worker}\nbaobox.serveVerified(${JSON.stringify(options)})\n`
+    await target.replace('sw.js', { text: script, type: 'text/javascript' }, signal)
+    const html = { text: page, type: 'text/html; charset=utf-8' }
+    for (const name of ['index.html', '404.html']) await target.replace(name, html, signal)
     const text = `${formatCount(files, 'file')}, ${sizeText(values, size)}, ${sizeText(values, written)} written`
     await printResult(values, { cid: `${site}`, files, size, written, from }, `${site}  ${text}`)
   })
@@ -97,26 +101,32 @@ async function importSite (store, path, { fallback, signal, ...options }) {
 /**
  * Writes the blobs that the target lacks, with their outboards.
  *
- * @param {BlobStore} store @param {Target} target @param {{ cid: CID, size: number }[]} blobs
+ * @param {BlobStore} store @param {Target} target @param {{ cid: CID, size: number }[]} blobs  the last one is written
+ *   after all others
  * @param {{ signal: AbortSignal, onProgress: ProgressListener }} options
  * @returns {Promise<number>} bytes of the blobs that were written
  */
 async function writeBlobs (store, target, blobs, { signal, onProgress }) {
   let done = 0
   let written = 0
-  for (const { cid, size } of blobs) {
+  const write = async (/** @type {{ cid: CID, size: number }} */ { cid, size }) => {
+    // Each blob has a signal of its own: Node.js warns of a signal to which many requests listen.
+    const own = eitherOf(signal, new AbortController().signal)
     const name = `${BLOBS}/${plainName(cid)}`
     const len = outboardLen(size)
     // Whoever finds the blob must find its outboard, so the outboard comes first.
     if (size > GROUP_LEN) {
-      const pieces = () => store.outboard(cid, { range: { start: 0, end: len }, signal })
-      await target.add(`${name}.obao4`, { size: len, pieces })
+      const pieces = () => store.outboard(cid, { range: { start: 0, end: len }, signal: own })
+      await target.add(`${name}.obao4`, { size: len, pieces }, own)
     }
-    const pieces = () => store.get(cid, undefined, { signal })
-    if (await target.add(name, { size, pieces })) written += size
+    const pieces = () => store.get(cid, undefined, { signal: own })
+    const isNew = await target.add(name, { size, pieces }, own)
+    if (isNew) written += size
     done += size
     onProgress({ detail: { done } })
   }
+  await forEachOf(blobs.slice(0, -1), target.parallel, write)
+  for (const site of blobs.slice(-1)) await write(site)
   return written
 }
 

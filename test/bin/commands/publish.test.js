@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdir, readFile, readdir, stat, truncate } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { expect } from 'chai'
@@ -78,8 +78,15 @@ describe('baobox publish', () => {
 
   it('writes to a bucket, with media types for what browsers load first', async () => {
     const fake = new FakeS3()
+    for (let i = 0; i < 40; i++) await folder.write(`in/films/${i}.mp4`, noise(20_000, 1000 + i))
+    // The first request is answered when there are others beside it.
+    const beside = new EventEmitter()
+    const areBeside = once(beside, 'there')
+    let count = 0
     const server = createServer(async (request, response) => {
       const url = new URL(request.url, 'http://127.0.0.1')
+      if (++count === 3) beside.emit('there')
+      await areBeside
       const body = new Uint8Array(Buffer.concat(await request.toArray()))
       const key = decodeURIComponent(url.pathname.replace(/^\/bucket\/?/, ''))
       const { method } = request
@@ -91,8 +98,12 @@ describe('baobox publish', () => {
     try {
       const endpoint = `http://127.0.0.1:${server.address().port}`
       const args = ['in', '--out', 's3://bucket/some/site/', '--endpoint', endpoint, '--json']
-      const { written, size } = JSON.parse((await run(args, KEYS)).out)
-      expect(written).to.equal(size)
+      const { out, err } = await run(args, KEYS)
+      const { cid, written, size } = JSON.parse(out)
+      expect([err, written]).to.deep.equal(['', size])
+      // The fake keeps the order of the first writes.
+      const names = [`blobs/${toCid(parseRoot(cid))}`, 'sw.js', 'index.html', '404.html']
+      expect([...fake.objects.keys()].slice(-4)).to.deep.equal(names.map(name => `some/site/${name}`))
       expect([...fake.objects.keys()]).to.include.members([
         `some/site/blobs/${cidOf(FILM)}`, `some/site/blobs/${cidOf(FILM)}.obao4`, 'some/site/sw.js'
       ])
@@ -108,6 +119,7 @@ describe('baobox publish', () => {
     for (const [args, message] of [
       [['in'], 'missing --out'],
       [['in', '--out', 'in/site'], 'is in the folder that is published'],
+      [['in', '--out', 'in/new/site'], 'is in the folder that is published'],
       [['in/films', '--out', 'out'], "has no file 'index.html'"],
       [['in', '--out', 'out', '--fallback', 'none.html'], "has no file 'none.html'"],
       [['in', '--out', 'out', '--mirror', 'b.test'], '--mirror expected'],
@@ -118,5 +130,6 @@ describe('baobox publish', () => {
       expect([code, err.includes(message)], `${args}: ${err}`).to.deep.equal([2, true])
     }
     expect(await readdir(folder.at('out')).catch(() => [])).to.deep.equal([])
+    expect((await readdir(folder.at('in'))).sort()).to.deep.equal(['films', 'index.html'])
   })
 })
