@@ -47,14 +47,15 @@ async function start () {
       'Some private windows have none, and pages that were loaded without https: do not.')
   }
   new BroadcastChannel('baobox').addEventListener('message', ({ data: { mirror, code } }) => {
-    const text = mirror + ' has sent wrong files (' + code + ')'
+    const text = mirror + ' has sent files that could not be verified (' + code + ')'
     const list = document.querySelector('ul')
     if ([...list.children].some(({ textContent }) => textContent === text)) return
     list.append(Object.assign(document.createElement('li'), { textContent: text }))
   })
   const { installing } = await register()
   installing?.addEventListener('statechange', () => {
-    if (installing.state === 'redundant') say('The names of the files could not be loaded from any host.')
+    if (installing.state !== 'redundant') return
+    say('The service worker could not be installed. The names of the files may be missing on all hosts.')
   })
   await serviceWorker.ready
   location.reload()

@@ -121,8 +121,8 @@ export function testPublished (browser) {
       it(`names its own host, which ${what}, when no other has right bytes`, async () => {
         const bad = await start(hostOf(join(folder, 'copy'), spoilBlobs(spoil)))
         await browser.open(bad.folder)
-        const { text } = await eventually(seen, ({ text = '' }) => text.includes('could not be loaded'))
-        expect(text).to.include(`${new URL(bad.url).origin} has sent wrong files`)
+        const { text } = await eventually(seen, ({ text = '' }) => text.includes('could not be installed'))
+        expect(text).to.include(`${new URL(bad.url).origin} has sent files that could not be verified`)
       })
     }
 
